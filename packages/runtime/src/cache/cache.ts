@@ -1,0 +1,58 @@
+// What controllers see of a watched kind: a live, read-only, indexed copy of what they declared to keep.
+import type { Kind } from "../client/kind.ts";
+import type { KubeObject, ObjectKey, ObjectMeta, Stored } from "../client/object.ts";
+import type { Selection } from "../client/client.ts";
+
+/** Deeply read-only. */
+export type DeepReadonly<T> = T extends (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends ReadonlyMap<infer Key, infer Value>
+    ? ReadonlyMap<Key, DeepReadonly<Value>>
+    : T extends object
+      ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+      : T;
+
+/** What to watch and what of it to keep. */
+export interface WatchOptions<T extends KubeObject, V> extends Selection {
+  /**
+   * Turns each object, as it is read, into what the cache holds. Two watches share one cache when their kind, selection and `keep` are the same (the same function object).
+   * Absent: the whole object less `metadata.managedFields`. `metadataOnly`: only metadata, and only metadata is transferred.
+   */
+  readonly keep?: ((object: Stored<T>) => V) | typeof metadataOnly;
+  /** Indexes by name: each gives the index values of a kept object. */
+  readonly indexes?: Readonly<Record<string, (value: DeepReadonly<V>, key: ObjectKey) => readonly string[]>>;
+}
+
+/** As `keep`: asks the API server for metadata alone (`PartialObjectMetadata`), so that bodies never reach this process. */
+export const metadataOnly: unique symbol = Symbol("metadataOnly");
+
+/** What a metadata-only cache holds. */
+export interface MetadataOnly {
+  readonly metadata: ObjectMeta;
+}
+
+/** A change of one cached object. `replaced` is a delete and a create under one name (the uid changed) seen as one step. */
+export type Change<V> =
+  | { readonly type: "added"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; /** Part of the first list. */ readonly initial: boolean }
+  | { readonly type: "updated" | "replaced"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; readonly previous: DeepReadonly<V> }
+  | { readonly type: "deleted"; readonly key: ObjectKey; readonly previous: DeepReadonly<V> };
+
+/** A cache as controllers see it. All reads are synchronous and of one state. */
+export interface Cache<V> {
+  readonly kind: Kind;
+  readonly selection: Selection;
+  get(key: ObjectKey): DeepReadonly<V> | undefined;
+  /** The identity of what `get` returns. */
+  identity(key: ObjectKey): { readonly uid: string; readonly resourceVersion: string } | undefined;
+  /** All keys and values, or those of one namespace. */
+  entries(namespace?: string): IterableIterator<readonly [ObjectKey, DeepReadonly<V>]>;
+  /** The keys that a declared index lists under `value`. */
+  byIndex(index: string, value: string): readonly ObjectKey[];
+  readonly size: number;
+  /** True once the first list is complete. */
+  readonly synced: boolean;
+  /** Resolves when `synced`. */
+  whenSynced(signal?: AbortSignal): Promise<void>;
+  /** Calls `listener` for each change from now on, after first replaying what is there as `added` with `initial: true`. Returns the way to stop. */
+  subscribe(listener: (change: Change<V>) => void): () => void;
+}

@@ -1,0 +1,45 @@
+// The seam between the runtime and the wire: a real HTTP connection, the fault proxy's, or a simulated API server.
+
+/** Requests on different lanes never share a socket: a busy or stalled lane cannot delay another. */
+export type Lane = "call" | "watch" | "lease";
+
+/** One HTTP request to the API server. */
+export interface TransportRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path and query, starting with a slash. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Default `call`. */
+  readonly lane?: Lane;
+  /** From sending to the response's headers; default 30,000. The body has no deadline of its own: the caller aborts. */
+  readonly timeoutMs?: number;
+}
+
+/** What came back. A caller that does not read `body` to its end must abort the request's signal. */
+export interface TransportResponse {
+  readonly status: number;
+  /** Lower-case header names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body in the chunks in which it arrived. Ends with an error if the connection breaks before the body's end. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Sends a request and resolves when the response's headers are there; every HTTP status is a response, not an error.
+ * Rejects with a `ConnectionError` when no response could be had, and with the signal's reason when it aborts.
+ */
+export interface Transport {
+  send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse>;
+  /** Closes idle sockets and aborts open ones. */
+  close(): void;
+}
+
+/** No HTTP response: refused, reset, timed out, TLS or name resolution failed. Always worth a retry. */
+export class ConnectionError extends Error {
+  readonly code = "Connection";
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ConnectionError";
+  }
+}

@@ -1,0 +1,72 @@
+// How a controller is written: what it is called, what it may do, what it watches, and one function that reconciles one key.
+import type { Clock } from "../clock.ts";
+import type { Random } from "../random.ts";
+import type { Cache, Change, MetadataOnly, WatchOptions, metadataOnly } from "../cache/cache.ts";
+import type { Client } from "../client/client.ts";
+import type { Kind } from "../client/kind.ts";
+import type { KubeObject, ObjectKey } from "../client/object.ts";
+import type { Logger } from "../observe/logger.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { EventRecorder } from "../observe/event-recorder.ts";
+import type { AccessRule } from "./access.ts";
+
+/** A controller, before it runs. Plain data plus `setup`. */
+export interface ControllerDefinition {
+  /** Lower-case kebab; names the Lease, the field manager and the metrics label. */
+  readonly name: string;
+  readonly access: readonly AccessRule[];
+  /** The kind whose conditions and Events report how a key fares. Absent for controllers whose keys are no objects. */
+  readonly primary?: Kind;
+  /** Reconciles at the same time, each of another key. Default 16. */
+  readonly concurrency?: number;
+  /** After this a reconcile is cut (its signal aborts, its key is retried). Default 60,000. */
+  readonly deadlineMs?: number;
+  /** Splits the keys into that many shards, each with its own Lease. Default 1. */
+  readonly shards?: number;
+  /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 5 ms … 16 min 40 s is client-go's; ours is 100 ms … 5 min. */
+  readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
+  /** Declares watches and triggers, and returns the reconcile function. Called once, before anything runs. */
+  setup(scope: ControllerScope): Reconcile;
+}
+
+/** What `setup` gets to build the controller from. */
+export interface ControllerScope {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly events: EventRecorder;
+  /** Namespaces the operator is limited to; empty for all. */
+  readonly namespaces: readonly string[];
+  /** A shared cache of a kind; see `WatchOptions`. */
+  watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
+  watch<T extends KubeObject, V = T>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+  /** Reconciles the keys that `keysOf` names whenever the cache changes. Default: the object's own key. */
+  trigger<V>(cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;
+  /** Reconciles a key that no watched object stands for, such as a period or an outside signal. */
+  enqueue(key: ObjectKey, options?: { readonly afterMs?: number }): void;
+}
+
+/** What one reconcile gets. */
+export interface Run {
+  readonly key: ObjectKey;
+  /** Aborts at the deadline, on loss of the lease and on shutdown. Pass it to everything that waits. */
+  readonly signal: AbortSignal;
+  /** The API client; writes made with it are seen by the caches before this key runs again. */
+  readonly client: Client;
+  readonly log: Logger;
+  /** The wall clock at the start of the run: every decision of one run uses this one time. */
+  readonly now: number;
+  /** How often this key has failed in a row before this run. */
+  readonly failures: number;
+}
+
+/** What a reconcile asks for when it is done. */
+export interface Outcome {
+  /** Run this key again then, unless something changes earlier. */
+  readonly requeueAfterMs?: number;
+}
+
+/** Brings one key from what is observed to what is wanted. Throws `TransientError`, `TerminalError` or `WaitingError`; anything else counts as transient with the reason `InternalError`. */
+export type Reconcile = (run: Run) => Promise<Outcome | void>;

@@ -1,0 +1,72 @@
+// A clock that moves only when told to, for tests that would otherwise wait.
+import type { Clock, Timer } from "../clock.ts";
+
+interface PendingTimer {
+  readonly dueMs: number;
+  readonly sequence: number;
+  readonly fire: () => void;
+}
+
+/** A Clock in virtual time. Timers fire in order of due time, then of creation; between two, all settled promises run. */
+export class VirtualClock implements Clock {
+  #monotonicMs = 0;
+  #wallOffsetMs: number;
+  #sequence = 0;
+  readonly #timers = new Set<PendingTimer>();
+
+  /** `startMs` is the wall-clock time to begin at; default 2026-01-01T00:00:00Z. */
+  constructor(startMs: number = Date.UTC(2026, 0, 1)) {
+    this.#wallOffsetMs = startMs;
+  }
+
+  now(): number {
+    return this.#wallOffsetMs + this.#monotonicMs;
+  }
+
+  monotonic(): number {
+    return this.#monotonicMs;
+  }
+
+  setTimer(delayMs: number, fire: () => void): Timer {
+    const timer = { dueMs: this.#monotonicMs + Math.max(0, delayMs), sequence: this.#sequence++, fire };
+    this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
+  }
+
+  /** Moves the wall clock alone, as an administrator or NTP would. */
+  jumpWall(byMs: number): void {
+    this.#wallOffsetMs += byMs;
+  }
+
+  /** How long until the next timer, or undefined if none is pending. */
+  get nextTimerInMs(): number | undefined {
+    const next = this.#next();
+    return next && next.dueMs - this.#monotonicMs;
+  }
+
+  /** Lets `byMs` pass: fires what falls due, in order, and lets everything that follows from it settle. */
+  async advance(byMs: number): Promise<void> {
+    const endMs = this.#monotonicMs + byMs;
+    await settle();
+    for (let next = this.#next(); next && next.dueMs <= endMs; next = this.#next()) {
+      this.#timers.delete(next);
+      this.#monotonicMs = next.dueMs;
+      next.fire();
+      await settle();
+    }
+    this.#monotonicMs = endMs;
+  }
+
+  #next(): PendingTimer | undefined {
+    let next: PendingTimer | undefined;
+    for (const timer of this.#timers) {
+      if (!next || timer.dueMs < next.dueMs || (timer.dueMs === next.dueMs && timer.sequence < next.sequence)) next = timer;
+    }
+    return next;
+  }
+}
+
+/** Runs every promise reaction that is ready: a macrotask comes only after all microtasks. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
