@@ -10,6 +10,13 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
+/** Who last set which fields, as the server records it for server-side apply. */
+export interface ManagedFieldsEntry {
+  readonly manager?: string;
+  readonly operation?: "Apply" | "Update";
+  readonly subresource?: string;
+}
+
 /** What the API server keeps about every object. Fields that the server always sets on a stored object are optional here because an object to be written lacks them. */
 export interface ObjectMeta {
   readonly name?: string;
@@ -25,6 +32,7 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];
   readonly finalizers?: readonly string[];
+  readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
 /** Any Kubernetes object, to be written or as read. */

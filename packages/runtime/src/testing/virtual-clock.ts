@@ -1,18 +1,12 @@
 // A clock that moves only when told to, for tests that would otherwise wait.
 import type { Clock, Timer } from "../clock.ts";
-
-interface PendingTimer {
-  readonly dueMs: number;
-  readonly sequence: number;
-  readonly fire: () => void;
-}
+import { TimerHeap } from "./timer-heap.ts";
 
 /** A Clock in virtual time. Timers fire in order of due time, then of creation; between two, all settled promises run. */
 export class VirtualClock implements Clock {
   #monotonicMs = 0;
   #wallOffsetMs: number;
-  #sequence = 0;
-  readonly #timers = new Set<PendingTimer>();
+  readonly #timers = new TimerHeap();
 
   /** `startMs` is the wall-clock time to begin at; default 2026-01-01T00:00:00Z. */
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
@@ -28,9 +22,7 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): Timer {
-    const timer = { dueMs: this.#monotonicMs + Math.max(0, delayMs), sequence: this.#sequence++, fire };
-    this.#timers.add(timer);
-    return { cancel: () => void this.#timers.delete(timer) };
+    return this.#timers.add(this.#monotonicMs + Math.max(0, delayMs), fire);
   }
 
   /** Moves the wall clock alone, as an administrator or NTP would. */
@@ -40,29 +32,24 @@ export class VirtualClock implements Clock {
 
   /** How long until the next timer, or undefined if none is pending. */
   get nextTimerInMs(): number | undefined {
-    const next = this.#next();
+    const next = this.#timers.peek();
     return next && next.dueMs - this.#monotonicMs;
   }
 
-  /** Lets `byMs` pass: fires what falls due, in order, and lets everything that follows from it settle. */
+  /**
+   * Lets `byMs` pass: fires what falls due, in order, and lets everything that follows from it settle.
+   * Rejects with what a timer throws; the clock then stands at that timer and can be advanced further.
+   */
   async advance(byMs: number): Promise<void> {
     const endMs = this.#monotonicMs + byMs;
     await settle();
-    for (let next = this.#next(); next && next.dueMs <= endMs; next = this.#next()) {
-      this.#timers.delete(next);
+    for (let next = this.#timers.peek(); next && next.dueMs <= endMs; next = this.#timers.peek()) {
+      next.cancel();
       this.#monotonicMs = next.dueMs;
       next.fire();
       await settle();
     }
     this.#monotonicMs = endMs;
-  }
-
-  #next(): PendingTimer | undefined {
-    let next: PendingTimer | undefined;
-    for (const timer of this.#timers) {
-      if (!next || timer.dueMs < next.dueMs || (timer.dueMs === next.dueMs && timer.sequence < next.sequence)) next = timer;
-    }
-    return next;
   }
 }
 

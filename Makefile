@@ -1,0 +1,52 @@
+# The everyday commands. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+# The pinned Node and the workspace's tools come first, whatever the machine has.
+export PATH := $(CURDIR)/node_modules/node/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+
+INSTALLED := node_modules/.installed
+
+.PHONY: help run test lint format generate build bench bench-quick clean setup
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(INSTALLED) ## start a local Kubernetes control plane and show Keyturn at work on it (Ctrl-C stops it)
+	@bin/keyturn dev
+
+test: setup ## check everything: generated files, lint, types, all tests
+	@node tools/generate.ts --check
+	@npm run --silent lint
+	@npm run --silent typecheck
+	@npm run --silent test
+
+lint: $(INSTALLED) ## lint and check the format
+	@npm run --silent lint
+
+format: $(INSTALLED) ## rewrite all source in the project's format
+	@npm run --silent format
+
+generate: $(INSTALLED) ## write the generated files anew: CRDs, RBAC, reference pages
+	@node tools/generate.ts
+
+build: $(INSTALLED) ## bundle the program into dist/keyturn.mjs
+	@node tools/build.ts
+
+bench: setup ## measure next to the peers (about 30 minutes)
+	@node bench/main.ts
+
+bench-quick: setup ## the same, with few rounds
+	@node bench/main.ts --quick
+
+clean: ## remove what the commands above made in this folder (the build cache of the cluster stays)
+	@rm -rf node_modules packages/*/node_modules dist coverage .keyturn
+
+setup: $(INSTALLED) # everything that tests and benchmarks need
+	@tools/install-system-parts
+	@node tools/build-cluster.ts
+
+$(INSTALLED): package.json package-lock.json packages/*/package.json
+	@tools/check-prerequisites
+	@echo "installing the npm packages (once)"
+	@npm ci --no-progress --loglevel=error
+	@touch $@

@@ -1,0 +1,12 @@
+// What a command gets from the process it runs in. Passed in, so that commands can be run by tests.
+
+/** The outside of a command. */
+export interface Console {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** True if `out` is a terminal: colours and redrawing are welcome. */
+  readonly isTerminal: boolean;
+  /** Aborts when the process is asked to stop (SIGINT, SIGTERM). */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,24 @@
+// Plain-text tables, as kubectl prints them.
+
+/** Lines up columns; the header in capitals. Wide characters are not accounted for: names in Kubernetes are ASCII. */
+export function renderTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [columns.map((column) => column.toUpperCase()), ...rows];
+  const widths = columns.map((_, index) => Math.max(...all.map((row) => (row[index] ?? "").length)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join("   ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** How long ago, as kubectl writes ages: `45s`, `3m`, `5h`, `12d`. */
+export function renderAge(sinceMs: number, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - sinceMs) / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}

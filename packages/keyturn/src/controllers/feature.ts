@@ -1,0 +1,23 @@
+// A feature: one of the five steps of a credential's life, as the product's parts see it.
+import type { ControllerDefinition, CustomKind } from "@keyturn/runtime";
+import type { Flag } from "../flags/flag.ts";
+
+/** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
+export const featureNames = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"] as const;
+export type FeatureName = (typeof featureNames)[number];
+
+/** What the command line, the manifests and the docs need to know about a feature. */
+export interface Feature {
+  readonly name: FeatureName;
+  /** One sentence for `--help` and the docs. */
+  readonly summary: string;
+  /** The feature's own flags; each name starts with `<feature>.`. */
+  readonly flags: readonly Flag[];
+  /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
+  readonly kinds: readonly CustomKind[];
+  /** The controllers that do the work, made from the values of `flags` as given on the command line. */
+  controllers(flags: FlagReader): readonly ControllerDefinition[];
+}
+
+/** Reads the value of one of the feature's flags. */
+export type FlagReader = <T>(flag: Flag<T>) => T;

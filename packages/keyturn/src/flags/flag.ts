@@ -1,0 +1,141 @@
+// Flags as data: one table gives the parser, the `--help` text, the environment variables, the chart's values and the reference page.
+import { parseDuration } from "@keyturn/runtime";
+
+/** A flag: how it is called, what it means, and how its text becomes a value. */
+export interface Flag<T = unknown> {
+  /** As typed, without dashes: `metrics-bind-address`, or `jwks.reconcile-interval` for a controller's own. */
+  readonly name: string;
+  /** One sentence for `--help` and the reference. */
+  readonly help: string;
+  /** What stands for the value in `--help`, such as `ADDRESS`. */
+  readonly placeholder: string;
+  /** The text that applies when the flag is not given; undefined if there is none. */
+  readonly default: string | undefined;
+  /** True for flags that may stand alone, meaning `true`. */
+  readonly standsAlone: boolean;
+  /** Throws an Error whose message completes "--name: …". */
+  readonly parse: (text: string | undefined) => T;
+}
+
+/** The values of a record of flags. */
+export type ValuesOf<Flags extends Readonly<Record<string, Flag>>> = {
+  readonly [Name in keyof Flags]: Flags[Name] extends Flag<infer T> ? T : never;
+};
+
+/** A bad command line or environment: the process says `message` in one line and exits with 2. */
+export class UsageError extends Error {
+  readonly code = "Usage";
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "UsageError";
+  }
+}
+
+/** The environment variable that stands in for a flag: `KEYTURN_` and the name in capitals. */
+export function environmentVariableOf(flag: Flag): string {
+  return `KEYTURN_${flag.name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
+}
+
+/** What a flag needs besides its type. */
+interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly placeholder?: string;
+}
+
+/** A flag that takes any text; absent is undefined. */
+export function textFlag(flag: Described): Flag<string | undefined> {
+  return { placeholder: "TEXT", ...flag, default: undefined, standsAlone: false, parse: (text) => text };
+}
+
+/** A flag that takes text and has a default. */
+export function textFlagWithDefault(flag: Described & { readonly default: string }): Flag<string> {
+  return { placeholder: "TEXT", ...flag, standsAlone: false, parse: (text) => text ?? flag.default };
+}
+
+/** A flag that takes one of a few words. */
+export function choiceFlag<const Choice extends string>(
+  flag: Described & { readonly choices: readonly Choice[]; readonly default: NoInfer<Choice> },
+): Flag<Choice> {
+  return {
+    placeholder: flag.choices.join("|"),
+    ...flag,
+    standsAlone: false,
+    parse(text = flag.default) {
+      const choice = flag.choices.find((candidate) => candidate === text);
+      if (choice === undefined) throw new Error(`"${text}" is not one of ${flag.choices.join(", ")}`);
+      return choice;
+    },
+  };
+}
+
+/** A yes-or-no flag: `--name`, `--name=true`, `--name=false`. */
+export function switchFlag(flag: Described & { readonly default: boolean }): Flag<boolean> {
+  return {
+    placeholder: "true|false",
+    ...flag,
+    default: String(flag.default),
+    standsAlone: true,
+    parse(text = String(flag.default)) {
+      if (text === "true") return true;
+      if (text === "false") return false;
+      throw new Error(`"${text}" is neither true nor false`);
+    },
+  };
+}
+
+/** A comma-separated list; absent or empty is the empty list. */
+export function listFlag(flag: Described): Flag<readonly string[]> {
+  return {
+    placeholder: "A,B,…",
+    ...flag,
+    default: undefined,
+    standsAlone: false,
+    parse: (text = "") =>
+      text
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== ""),
+  };
+}
+
+/** A length of time in Go's notation (`5s`, `1m30s`, `720h`; `0` for none), in milliseconds. */
+export function durationFlag(flag: Described & { readonly default: string }): Flag<number> {
+  return { placeholder: "DURATION", ...flag, standsAlone: false, parse: (text = flag.default) => parseDuration(text) };
+}
+
+/** A whole number within bounds. */
+export function numberFlag(flag: Described & { readonly default: number; readonly least: number; readonly most: number }): Flag<number> {
+  return {
+    placeholder: "N",
+    ...flag,
+    default: String(flag.default),
+    standsAlone: false,
+    parse(text = String(flag.default)) {
+      const value = Number(text);
+      if (!Number.isInteger(value) || value < flag.least || value > flag.most) {
+        throw new Error(`"${text}" is not a whole number from ${flag.least} to ${flag.most}`);
+      }
+      return value;
+    },
+  };
+}
+
+/** Turns the texts of the command line (by flag name) and the environment into values; the command line wins. */
+export function readFlags<Flags extends Readonly<Record<string, Flag>>>(
+  flags: Flags,
+  given: Readonly<Record<string, string | undefined>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): ValuesOf<Flags> {
+  const values = Object.entries(flags).map(([key, flag]) => {
+    const variable = environmentVariableOf(flag);
+    const fromLine = given[flag.name];
+    try {
+      return [key, flag.parse(fromLine ?? environment[variable])];
+    } catch (error) {
+      const place = fromLine === undefined ? variable : `--${flag.name}`;
+      throw new UsageError(`${place}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  });
+  return Object.fromEntries(values) as ValuesOf<Flags>;
+}

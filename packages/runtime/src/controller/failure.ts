@@ -1,0 +1,62 @@
+// Turns whatever a reconcile threw into one of the three ways a run can fail.
+import { ApiError } from "../client/api-error.ts";
+import { ConnectionError } from "../client/transport.ts";
+import { TerminalError, TransientError, WaitingError } from "./errors.ts";
+import { missingRight } from "./missing-right.ts";
+import { describeUnexpected } from "./unexpected-error.ts";
+import type { UnexpectedError } from "./unexpected-error.ts";
+
+/** A failed run: what the user sees, and when it is tried again. */
+export interface Failure {
+  readonly code: "Transient" | "Terminal" | "Waiting";
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAfterMs: number | undefined;
+  /** For the log, when nobody foresaw the error. */
+  readonly unexpected?: UnexpectedError;
+}
+
+/** Classifies what was thrown. Errors that are none of the runtime's own count as transient with the reason `InternalError`, and their message is withheld. */
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof TransientError || thrown instanceof WaitingError) {
+    const { code, reason, message, retryAfterMs } = thrown;
+    return { code, reason, message, retryAfterMs };
+  }
+  if (thrown instanceof TerminalError) return { code: "Terminal", reason: thrown.reason, message: thrown.message, retryAfterMs: undefined };
+  if (thrown instanceof ApiError) return apiFailure(thrown);
+  if (thrown instanceof ConnectionError) return { code: "Transient", reason: "ApiServerUnreachable", message: thrown.message, retryAfterMs: undefined };
+  const unexpected = describeUnexpected(thrown);
+  const message = `an unexpected error stopped this run (${unexpected.name}); the operator's log says where`;
+  return { code: "Transient", reason: "InternalError", message, retryAfterMs: undefined, unexpected };
+}
+
+/** The run was cut at its deadline, whatever it threw on the way. */
+export function deadlineFailure(deadlineMs: number): Failure {
+  const message = `the run took longer than ${deadlineMs / 1000} s and was cut; it will be tried again`;
+  return { code: "Transient", reason: "DeadlineExceeded", message, retryAfterMs: undefined };
+}
+
+function apiFailure(error: ApiError): Failure {
+  const { retryAfterMs } = error;
+  switch (error.code) {
+    // The server will refuse the same object again; only another input makes another object.
+    case "Invalid":
+    case "BadRequest":
+      return { code: "Terminal", reason: error.code, message: error.message, retryAfterMs: undefined };
+    case "Forbidden": {
+      const right = missingRight(error);
+      const message = right ? `the operator lacks the right to ${right}; grant it and this goes on by itself` : error.message;
+      return { code: "Transient", reason: "Forbidden", message, retryAfterMs };
+    }
+    case "Unexpected":
+      return { code: "Transient", reason: "UnexpectedAnswer", message: error.message, retryAfterMs };
+    case "Unauthorized":
+    case "NotFound":
+    case "AlreadyExists":
+    case "Conflict":
+    case "Gone":
+    case "TooManyRequests":
+    case "ServerError":
+      return { code: "Transient", reason: error.code, message: error.message, retryAfterMs };
+  }
+}

@@ -1,0 +1,24 @@
+// Writes an object's status subresource by server-side apply, and only when it says something new.
+import type { Client } from "../client/client.ts";
+import type { Kind } from "../client/kind.ts";
+import type { KubeObject, Stored } from "../client/object.ts";
+import { canonicalJson } from "./unchanged.ts";
+
+/** An object whose controller reports in `status`. */
+export interface WithStatus<Status> extends KubeObject {
+  readonly status?: Status;
+}
+
+/** Makes `status` the whole status that this field manager reports. True if it had to be sent. Fails with `Conflict` if the very object is gone. */
+export async function writeStatus<Status, T extends WithStatus<Status>>(
+  client: Client,
+  target: { readonly kind: Kind<T>; readonly object: Stored<T>; readonly status: Status; readonly fieldManager: string },
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const { kind, object, status, fieldManager } = target;
+  if (canonicalJson(object.status) === canonicalJson(status)) return false;
+  const { name, namespace, uid } = object.metadata;
+  const applied: WithStatus<Status> = { metadata: { name, uid, ...(namespace ? { namespace } : {}) }, status };
+  await client.apply<WithStatus<Status>>(kind, applied, { fieldManager, force: true, subresource: "status" }, signal);
+  return true;
+}

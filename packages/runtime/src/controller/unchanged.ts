@@ -1,0 +1,39 @@
+// Would applying this change anything? Decides, without a request, whether a write can be left out.
+import { createHash } from "node:crypto";
+import type { KubeObject } from "../client/object.ts";
+import { appliedAnnotation, type Operator } from "./operator.ts";
+
+/** The object with a digest of itself in an annotation: what tells a later process that nothing was dropped from the desired state since. */
+export function withAppliedDigest<T extends KubeObject>(desired: T, operator: Operator): T {
+  const digest = createHash("sha256").update(canonicalJson(desired)).digest("hex").slice(0, 16);
+  return {
+    ...desired,
+    metadata: { ...desired.metadata, annotations: { ...desired.metadata.annotations, [appliedAnnotation(operator)]: digest } },
+  };
+}
+
+/**
+ * True if `live` already says all that `desired` says. The server's own additions (defaults, status, other managers' fields) do not count as differences.
+ * Fields that were applied earlier and are no longer desired do not show here; the digest annotation, being part of both, brings those to light.
+ */
+export function covers(live: unknown, desired: unknown): boolean {
+  if (desired === undefined) return true;
+  if (Array.isArray(desired)) {
+    return Array.isArray(live) && live.length === desired.length && desired.every((item, index) => covers(live[index], item));
+  }
+  if (isRecord(desired)) {
+    return isRecord(live) && Object.entries(desired).every(([name, value]) => covers(live[name], value));
+  }
+  return live === desired;
+}
+
+/** JSON with sorted keys, so that equal values give equal text. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) =>
+    isRecord(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,30 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatDuration, parseDuration } from "./duration.ts";
+
+describe("parseDuration", () => {
+  it.each([
+    ["0", 0],
+    ["0s", 0],
+    ["5s", 5000],
+    ["1.5s", 1500],
+    ["1h30m", 5_400_000],
+    ["720h", 2_592_000_000],
+    ["250ms", 250],
+    ["1m0.5s", 60_500],
+  ])("reads %s", (text, milliseconds) => {
+    expect(parseDuration(text)).toBe(milliseconds);
+  });
+
+  it.each(["", "5", "-5s", "5 s", "5d", "s", "1h-30m", "1e3s", "five"])("refuses %o and says what is wanted", (text) => {
+    expect(() => parseDuration(text)).toThrow(`"${text}" is not a duration such as 30s, 5m or 1h30m`);
+  });
+});
+
+it("reads back every duration that it writes", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 10_000_000_000 }), (milliseconds) => {
+      expect(parseDuration(formatDuration(milliseconds))).toBeCloseTo(milliseconds, 3);
+    }),
+  );
+});

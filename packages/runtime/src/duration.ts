@@ -1,0 +1,38 @@
+// Lengths of time in Go's notation (`1h30m`, `500ms`), which Kubernetes users write in manifests and flags.
+
+const millisecondsPerUnit: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+const part = /(\d+(?:\.\d+)?|\.\d+)(ns|us|µs|ms|s|m|h)/gy;
+
+/** Reads a duration that is not negative, in milliseconds. Throws for anything else, saying what is wanted. */
+export function parseDuration(text: string): number {
+  const wanted = new Error(`"${text}" is not a duration such as 30s, 5m or 1h30m`);
+  if (text === "0") return 0;
+  if (text === "") throw wanted;
+  let totalMs = 0;
+  part.lastIndex = 0;
+  while (part.lastIndex < text.length) {
+    const match = part.exec(text);
+    const unitMs = millisecondsPerUnit[match?.[2] ?? ""];
+    if (!match || unitMs === undefined) throw wanted;
+    totalMs += Number(match[1]) * unitMs;
+  }
+  return totalMs;
+}
+
+/** Writes milliseconds as Go would, without zero parts: `1h30m`, `1.5s`, `0s`. */
+export function formatDuration(durationMs: number): string {
+  const hours = Math.floor(durationMs / 3_600_000);
+  const minutes = Math.floor((durationMs % 3_600_000) / 60_000);
+  const seconds = (durationMs % 60_000) / 1000;
+  const parts = [hours > 0 && `${hours}h`, minutes > 0 && `${minutes}m`, seconds > 0 && `${seconds}s`].filter((text) => text !== false);
+  return parts.join("") || "0s";
+}

@@ -1,0 +1,28 @@
+// Backoff over random failures and successes.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { seededRandom } from "../random.ts";
+import { KeyBackoff } from "./backoff.ts";
+
+test("delays double up to the longest, jittered downwards only, per key, and start again after a success", () => {
+  const ends = fc.array(fc.record({ key: fc.constantFrom("a", "b"), ok: fc.boolean() }), { maxLength: 60 });
+  fc.assert(
+    fc.property(ends, fc.integer(), (runs, seed) => {
+      const backoff = new KeyBackoff({ firstMs: 100, longestMs: 5_000 }, seededRandom(seed));
+      const failures = { a: 0, b: 0 } as Record<string, number>;
+      for (const { key, ok } of runs) {
+        if (ok) {
+          backoff.forget(key);
+          failures[key] = 0;
+        } else {
+          const wholeMs = Math.min(100 * 2 ** (failures[key] ?? 0), 5_000);
+          const delayMs = backoff.fail(key);
+          expect(delayMs).toBeGreaterThanOrEqual(wholeMs / 2);
+          expect(delayMs).toBeLessThanOrEqual(wholeMs);
+          failures[key] = (failures[key] ?? 0) + 1;
+        }
+        expect(backoff.failures(key)).toBe(failures[key]);
+      }
+    }),
+  );
+});

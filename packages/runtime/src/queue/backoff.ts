@@ -1,0 +1,48 @@
+// How long a failing key waits: longer each time, never all at once, and from the start again after a success.
+import type { Random } from "../random.ts";
+
+/** The delays of one backoff. */
+export interface BackoffOptions {
+  /** The longest the first delay can be. */
+  readonly firstMs: number;
+  /** The longest any delay can be. */
+  readonly longestMs: number;
+}
+
+/** A hundred milliseconds at first and five minutes at most: an API server's hiccup is bridged at once, a lasting fault costs little. */
+export const defaultBackoff: BackoffOptions = { firstMs: 100, longestMs: 300_000 };
+
+/** The delay before try number `failures + 1`: between half and the whole of `firstMs · 2^(failures - 1)`, which never exceeds `longestMs`. */
+export function backoffDelayMs(failures: number, { firstMs, longestMs }: BackoffOptions, random: Random): number {
+  const wholeMs = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);
+  return wholeMs * (0.5 + random() / 2);
+}
+
+/** Counts failures in a row per key. Holds nothing for keys that have not failed. */
+export class KeyBackoff {
+  readonly #failures = new Map<string, number>();
+  readonly #options: BackoffOptions;
+  readonly #random: Random;
+
+  constructor(options: BackoffOptions, random: Random) {
+    this.#options = options;
+    this.#random = random;
+  }
+
+  /** How often the key has failed in a row. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /** Counts a failure and returns how long to wait before the next try. */
+  fail(key: string): number {
+    const failures = this.failures(key) + 1;
+    this.#failures.set(key, failures);
+    return backoffDelayMs(failures, this.#options, this.#random);
+  }
+
+  /** The key has succeeded: its next failure is a first one. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+}

@@ -1,0 +1,112 @@
+// One server of the control plane: started, stopped, killed, paused and started again, with its log at hand.
+import type { ChildProcess } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "../../clock.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** What to run and how to tell that it works. */
+export interface ServerOptions {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly logFile: string;
+  /** Resolves to true when the server does its work; asked again and again until then. */
+  readonly isReady: () => Promise<boolean>;
+  /** How long `start` waits for readiness; default 60,000. */
+  readonly readyTimeoutMs?: number;
+}
+
+type State = { readonly type: "stopped" } | { readonly type: "running"; readonly child: ChildProcess; readonly exited: Promise<string> };
+
+const pollMs = 25;
+
+/** A server process that keeps its arguments, and so its port and data, over restarts. */
+export class ServerProcess {
+  readonly name: string;
+  readonly logFile: string;
+  readonly #sandbox: Sandbox;
+  readonly #options: ServerOptions;
+  #state: State = { type: "stopped" };
+
+  constructor(sandbox: Sandbox, options: ServerOptions) {
+    this.name = options.name;
+    this.logFile = options.logFile;
+    this.#sandbox = sandbox;
+    this.#options = options;
+  }
+
+  /** The process id, or undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#state.type === "running" ? this.#state.child.pid : undefined;
+  }
+
+  /** Starts the server if it does not run, and resolves when it is ready. Rejects with the end of its log if it exits or takes too long. */
+  async start(): Promise<void> {
+    const state = this.#state.type === "running" ? this.#state : this.#launch();
+    const deadlineMs = systemClock.monotonic() + (this.#options.readyTimeoutMs ?? 60_000);
+    let exit: string | undefined;
+    void state.exited.then((how) => (exit = how));
+    while (!(await this.#options.isReady())) {
+      if (exit !== undefined) throw new Error(`starting ${this.name}: it ended with ${exit} before it was ready; its log ends with:\n${await this.logs(20)}`);
+      if (systemClock.monotonic() > deadlineMs) {
+        throw new Error(`starting ${this.name}: not ready after ${this.#options.readyTimeoutMs ?? 60_000} ms; its log ends with:\n${await this.logs(20)}`);
+      }
+      await delay(pollMs);
+    }
+  }
+
+  /** Asks the server to end (SIGTERM) and resolves when it has; after `graceMs` (default 10,000) it is killed. */
+  async stop(graceMs = 10_000): Promise<void> {
+    const timer = setTimeout(() => this.#signal("SIGKILL"), graceMs);
+    this.#signal("SIGTERM");
+    await this.#gone();
+    clearTimeout(timer);
+  }
+
+  /** Ends the server at once (SIGKILL), without any farewell to clients or disk. */
+  async kill(): Promise<void> {
+    this.#signal("SIGKILL");
+    await this.#gone();
+  }
+
+  /** Freezes the process (SIGSTOP): its connections stay open and nothing moves. */
+  pause(): void {
+    this.#signal("SIGSTOP");
+  }
+
+  /** Undoes `pause`. */
+  resume(): void {
+    this.#signal("SIGCONT");
+  }
+
+  /** What the server has logged so far, or the last lines of it. */
+  async logs(lastLines?: number): Promise<string> {
+    const text = await readFile(this.logFile, "utf8");
+    return lastLines === undefined ? text : text.trimEnd().split("\n").slice(-lastLines).join("\n");
+  }
+
+  #launch(): State & { readonly type: "running" } {
+    const child = this.#sandbox.launch(this.#options);
+    const exited = new Promise<string>((resolve) => {
+      child.once("error", (error) => resolve(error.message));
+      child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    });
+    const state = { type: "running", child, exited } as const;
+    this.#state = state;
+    void exited.then(() => {
+      if (this.#state === state) this.#state = { type: "stopped" };
+    });
+    return state;
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#state.type === "running") this.#state.child.kill(signal);
+  }
+
+  async #gone(): Promise<void> {
+    if (this.#state.type !== "running") return;
+    this.#state.child.ref();
+    await this.#state.exited;
+  }
+}

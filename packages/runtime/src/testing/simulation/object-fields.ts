@@ -1,0 +1,127 @@
+// The fields of an object, as server-side apply sees them: what it sets, what changed between two states, and how to merge or remove fields.
+import { childOf, emptySet, fieldSet, isEmptySet, leaf } from "./field-set.ts";
+import type { FieldSet } from "./field-set.ts";
+import { isList, isObject, sameJson, withKey } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+
+/** How a list or map merges: by the named key fields of its items, as a set of its items, or only as a whole. Lists without a rule merge only as a whole. */
+export type MergeRule = readonly string[] | "set" | "atomic";
+
+/** Merge rules by dotted path; list items add no step (`spec.containers.ports`). */
+export type MergeRules = Readonly<Record<string, MergeRule>>;
+
+/** Where in an object a value stands. */
+interface Place {
+  readonly rules: MergeRules;
+  readonly path: string;
+}
+
+/** The set of fields that an applied configuration has an opinion on. */
+export function fieldsOf(value: Json, place: Place): FieldSet {
+  const members = membersOf(value, place);
+  if (!members || members.size === 0) return leaf;
+  return fieldSet(
+    false,
+    [...members].map(([step, member]) => {
+      const inner = fieldsOf(member, placeOf(place, step));
+      return [step, step.startsWith("f:") ? inner : { ...inner, owned: true }];
+    }),
+  );
+}
+
+/** What changed from `before` to `after`: paths that are new or differ, and paths that are gone. */
+export interface FieldChanges {
+  readonly changed: FieldSet;
+  readonly removed: FieldSet;
+}
+
+export function changesBetween(before: Json | undefined, after: Json | undefined, place: Place): FieldChanges {
+  if (sameJson(before, after)) return { changed: emptySet, removed: emptySet };
+  if (before === undefined) return { changed: allPathsOf(after, place), removed: emptySet };
+  if (after === undefined) return { changed: emptySet, removed: allPathsOf(before, place) };
+  const was = membersOf(before, place);
+  const is = membersOf(after, place);
+  if (!was || !is) return { changed: leaf, removed: emptySet };
+  const steps = [...new Set([...was.keys(), ...is.keys()])];
+  const inner = steps.map((step) => [step, changesBetween(was.get(step), is.get(step), placeOf(place, step))] as const);
+  return {
+    changed: fieldSet(false, inner.map(([step, { changed }]) => [step, changed])),
+    removed: fieldSet(false, inner.map(([step, { removed }]) => [step, removed])),
+  };
+}
+
+function allPathsOf(value: Json | undefined, place: Place): FieldSet {
+  const members = membersOf(value, place);
+  return members ? fieldSet(true, [...members].map(([step, member]) => [step, allPathsOf(member, placeOf(place, step))])) : leaf;
+}
+
+/** `live` with everything that `config` says; what it does not mention stays. */
+export function mergeFields(live: Json | undefined, config: Json, place: Place): Json {
+  const wanted = membersOf(config, place);
+  const current = membersOf(live, place);
+  if (!wanted || !current) return config;
+  if (isObject(live)) {
+    return Object.entries(objectOf(config)).reduce<JsonObject>(
+      (merged, [key, value]) => withKey(merged, key, mergeFields(live[key], value, placeOf(place, `f:${key}`))),
+      live,
+    );
+  }
+  return mergeItems(current, wanted, place);
+}
+
+/** The items of the configuration keep their order; the other live items stay after the neighbour they had. */
+function mergeItems(current: ReadonlyMap<string, Json>, wanted: ReadonlyMap<string, Json>, place: Place): readonly Json[] {
+  const merged: Json[] = [];
+  const rest = [...current].map(([step]) => step);
+  const takeOthers = (): void => {
+    for (let next = rest[0]; next !== undefined && !wanted.has(next); next = rest[0]) {
+      const item = current.get(next);
+      if (item !== undefined) merged.push(item);
+      rest.shift();
+    }
+  };
+  takeOthers();
+  for (const [step, item] of wanted) {
+    merged.push(mergeFields(current.get(step), item, placeOf(place, step)));
+    const index = rest.indexOf(step);
+    if (index >= 0) rest.splice(index, 1);
+    takeOthers();
+  }
+  return merged;
+}
+
+/** `value` without the fields of `set`; undefined if the value itself is in it. Fields in or above `keep` stay. */
+export function removeFields(value: Json, { set, keep }: { readonly set: FieldSet; readonly keep: FieldSet }, place: Place): Json | undefined {
+  if (set.owned && isEmptySet(keep)) return undefined;
+  const members = membersOf(value, place);
+  if (!members) return value;
+  const left = [...members].flatMap(([step, member]) => {
+    const inner = removeFields(member, { set: childOf(set, step), keep: childOf(keep, step) }, placeOf(place, step));
+    return inner === undefined ? [] : [[step, inner] as const];
+  });
+  // A map or list that became empty goes, but one that was empty stays.
+  if (left.length === 0 && members.size > 0) return undefined;
+  return isObject(value) ? Object.fromEntries(left.map(([step, member]) => [step.slice(2), member])) : left.map(([, item]) => item);
+}
+
+/** The members of a value that merges by member, by step; undefined for one that is a whole. */
+function membersOf(value: Json | undefined, { rules, path }: Place): ReadonlyMap<string, Json> | undefined {
+  const rule = rules[path];
+  if (isObject(value)) return rule === "atomic" ? undefined : new Map(Object.entries(value).map(([key, member]) => [`f:${key}`, member]));
+  if (!isList(value) || rule === undefined || rule === "atomic") return undefined;
+  if (rule === "set") return new Map(value.map((item) => [`v:${JSON.stringify(item)}`, item]));
+  return new Map(value.map((item) => [`k:${keyText(objectOf(item), rule)}`, item]));
+}
+
+function keyText(item: JsonObject, keys: readonly string[]): string {
+  return JSON.stringify(Object.fromEntries(keys.toSorted().map((key) => [key, item[key] ?? null])));
+}
+
+function objectOf(value: Json): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function placeOf({ rules, path }: Place, step: string): Place {
+  if (!step.startsWith("f:")) return { rules, path };
+  return { rules, path: path === "" ? step.slice(2) : `${path}.${step.slice(2)}` };
+}
