@@ -22,6 +22,8 @@ export interface LaneAgents {
   dropIdle(lane: Lane): void;
   /** Closes idle sockets now and busy ones when they become idle. */
   retire(): void;
+  /** True while a socket is in use. */
+  readonly busy: boolean;
   /** Closes all sockets. */
   destroy(): void;
 }
@@ -71,6 +73,9 @@ export function createLaneAgents(options: AgentOptions, tls: TlsMaterial): LaneA
         agent.maxFreeSockets = 0;
         dropIdle(agent);
       }
+    },
+    get busy() {
+      return all.some((agent) => Object.keys(agent.sockets).length > 0);
     },
     destroy() {
       for (const agent of all) agent.destroy();

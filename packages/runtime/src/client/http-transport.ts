@@ -1,5 +1,6 @@
 // The real wire to an API server: kept-alive HTTP/1.1 sockets, a pool per lane, and credentials that renew themselves.
 import { systemClock, type Clock } from "../clock.ts";
+import { abortRace } from "./abort-race.ts";
 import { ConfigError } from "./auth/config-error.ts";
 import { CredentialSession, type IssuedAuthorization } from "./auth/credential-session.ts";
 import type { Credentials, TlsMaterial } from "./auth/credentials.ts";
@@ -49,6 +50,8 @@ class HttpTransport implements Transport {
   readonly #clock: Clock;
   readonly #userAgent: string;
   #pools: { readonly tls: TlsMaterial; readonly agents: LaneAgents } | undefined;
+  /** Pools of earlier TLS material whose last requests are still in flight. */
+  #retired: readonly LaneAgents[] = [];
   readonly #closed = new AbortController();
 
   constructor(options: HttpTransportOptions) {
@@ -68,16 +71,17 @@ class HttpTransport implements Transport {
   }
 
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
-    const authorization = await this.#credentials(() => this.#session.authorize(), signal);
+    const authorization = await this.#credentials(this.#session.authorize(), signal);
     const response = await this.#sendAs(authorization, request, signal);
     if (response.status !== 401) return response;
-    if (!(await this.#credentials(() => this.#session.renew(authorization), signal))) return response;
+    if (!(await this.#credentials(this.#session.renew(authorization), signal))) return response;
     await discard(response);
-    return this.#sendAs(await this.#credentials(() => this.#session.authorize(), signal), request, signal);
+    return this.#sendAs(await this.#credentials(this.#session.authorize(), signal), request, signal);
   }
 
   close(): void {
     this.#closed.abort(new ConnectionError(`the transport to ${this.#server.origin} is closed`));
+    for (const agents of this.#retired) agents.destroy();
     this.#pools?.agents.destroy();
     this.#pools = undefined;
   }
@@ -123,26 +127,20 @@ class HttpTransport implements Transport {
       throw new ConnectionError(`the certificates for ${this.#server.origin} cannot be used: ${messageOf(cause)}`, { cause });
     }
     current?.agents.retire();
+    this.#retired = [...this.#retired, ...(current ? [current.agents] : [])].filter((retired) => retired.busy);
     this.#pools = { tls, agents };
     return agents;
   }
 
   /** Credentials may take long (an exec plugin, an OIDC issuer): the caller's signal and `close` end the wait, not the work that others share. */
-  async #credentials<T>(get: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const ended = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
-    ended.throwIfAborted();
-    let onAbort = (): void => {};
-    const aborted = new Promise<never>((_, reject) => {
-      onAbort = () => reject(ended.reason);
-      ended.addEventListener("abort", onAbort, { once: true });
-    });
+  async #credentials<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+    const closed = this.#closed.signal;
     try {
-      return await Promise.race([get(), aborted]);
+      return await abortRace(work, signal, closed);
     } catch (cause) {
-      if (ended.aborted) throw ended.reason;
+      if (signal?.aborted) throw signal.reason;
+      if (closed.aborted) throw closed.reason;
       throw new ConnectionError(`no credentials for ${this.#server.origin}: ${messageOf(cause)}`, { cause });
-    } finally {
-      ended.removeEventListener("abort", onAbort);
     }
   }
 }

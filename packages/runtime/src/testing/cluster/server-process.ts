@@ -56,8 +56,8 @@ export class ServerProcess {
     }
   }
 
-  /** Asks the server to end (SIGTERM) and resolves when it has; after `graceMs` (default 10,000) it is killed. */
-  async stop(graceMs = 10_000): Promise<void> {
+  /** Asks the server to end (SIGTERM) and resolves when it has; after `graceMs` (default 5,000) it is killed, for an API server waits a minute for open watches. */
+  async stop(graceMs = 5_000): Promise<void> {
     const timer = setTimeout(() => this.#signal("SIGKILL"), graceMs);
     this.#signal("SIGTERM");
     await this.#gone();

@@ -1,0 +1,42 @@
+// Why an object of this controller is as it is: the words shared by conditions, Events, metrics and the documentation.
+
+/** Why a source gives no key at present. What it gave before stays published. */
+export type SourceReason =
+  /** The Secret does not exist. */
+  | "SecretNotFound"
+  /** The Secret has no `tls.crt`, or an empty one. */
+  | "CertificateMissing"
+  /** `tls.crt` is not a PEM certificate that can be read. */
+  | "CertificateInvalid"
+  /** `tls.crt` is larger than any certificate chain should be. */
+  | "CertificateTooLarge"
+  /** The certificate's validity is over. */
+  | "CertificateExpired"
+  /** The certificate is for another key than `tls.key`. */
+  | "KeyMismatch"
+  /** The key is of a kind or size that is not published. */
+  | "KeyUnsupported"
+  /** `algorithm` cannot be used with this kind of key. */
+  | "AlgorithmMismatch";
+
+/** What a condition can say. */
+export type ConditionReason =
+  | SourceReason
+  | "Ready"
+  | "Published"
+  | "Serving"
+  /** The spec contradicts itself or has a value that cannot be read. */
+  | "InvalidSpec"
+  /** A name that is wanted belongs to somebody else. */
+  | "Conflict"
+  /** A change waits for the ConfigMap's next turn. */
+  | "UpdateDeferred"
+  /** The keys that must be published do not fit into a ConfigMap. */
+  | "DocumentTooLarge"
+  /** Every key is revoked: the document is valid and has no key in it. */
+  | "AllKeysRevoked"
+  /** No pod of the Deployment is available. */
+  | "PodsNotAvailable";
+
+/** What an Event can say about a key. */
+export type KeyReason = "KeyAdded" | "KeyRenewed" | "KeyRetired" | "KeyRevived" | "KeyRemoved" | "KeyRevoked" | "KeyDropped";

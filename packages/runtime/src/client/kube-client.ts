@@ -1,0 +1,260 @@
+// The client: typed requests over a transport.
+import { systemClock, type Clock } from "../clock.ts";
+import { systemRandom, type Random } from "../random.ts";
+import { ApiError, isApiError } from "./api-error.ts";
+import type { Client, DeleteOptions, ListResult, Selection, WriteOptions } from "./client.ts";
+import { apiVersionOf, collectionPath, objectPath, resourceOf, type Kind } from "./kind.ts";
+import { keyOf, type KubeObject, type ObjectName, type Stored } from "./object.ts";
+import { retryRead } from "./read-retry.ts";
+import { readJson } from "./response-json.ts";
+import type { Lane, Transport, TransportRequest } from "./transport.ts";
+
+/** How a client behaves. */
+export interface ClientOptions {
+  /** What the server does about unknown and doubled fields of what is created, replaced or applied. Default `Strict`: it refuses. */
+  readonly fieldValidation?: "Strict" | "Warn" | "Ignore";
+  /** Longest answer that is read. Default 128 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Default `call`. */
+  readonly lane?: Lane;
+  /** From sending to the response's headers. Default the transport's. */
+  readonly timeoutMs?: number;
+  /** Default the machine's. */
+  readonly clock?: Clock;
+  /** Default the machine's. */
+  readonly random?: Random;
+}
+
+/** client-go's page size: small enough for the server's memory, large enough to need few requests. */
+const pageSize = 500;
+/** A list whose continue token expires this often is beyond what paging can do. */
+const mostListRestarts = 3;
+
+const contentTypes = {
+  json: "application/json",
+  apply: "application/apply-patch+yaml",
+  jsonPatch: "application/json-patch+json",
+  mergePatch: "application/merge-patch+json",
+} as const;
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A client over `transport`. It keeps no state, so any number may share one transport. */
+export function createClient(transport: Transport, options: ClientOptions = {}): Client {
+  const { fieldValidation = "Strict", maxBodyBytes = 128 * 1024 * 1024, clock = systemClock, random = systemRandom } = options;
+
+  const once = async (request: TransportRequest, attempt: string, signal?: AbortSignal): Promise<unknown> => {
+    const { lane, timeoutMs } = options;
+    const response = await transport.send({ ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...request }, signal);
+    return readJson(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
+  };
+  const read = (path: string, attempt: string, signal?: AbortSignal): Promise<unknown> =>
+    retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random }, signal);
+  const write = async <T extends KubeObject>(request: Write, kind: Kind<T>, signal?: AbortSignal): Promise<Stored<T>> => {
+    const { method, path, query, contentType, body, attempt } = request;
+    const headers = { "content-type": contentTypes[contentType] };
+    return decodeObject(await once({ method, path: withQuery(path, query), headers, body: JSON.stringify(body) }, attempt, signal), kind, attempt);
+  };
+
+  const listFrom = async <T extends KubeObject>(kind: Kind<T>, selection: Selection, signal?: AbortSignal): Promise<ListResult<T>> => {
+    const attempt = `list ${resourceOf(kind)}${selection.namespace ? ` in ${selection.namespace}` : ""}`;
+    const items: Stored<T>[] = [];
+    let resourceVersion = "";
+    let token: string | undefined;
+    do {
+      const query = { labelSelector: selection.labels, fieldSelector: selection.fields, limit: pageSize, continue: token };
+      const page = decodePage(await read(withQuery(collectionPath(kind, selection.namespace), query), attempt, signal), kind, attempt);
+      for (const item of page.items) items.push(item);
+      resourceVersion = page.resourceVersion;
+      token = page.continue;
+    } while (token);
+    return { items, resourceVersion };
+  };
+
+  return {
+    async get(kind, name, signal) {
+      const attempt = attemptOf("get", kind, name);
+      try {
+        return decodeObject(await read(objectPath(kind, name), attempt, signal), kind, attempt);
+      } catch (error) {
+        if (isMissingObject(error)) return undefined;
+        throw error;
+      }
+    },
+
+    async list(kind, selection = {}, signal) {
+      for (let restarts = 0; ; restarts++) {
+        try {
+          return await listFrom(kind, selection, signal);
+        } catch (error) {
+          if (!isApiError(error, "Gone") || restarts >= mostListRestarts) throw error;
+        }
+      }
+    },
+
+    async create(kind, object, { fieldManager, ...common } = {}, signal) {
+      const name = { ...object.metadata, name: object.metadata.name ?? `${object.metadata.generateName ?? ""}…` };
+      const attempt = attemptOf("create", kind, name);
+      const path = collectionPath(kind, namespaceFor(kind, object.metadata.namespace, attempt));
+      const query = { ...writeQuery(common), fieldManager, fieldValidation };
+      return write({ method: "POST", path, query, contentType: "json", body: typed(kind, object), attempt }, kind, signal);
+    },
+
+    async replace(kind, object, { fieldManager, subresource, ...common } = {}, signal) {
+      const { path, attempt } = target("replace", kind, { name: nameIn(object, kind, "replace"), subresource });
+      const query = { ...writeQuery(common), fieldManager, fieldValidation };
+      return write({ method: "PUT", path, query, contentType: "json", body: typed(kind, object), attempt }, kind, signal);
+    },
+
+    async apply(kind, object, { fieldManager, force, subresource, ...common }, signal) {
+      const { path, attempt } = target("apply", kind, { name: nameIn(object, kind, "apply"), subresource });
+      const query = { ...writeQuery(common), fieldManager, force: force || undefined, fieldValidation };
+      return write({ method: "PATCH", path, query, contentType: "apply", body: typed(kind, object), attempt }, kind, signal);
+    },
+
+    async jsonPatch(kind, name, patch, { fieldManager, subresource, ...common } = {}, signal) {
+      const { path, attempt } = target("patch", kind, { name, subresource });
+      return write(
+        { method: "PATCH", path, query: { ...writeQuery(common), fieldManager }, contentType: "jsonPatch", body: patch, attempt },
+        kind,
+        signal,
+      );
+    },
+
+    async mergePatch(kind, name, patch, { fieldManager, subresource, ...common } = {}, signal) {
+      const { path, attempt } = target("patch", kind, { name, subresource });
+      return write(
+        { method: "PATCH", path, query: { ...writeQuery(common), fieldManager }, contentType: "mergePatch", body: patch, attempt },
+        kind,
+        signal,
+      );
+    },
+
+    async delete(kind, name, deleteOptions = {}, signal) {
+      const { path, attempt } = target("delete", kind, { name, subresource: undefined });
+      const request = {
+        method: "DELETE",
+        path,
+        headers: { "content-type": contentTypes.json },
+        body: JSON.stringify(deleteBody(deleteOptions)),
+      } as const;
+      try {
+        return waitingObject(await once(request, attempt, signal), kind, attempt);
+      } catch (error) {
+        if (isMissingObject(error)) return undefined;
+        throw error;
+      }
+    },
+
+    request(request, signal) {
+      const attempt = `${request.method} ${request.path.split("?", 1)[0] ?? ""}`;
+      if (request.method !== "GET") return once(request, attempt, signal);
+      return retryRead(() => once(request, attempt, signal), { clock, random }, signal);
+    },
+  };
+}
+
+interface Write {
+  readonly method: "POST" | "PUT" | "PATCH";
+  readonly path: string;
+  readonly query: Query;
+  readonly contentType: keyof typeof contentTypes;
+  readonly body: unknown;
+  readonly attempt: string;
+}
+
+function withQuery(path: string, query: Query): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") given.set(name, String(value));
+  }
+  return given.size === 0 ? path : `${path}?${given.toString()}`;
+}
+
+function writeQuery({ dryRun }: WriteOptions): Query {
+  return { dryRun: dryRun ? "All" : undefined };
+}
+
+function deleteBody({ uid, resourceVersion, propagationPolicy = "Background", dryRun }: DeleteOptions): object {
+  const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+  return {
+    apiVersion: "v1",
+    kind: "DeleteOptions",
+    propagationPolicy,
+    ...((uid || resourceVersion) && { preconditions }),
+    ...(dryRun && { dryRun: ["All"] }),
+  };
+}
+
+function attemptOf(verb: string, kind: Kind, name: ObjectName): string {
+  return `${verb} ${resourceOf(kind)} ${keyOf(name)}`;
+}
+
+function target(
+  verb: string,
+  kind: Kind,
+  of: { readonly name: ObjectName; readonly subresource: string | undefined },
+): { path: string; attempt: string } {
+  const { name, subresource } = of;
+  const attempt = attemptOf(verb, kind, name);
+  namespaceFor(kind, name.namespace, attempt);
+  return { path: objectPath(kind, name, subresource), attempt: subresource ? `${attempt} (${subresource})` : attempt };
+}
+
+function nameIn({ metadata }: KubeObject, kind: Kind, verb: string): ObjectName {
+  const { namespace, name } = metadata;
+  if (!name) throw new TypeError(`${verb} ${resourceOf(kind)}: metadata.name is missing`);
+  return namespace ? { namespace, name } : { name };
+}
+
+/** Without this check the request would go to a path that does not exist, and the server's 404 or 405 would explain nothing. */
+function namespaceFor(kind: Kind, namespace: string | undefined, attempt: string): string | undefined {
+  if (kind.namespaced && !namespace) throw new TypeError(`${attempt}: metadata.namespace is missing`);
+  return namespace;
+}
+
+function typed<T extends KubeObject>(kind: Kind<T>, object: T): T {
+  return { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
+}
+
+/** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
+function isMissingObject(error: unknown): boolean {
+  return isApiError(error, "NotFound") && error.body.kind === "Status" && error.body.details?.name !== undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function decodeObject<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Stored<T> {
+  if (!isRecord(body) || !isRecord(body["metadata"])) {
+    throw new ApiError(attempt, 200, { message: `the answer is no ${kind.kind}` });
+  }
+  return body as unknown as Stored<T>;
+}
+
+interface Page<T extends KubeObject> extends ListResult<T> {
+  readonly continue: string | undefined;
+}
+
+/** Items of a list lack what the list says once for all: it is filled in, so that they look as if read one by one. */
+function decodePage<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Page<T> {
+  const metadata = isRecord(body) ? body["metadata"] : undefined;
+  const items = isRecord(body) ? (body["items"] ?? []) : undefined;
+  if (!isRecord(metadata) || !Array.isArray(items)) throw new ApiError(attempt, 200, { message: `the answer is no list of ${kind.kind}` });
+  const apiVersion = apiVersionOf(kind);
+  for (const item of items as Record<string, unknown>[]) {
+    item["apiVersion"] ??= apiVersion;
+    item["kind"] ??= kind.kind;
+  }
+  const { resourceVersion, continue: token } = metadata as { resourceVersion?: string; continue?: string };
+  return { items: items as Stored<T>[], resourceVersion: resourceVersion ?? "", continue: token || undefined };
+}
+
+/** Some kinds answer a delete with the object even when it is gone: it is still there only if something holds it. */
+function waitingObject<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Stored<T> | undefined {
+  if (isRecord(body) && body["kind"] === "Status") return undefined;
+  const object = decodeObject(body, kind, attempt);
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
+  return deletionTimestamp && (finalizers.length > 0 || deletionGracePeriodSeconds > 0) ? object : undefined;
+}

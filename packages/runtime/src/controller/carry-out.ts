@@ -1,0 +1,43 @@
+// Carries a plan out: the writes in their order, then the status, then the news.
+import type { Kind } from "../client/kind.ts";
+import type { KubeObject, Stored } from "../client/object.ts";
+import type { EventRecorder } from "../observe/event-recorder.ts";
+import type { Outcome, Run } from "./controller.ts";
+import { fieldManagerOf, type Operator } from "./operator.ts";
+import { type Live, ownedWriter } from "./owned-writer.ts";
+import type { Plan } from "./plan.ts";
+import { type WithStatus, writeStatus } from "./status-writer.ts";
+
+/** On whose behalf a plan is carried out, and with what. */
+export interface PlanContext<Status, T extends WithStatus<Status>> {
+  readonly run: Run;
+  readonly operator: Operator;
+  readonly controller: string;
+  readonly kind: Kind<T>;
+  /** The object that was planned for, as it was observed. */
+  readonly object: Stored<T>;
+  readonly events: EventRecorder;
+  /** What the caches show of an object that is to be applied. Default: nothing is known, and it is looked up. */
+  live?(kind: Kind, object: KubeObject): Live<KubeObject>;
+}
+
+/**
+ * Makes the plan's writes, stopping at the first that fails: what was written stays, the status is not touched, and the next run plans anew from what is then there.
+ * Only when all are made is the status written and are the notices recorded.
+ */
+export async function carryOut<Status, T extends WithStatus<Status>>(plan: Plan<Status>, context: PlanContext<Status, T>): Promise<Outcome> {
+  const { run, operator, controller, kind, object, events } = context;
+  const { name, namespace, uid } = object.metadata;
+  const objectName = namespace ? { namespace, name } : { name };
+  const writer = ownedWriter({ client: run.client, operator, controller, owner: { kind, name: objectName }, signal: run.signal });
+
+  for (const write of plan.writes) {
+    if (write.verb === "apply") await writer.apply(write.kind, write.object, context.live?.(write.kind, write.object));
+    else await writer.remove(write.kind, write.name);
+  }
+  await writeStatus(run.client, { kind, object, status: plan.status, fieldManager: fieldManagerOf(operator, controller) }, run.signal);
+  for (const { type, reason, message } of plan.notices) {
+    events.record({ kind, object: { ...objectName, uid }, type, reason, message });
+  }
+  return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
+}

@@ -1,0 +1,182 @@
+// Runs a controller: sets it up once, and works on its keys during every term it is given.
+import type { Cache, MetadataOnly, metadataOnly, WatchOptions } from "../cache/cache.ts";
+import type { Caches } from "../cache/caches.ts";
+import type { Client } from "../client/client.ts";
+import { type Kind, resourceOf } from "../client/kind.ts";
+import type { KubeObject, ObjectKey } from "../client/object.ts";
+import { trackWrites } from "../client/tracked-client.ts";
+import type { WriteRecord } from "../client/write-record.ts";
+import type { Clock } from "../clock.ts";
+import type { EventRecorder } from "../observe/event-recorder.ts";
+import type { Logger } from "../observe/logger.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
+import type { Random } from "../random.ts";
+import type { ControllerDefinition, ControllerScope } from "./controller.ts";
+import { failureOf } from "./failure.ts";
+import { KeyHolds } from "./key-holds.ts";
+import type { Activity, ControllerObserver } from "./observer.ts";
+import { silentObserver } from "./observer.ts";
+import type { Reporter } from "./report.ts";
+import type { Term } from "./term.ts";
+import { AskedKeys, cacheTrigger } from "./trigger.ts";
+import type { Trigger } from "./trigger.ts";
+import { WorkerSlots } from "./worker-slots.ts";
+import { WorkSession } from "./work-session.ts";
+import type { Workplace } from "./work-session.ts";
+
+/** What a controller is run with. */
+export interface RunnerOptions {
+  readonly client: Client;
+  readonly caches: Caches;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly events: EventRecorder;
+  /** Namespaces the operator is limited to; default all. */
+  readonly namespaces?: readonly string[];
+  readonly observer?: ControllerObserver;
+  /** Default: outcomes are only logged and counted. */
+  readonly report?: Reporter;
+  /** How long a run may take to end after its signal aborted, before its worker is taken from it. Default 1,000. */
+  readonly abandonAfterMs?: number;
+  /** How long reporting one outcome may take. Default 10,000. */
+  readonly reportDeadlineMs?: number;
+}
+
+/**
+ * One controller in this process, active or not.
+ *
+ * Guarantees: one run per key at a time, across terms too and even where a run ignores its signal; a key is not run from a cache that has not
+ * shown that key's last write; a key that hangs, fails or waits holds no worker but while it runs, and no longer than its deadline.
+ */
+export class ControllerRunner {
+  readonly definition: ControllerDefinition;
+  readonly #options: RunnerOptions;
+  readonly #caches = new Set<Cache<unknown>>();
+  readonly #triggers: Trigger[] = [];
+  readonly #sessions = new Set<WorkSession>();
+  readonly #asked = new AskedKeys();
+  readonly #holds = new KeyHolds();
+  readonly #slots: WorkerSlots;
+  readonly #place: Workplace;
+  /** Ends the waits of held keys when nobody will run them any more. */
+  readonly #closed = new AbortController();
+
+  /** Calls the definition's `setup`; what that throws is thrown. */
+  constructor(definition: ControllerDefinition, options: RunnerOptions) {
+    const { clock, random, observer = silentObserver } = options;
+    const { name, concurrency = 16 } = definition;
+    const log = options.log.child({ controller: name });
+    this.definition = definition;
+    this.#options = options;
+    this.#slots = new WorkerSlots(concurrency, clock);
+    observer.registered(name, { concurrency, activity: () => this.activity() });
+    this.#place = {
+      controller: name,
+      reconcile: definition.setup(this.#scope(log)),
+      deadlineMs: definition.deadlineMs ?? 60_000,
+      abandonAfterMs: options.abandonAfterMs ?? 1_000,
+      reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
+      triggers: this.#triggers,
+      asked: this.#asked,
+      slots: this.#slots,
+      holds: this.#holds,
+      backoff: new KeyBackoff(definition.backoff ?? defaultBackoff, random),
+      clock,
+      log,
+      observer,
+      trackedClient: (onWrite) => trackWrites(options.client, onWrite),
+      whenSeen: (write) => this.#whenSeen(write, log),
+      report: async (key, report, signal) => options.report?.({ controller: name, primary: definition.primary, key, ...report }, signal),
+    };
+  }
+
+  /** The caches that the controller watches. */
+  get caches(): ReadonlySet<Cache<unknown>> {
+    return this.#caches;
+  }
+
+  /** True while at least one term is being worked in. */
+  get active(): boolean {
+    return this.#sessions.size > 0;
+  }
+
+  /** Resolves when every cache of the controller has its first list. */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(Array.from(this.#caches, (cache) => cache.whenSynced(signal)));
+  }
+
+  /** Works on the keys that `owns` admits until the term is over and no run is under way. The caches must have synced. */
+  async work(term: Term, owns: (key: ObjectKey) => boolean = () => true): Promise<void> {
+    const session = new WorkSession(this.#place, term, owns);
+    this.#sessions.add(session);
+    try {
+      await session.work();
+    } finally {
+      this.#sessions.delete(session);
+    }
+  }
+
+  /** Lets go of everything that held keys wait for. Call it when no term will follow. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  activity(): Activity {
+    const loads = Array.from(this.#sessions, (session) => session.load);
+    const nowMs = this.#options.clock.monotonic();
+    const agesMs = loads.flatMap(({ startedMs }) => startedMs.map((ms) => nowMs - ms));
+    return {
+      ready: loads.reduce((sum, { ready }) => sum + ready, 0),
+      delayed: loads.reduce((sum, { delayed }) => sum + delayed, 0),
+      running: this.#slots.used,
+      held: this.#holds.size,
+      unfinishedMs: agesMs.reduce((sum, ms) => sum + ms, 0),
+      longestRunningMs: Math.max(0, ...agesMs),
+    };
+  }
+
+  #scope(log: Logger): ControllerScope {
+    const { client, caches, clock, random, metrics, events, namespaces = [] } = this.#options;
+    const remember = <V>(cache: Cache<V>): Cache<V> => {
+      this.#caches.add(cache);
+      return cache;
+    };
+    function watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
+    function watch<T extends KubeObject, V = T>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+    function watch<T extends KubeObject, V>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V> {
+      return remember(caches.watch(kind, options));
+    }
+    return {
+      client,
+      clock,
+      random,
+      log,
+      metrics,
+      events,
+      namespaces,
+      watch,
+      trigger: (cache, keysOf = (change) => [change.key]) => {
+        remember(cache);
+        this.#triggers.push(cacheTrigger(cache, keysOf, log));
+      },
+      enqueue: (key, { afterMs = 0 } = {}) => {
+        this.#asked.ask(key, clock.monotonic() + afterMs);
+        for (const session of this.#sessions) session.enqueue(key, { afterMs });
+      },
+    };
+  }
+
+  async #whenSeen(write: WriteRecord, log: Logger): Promise<void> {
+    const resource = resourceOf(write.kind);
+    const concerned = Array.from(this.#caches).filter((cache) => resourceOf(cache.kind) === resource);
+    const waits = concerned.map((cache) => this.#options.caches.whenSeen(cache, write, this.#closed.signal));
+    for (const result of await Promise.allSettled(waits)) {
+      if (result.status === "fulfilled" || this.#closed.signal.aborted) continue;
+      const { reason, message, unexpected } = failureOf(result.reason);
+      log.warn({ key: write.key, reason, error: message, ...unexpected }, "could not wait until a cache showed a write");
+    }
+  }
+}

@@ -1,0 +1,231 @@
+// The work on a controller's keys, or on one shard of them, during one term.
+import type { Client } from "../client/client.ts";
+import type { WriteRecord } from "../client/write-record.ts";
+import type { ObjectKey } from "../client/object.ts";
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../observe/logger.ts";
+import type { KeyBackoff } from "../queue/backoff.ts";
+import { WorkQueue } from "../queue/work-queue.ts";
+import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
+import type { Reconcile } from "./controller.ts";
+import type { Failure } from "./failure.ts";
+import type { KeyHolds } from "./key-holds.ts";
+import type { ControllerObserver, RunResult } from "./observer.ts";
+import type { ReportedOutcome } from "./report.ts";
+import type { RunEnd, StartedRun } from "./run.ts";
+import { startRun } from "./run.ts";
+import { runClient } from "./run-client.ts";
+import type { Term } from "./term.ts";
+import type { AskedKeys, Trigger } from "./trigger.ts";
+import type { WorkerSlots } from "./worker-slots.ts";
+
+/** What all sessions of one controller share. */
+export interface Workplace {
+  readonly controller: string;
+  readonly reconcile: Reconcile;
+  readonly deadlineMs: number;
+  readonly abandonAfterMs: number;
+  readonly reportDeadlineMs: number;
+  readonly triggers: readonly Trigger[];
+  readonly asked: AskedKeys;
+  readonly slots: WorkerSlots;
+  readonly holds: KeyHolds;
+  readonly backoff: KeyBackoff;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer: ControllerObserver;
+  /** A client whose writes are recorded. */
+  trackedClient(onWrite: (write: WriteRecord) => void): Client;
+  /** Resolves when every cache of the controller shows the write. */
+  whenSeen(write: WriteRecord): Promise<void>;
+  report(key: ObjectKey, report: { readonly outcome: ReportedOutcome; readonly now: number; readonly client: Client }, signal: AbortSignal): Promise<void>;
+}
+
+interface RunningRun extends StartedRun {
+  readonly startedMs: number;
+}
+
+/** Works on keys from `work` until its term is over. */
+export class WorkSession {
+  readonly #place: Workplace;
+  readonly #term: Term;
+  readonly #owns: (key: ObjectKey) => boolean;
+  readonly #queue: WorkQueue;
+  readonly #running = new Map<ObjectKey, RunningRun>();
+  readonly #ends = new Set<Promise<void>>();
+
+  constructor(place: Workplace, term: Term, owns: (key: ObjectKey) => boolean) {
+    this.#place = place;
+    this.#term = term;
+    this.#owns = owns;
+    const { clock, observer, controller, slots } = place;
+    this.#queue = new WorkQueue({ clock, onReady: () => slots.wake(), onAdded: () => observer.added(controller) });
+  }
+
+  /** Keys ready, keys delayed, and when each running run started. */
+  get load(): { readonly ready: number; readonly delayed: number; readonly startedMs: readonly number[] } {
+    const startedMs = Array.from(this.#running.values(), (run) => run.startedMs);
+    return { ready: this.#queue.readyCount, delayed: this.#queue.delayedCount, startedMs };
+  }
+
+  /** Asks for a run of a key, if it is one of this session's. */
+  enqueue(key: ObjectKey, options: AddOptions): void {
+    if (this.#owns(key)) this.#queue.add(key, options);
+  }
+
+  /** Starts with every key there is, and resolves when the term is over and no run is under way; runs that do not listen are left behind. */
+  async work(): Promise<void> {
+    const { signal, drain } = this.#term;
+    if (signal.aborted || drain.aborted) return;
+    const enqueue = (key: ObjectKey, options: AddOptions): void => this.enqueue(key, options);
+    const closers = this.#place.triggers.map((trigger) => trigger(enqueue));
+    this.#place.asked.replay(enqueue, this.#place.clock.monotonic());
+    closers.push(this.#place.slots.join(() => this.#startNext()));
+    this.#place.slots.wake();
+
+    const stopRuns = (): void => this.#running.forEach((run) => run.stop());
+    signal.addEventListener("abort", stopRuns, { once: true });
+    await aborted(drain, signal);
+    for (const close of closers) close();
+    this.#queue.close();
+    while (this.#ends.size > 0) await Promise.all(this.#ends);
+    signal.removeEventListener("abort", stopRuns);
+  }
+
+  #startNext(): boolean {
+    const { holds } = this.#place;
+    // The clock knows of a lost lease before the signal does when this process was stopped for a while.
+    if (this.#term.drain.aborted || !this.#term.isValid()) return false;
+    for (let taken = this.#queue.take(); taken; taken = this.#queue.take()) {
+      const { key, priority } = taken;
+      const free = holds.whenFree(key);
+      if (!free) {
+        const end = this.#run(taken).finally(() => this.#ends.delete(end));
+        this.#ends.add(end);
+        return true;
+      }
+      // Parked outside the queue, but without a worker: it comes back as soon as it is free.
+      this.#queue.add(key, { priority });
+      void free.then(() => this.#queue.done(key));
+    }
+    return false;
+  }
+
+  async #run({ key, priority, queuedMs }: TakenKey): Promise<void> {
+    const { controller, clock, observer, slots, holds, asked } = this.#place;
+    const startedMs = clock.monotonic();
+    const now = clock.now();
+    const askedFor = asked.current(key);
+    observer.started(controller, { queuedMs });
+
+    const started = startRun({
+      clock,
+      deadlineMs: this.#place.deadlineMs,
+      abandonAfterMs: this.#place.abandonAfterMs,
+      reconcile: (signal) => {
+        const log = this.#place.log.child({ key });
+        return this.#place.reconcile({ key, signal, client: this.#client(key, signal), log, now, failures: this.#place.backoff.failures(key) });
+      },
+    });
+    this.#running.set(key, { ...started, startedMs });
+    holds.hold(key, started.settled);
+    const end = await started.ended;
+    this.#running.delete(key);
+
+    const durationMs = clock.monotonic() - startedMs;
+    const { result, reported } = this.#conclude(key, priority, end);
+    if (end.type === "ok" && end.outcome.requeueAfterMs === undefined) asked.settle(key, askedFor);
+    observer.finished(controller, { result, terminal: end.type === "failed" && end.failure.code === "Terminal", durationMs });
+    if (end.abandoned) this.#abandoned(key, started.settled);
+    if (reported) await this.#report(key, reported, now);
+
+    const free = holds.whenFree(key);
+    if (free) void free.then(() => this.#queue.done(key));
+    else this.#queue.done(key);
+    slots.release();
+  }
+
+  #client(key: ObjectKey, signal: AbortSignal): Client {
+    const { clock, holds, whenSeen, trackedClient } = this.#place;
+    const client = trackedClient((write) => holds.hold(key, whenSeen(write)));
+    return runClient({ client, term: this.#term, signal, clock, onSent: (fate) => holds.hold(key, fate) });
+  }
+
+  /** Decides when the key runs next, and what is to be told about this run. */
+  #conclude(key: ObjectKey, priority: number, end: RunEnd): { readonly result: RunResult; readonly reported: ReportedOutcome | undefined } {
+    const { backoff } = this.#place;
+    switch (end.type) {
+      case "stopped":
+        return { result: "aborted", reported: undefined };
+      case "ok": {
+        backoff.forget(key);
+        const { requeueAfterMs } = end.outcome;
+        if (requeueAfterMs !== undefined) this.#queue.add(key, { afterMs: requeueAfterMs });
+        return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: { code: "Ok" } };
+      }
+      case "failed": {
+        const { code, reason, message } = end.failure;
+        this.#scheduleRetry(key, priority, end.failure);
+        return { result: code === "Waiting" ? "waiting" : "error", reported: { code, reason, message } };
+      }
+    }
+  }
+
+  #scheduleRetry(key: ObjectKey, priority: number, { code, reason, message, retryAfterMs, unexpected }: Failure): void {
+    const { backoff, log, observer, controller } = this.#place;
+    const fields = { key, reason, error: message, ...unexpected };
+    switch (code) {
+      case "Waiting":
+        backoff.forget(key);
+        log.debug(fields, "waiting");
+        if (retryAfterMs !== undefined) this.#queue.add(key, { priority, afterMs: retryAfterMs });
+        return;
+      case "Terminal":
+        backoff.fail(key);
+        log.warn(fields, "reconcile failed for good; a change of the input brings the next try");
+        return;
+      case "Transient": {
+        const backoffMs = backoff.fail(key);
+        const afterMs = retryAfterMs ?? backoffMs;
+        log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
+        this.#queue.add(key, { priority, afterMs });
+        observer.retried(controller);
+      }
+    }
+  }
+
+  #abandoned(key: ObjectKey, settled: Promise<void>): void {
+    const { observer, controller, log, clock } = this.#place;
+    const sinceMs = clock.monotonic();
+    observer.abandoned(controller);
+    log.error({ key }, "a reconcile ignores its signal and was abandoned; its key is held until it ends, others go on");
+    void settled.then(() => log.info({ key, afterMs: clock.monotonic() - sinceMs }, "an abandoned reconcile has ended; its key is free"));
+  }
+
+  /** Tells how the run ended. What goes wrong here is logged and left at that; a report that does not end holds its key, not the worker. */
+  async #report(key: ObjectKey, outcome: ReportedOutcome, now: number): Promise<void> {
+    const { clock, reportDeadlineMs, abandonAfterMs, holds, log, report } = this.#place;
+    if (!this.#term.isValid() || this.#term.signal.aborted) return;
+    const started = startRun({
+      clock,
+      deadlineMs: reportDeadlineMs,
+      abandonAfterMs,
+      reconcile: (signal) => report(key, { outcome, now, client: this.#client(key, signal) }, signal),
+    });
+    this.#running.set(key, { ...started, startedMs: clock.monotonic() });
+    holds.hold(key, started.settled);
+    const end = await started.ended;
+    this.#running.delete(key);
+    if (end.type !== "failed") return;
+    const { reason, message, unexpected } = end.failure;
+    log.warn({ key, reason, error: message, ...unexpected }, "the outcome of a run could not be reported");
+  }
+}
+
+/** Resolves when one of the signals aborts. */
+function aborted(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    if (signals.some((signal) => signal.aborted)) return resolve();
+    for (const signal of signals) signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

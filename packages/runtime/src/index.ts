@@ -1,0 +1,60 @@
+// The public surface of `@keyturn/runtime`.
+
+// Time and chance
+export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
+export { formatDuration, parseDuration } from "./duration.ts";
+export { type Random, seededRandom, systemRandom } from "./random.ts";
+
+// Talking to the API server
+export { ApiError, type ApiErrorCode, isApiError } from "./client/api-error.ts";
+export { ConfigError } from "./client/auth/config-error.ts";
+export type { ConnectionConfig } from "./client/auth/connection-config.ts";
+export { loadConfig } from "./client/auth/load-config.ts";
+export * from "./client/admin-kinds.ts";
+export * from "./client/builtin-kinds.ts";
+export * from "./client/workload-kinds.ts";
+export type {
+  ApplyOptions,
+  Client,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListResult,
+  PatchOptions,
+  Selection,
+  WriteOptions,
+} from "./client/client.ts";
+export { createHttpTransport } from "./client/http-transport.ts";
+export { apiVersionOf, defineKind, type Kind, resourceOf } from "./client/kind.ts";
+export { createClient } from "./client/kube-client.ts";
+export {
+  keyOf,
+  keyOfObject,
+  type KubeObject,
+  nameOf,
+  type ObjectKey,
+  type ObjectMeta,
+  type ObjectName,
+  type OwnerReference,
+  type Stored,
+} from "./client/object.ts";
+export { ConnectionError, type Transport } from "./client/transport.ts";
+
+// Watching and caching
+export { type Cache, type Change, type DeepReadonly, type MetadataOnly, metadataOnly, type WatchOptions } from "./cache/cache.ts";
+export type { Caches, WatchStatus } from "./cache/caches.ts";
+
+// Writing a controller
+export type { AccessRule, Verb } from "./controller/access.ts";
+export { carryOut, type PlanContext } from "./controller/carry-out.ts";
+export type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "./controller/controller.ts";
+export { type OutcomeError, TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
+export { addFinalizer, dropFinalizer, hasFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
+export { type Live, type OwnedWriter, ownedWriter, type WriteResult } from "./controller/owned-writer.ts";
+export { fieldManagerOf, managedByLabel, managedBySelector, type Operator } from "./controller/operator.ts";
+export { isOwnedBy, ownerReferenceTo } from "./controller/owner-reference.ts";
+export { NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
+export { apply, type Notice, type Plan, remove, type Write } from "./controller/plan.ts";
+export { writeStatus } from "./controller/status-writer.ts";
+
+// Schemas and rights
+export { type CustomKind, defineCustomKind, type ObjectOf } from "./schema/custom-kind.ts";

@@ -1,0 +1,87 @@
+// Takes secret material out of text and data before it leaves the process: logs, Events, conditions, spans.
+import { isSecretField, secretMembers } from "./secret-field.ts";
+
+/** What stands where a secret stood. */
+export const redacted = "[redacted]";
+
+/** One quick look that ordinary text does not pass, so that the rules below run only where there may be something to find. */
+const suspicious = /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"|\.key|:\/\/[^/\s]*@|stringData/i;
+
+const secretWord = String.raw`[\w.-]*(?:pass(?:word|wd|phrase)|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
+
+/** What to look for and what to put in its place, in this order. */
+const rules: readonly (readonly [RegExp, string])[] = [
+  // Private keys, also where the end was cut off; the public kinds (CERTIFICATE, PUBLIC KEY) may stay.
+  [/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g, redacted],
+  // The same in base64, as Secrets hold it: what starts with `-----BEGIN`.
+  [/LS0tLS1CRUdJTi[A-Za-z0-9+/=_-]*/g, redacted],
+  // JWTs and whatever else is base64url of JSON, whole or cut; and those once more in base64.
+  [/eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*/g, redacted],
+  [/ZXlK[A-Za-z0-9+/=_-]{16,}/g, redacted],
+  // Passwords in URLs.
+  [/(:\/\/[^/\s:@]*):[^/\s@]+@/g, `$1:${redacted}@`],
+  // The data of a Secret written out as JSON, with the quotes escaped or not.
+  [/(\\*"(?:stringData|data)\\*"\s*:\s*)\{[^{}]*\}/g, `$1"${redacted}"`],
+  [/(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s*:\s*\\*")[A-Za-z0-9_-]{16,}/g, `$1${redacted}`],
+  // Authorization values; at least 16 characters or one that words do not have, so that "basic authentication" stays.
+  [/\b(bearer|basic)(\s+)(?:(?=\S*[\d_~+/=])[\w.~+/=:-]{6,}|[\w.~+/=:-]{16,})/gi, `$1$2${redacted}`],
+  // "password": "…" as in JSON, also escaped.
+  [new RegExp(String.raw`(\\*["']${secretWord}\\*["']\s*:\s*)(\\*["'])(?:(?!\2)[\s\S])*(?:\2|$)`, "gi"), `$1$2${redacted}$2`],
+  // password=…, as in URLs, forms and command lines.
+  [new RegExp(String.raw`(\b${secretWord}=)(?!\[redacted\])(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
+  // password: … as in YAML and headers. `token: expired` is an error message: words without a digit stay unless the name leaves no doubt.
+  [new RegExp(String.raw`(\b[\w.-]*(?:password|passwd|passphrase|client[-_]?secret)\s*:\s+)(?!\[redacted\])["']?[^\s,;"']+["']?`, "gi"), `$1${redacted}`],
+  [new RegExp(String.raw`(\b${secretWord}\s*:\s+)(?!\[redacted\])(?=\S*\d)["']?[^\s,;"']{12,}["']?`, "gi"), `$1${redacted}`],
+];
+
+/** The text with everything that looks like a secret replaced. Text without any is returned as it is, at the cost of one scan. */
+export function redactText(text: string): string {
+  if (!suspicious.test(text)) return text;
+  return rules.reduce((current, [pattern, replacement]) => current.replace(pattern, replacement), text);
+}
+
+/** Text that is safe to publish and at most `most` characters long. Redacts first: a cut secret would not be known for one. */
+export function redactAndCut(text: string, most: number): string {
+  const safe = redactText(text);
+  return safe.length <= most ? safe : `${safe.slice(0, Math.max(0, most - 1))}…`;
+}
+
+/** Deeper data is cut: a log line is no dump. */
+const deepest = 8;
+
+/**
+ * The value with every secret replaced: in strings by what they look like, in objects also by the names of fields and by what the object is.
+ * Returns the value itself when there is nothing to replace. Errors become plain data, binary data its length.
+ */
+export function redactData(value: unknown, describeError: (error: Error) => unknown, depth = 0): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (typeof value === "bigint" || typeof value === "symbol") return String(value);
+  if (typeof value === "function") return "[function]";
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Error) return describeError(value);
+  if (value instanceof Date) return value;
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
+  if (depth >= deepest) return "[cut]";
+  const inside = (member: unknown): unknown => redactData(member, describeError, depth + 1);
+  if (value instanceof Map) return inside(Object.fromEntries(value));
+  if (Array.isArray(value) || value instanceof Set) return mapChanged([...value], inside);
+  if ("toJSON" in value && typeof value.toJSON === "function") return inside(value.toJSON());
+  return redactObject(value, inside);
+}
+
+function mapChanged(items: readonly unknown[], change: (item: unknown) => unknown): readonly unknown[] {
+  const changed = items.map(change);
+  return changed.some((item, index) => item !== items[index]) ? changed : items;
+}
+
+function redactObject(object: object, inside: (member: unknown) => unknown): object {
+  const members = new Map(Object.entries(object));
+  const secret = secretMembers(Object.fromEntries(members));
+  let changed: Record<string, unknown> | undefined;
+  for (const [name, member] of members) {
+    const hide = secret.has(name) || (isSecretField(name) && (typeof member === "string" || typeof member === "number" || typeof member === "object"));
+    const safe = hide && member !== null && member !== undefined && member !== "" ? redacted : inside(member);
+    if (safe !== member) changed = { ...(changed ?? object), [name]: safe };
+  }
+  return changed ?? object;
+}

@@ -1,0 +1,122 @@
+// The CustomResourceDefinition of a custom kind.
+import { defineKind } from "../client/kind.ts";
+import type { KubeObject } from "../client/object.ts";
+import { storedVersion } from "./custom-kind.ts";
+import type { CustomKind, CustomVersion } from "./custom-kind.ts";
+import { ordered } from "./json-schema-props.ts";
+import type { JsonSchemaProps } from "./json-schema-props.ts";
+import type { PrinterColumn } from "./printer-column.ts";
+import { SchemaError } from "./schema-error.ts";
+import { structuralSchema } from "./structural-schema.ts";
+
+/** One version in a CustomResourceDefinition. */
+export interface CrdVersion {
+  readonly name: string;
+  readonly served: boolean;
+  readonly storage: boolean;
+  readonly deprecated?: boolean;
+  readonly deprecationWarning?: string;
+  readonly schema: { readonly openAPIV3Schema: JsonSchemaProps };
+  readonly subresources?: { readonly status: object };
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly selectableFields?: readonly { readonly jsonPath: string }[];
+}
+
+/** A CustomResourceDefinition, apiextensions.k8s.io/v1. */
+export interface CustomResourceDefinition extends KubeObject {
+  readonly spec: {
+    readonly group: string;
+    readonly names: {
+      readonly kind: string;
+      readonly listKind: string;
+      readonly plural: string;
+      readonly singular: string;
+      readonly shortNames?: readonly string[];
+      readonly categories?: readonly string[];
+    };
+    readonly scope: "Namespaced" | "Cluster";
+    readonly versions: readonly CrdVersion[];
+  };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string; readonly message?: string }[];
+  };
+}
+
+/** The kind of CustomResourceDefinitions. */
+export const customResourceDefinitions = defineKind<CustomResourceDefinition>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+});
+
+/** What a CRD may carry beside its definition. */
+export interface CrdMetadata {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** The CRD of a kind. The same declaration gives the same object, key for key. Throws `SchemaError` for a schema that has no structural form. */
+export function crdOf(kind: Pick<CustomKind, "definition" | "plural">, { labels, annotations }: CrdMetadata = {}): CustomResourceDefinition {
+  const { definition, plural } = kind;
+  const stored = storedVersion(definition);
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${definition.group}`, ...(labels && { labels }), ...(annotations && { annotations }) },
+    spec: {
+      group: definition.group,
+      names: {
+        kind: definition.kind,
+        listKind: `${definition.kind}List`,
+        plural,
+        singular: definition.singular ?? definition.kind.toLowerCase(),
+        ...(definition.shortNames?.length && { shortNames: definition.shortNames }),
+        ...(definition.categories?.length && { categories: definition.categories }),
+      },
+      scope: definition.scope,
+      versions: definition.versions.map((version) => crdVersion(version, version === stored)),
+    },
+  };
+}
+
+function crdVersion(version: CustomVersion, storage: boolean): CrdVersion {
+  const { name, columns = [], selectableFields = [], deprecationWarning } = version;
+  for (const { name: column, jsonPath } of columns) {
+    if (!jsonPath.startsWith(".")) throw new SchemaError(`column ${column}`, `the JSON path ${jsonPath} must start with a dot`);
+  }
+  return {
+    name,
+    served: version.served ?? true,
+    storage,
+    ...(deprecationWarning !== undefined && { deprecated: true, deprecationWarning }),
+    schema: { openAPIV3Schema: rootSchema(version) },
+    ...((version.statusSubresource ?? version.status !== undefined) && { subresources: { status: {} } }),
+    ...(columns.length > 0 && { additionalPrinterColumns: columns.map(printerColumn) }),
+    ...(selectableFields.length > 0 && { selectableFields: selectableFields.map((jsonPath) => ({ jsonPath })) }),
+  };
+}
+
+/** apiVersion, kind and metadata are left out: the API server adds and checks them itself. */
+function rootSchema({ spec, status, rules, description }: CustomVersion): JsonSchemaProps {
+  const specField = structuralSchema(spec, "spec");
+  return ordered({
+    description,
+    type: "object",
+    required: specField.optional ? undefined : ["spec"],
+    properties: { spec: specField.schema, ...(status && { status: structuralSchema(status, "status").schema }) },
+    "x-kubernetes-validations": rules && rules.length > 0 ? rules : undefined,
+  });
+}
+
+function printerColumn({ name, type, jsonPath, description, format, priority }: PrinterColumn): PrinterColumn {
+  return {
+    name,
+    type,
+    ...(format !== undefined && { format }),
+    ...(description !== undefined && { description }),
+    jsonPath,
+    ...(priority !== undefined && { priority }),
+  };
+}

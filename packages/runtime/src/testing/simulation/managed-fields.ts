@@ -1,0 +1,120 @@
+// Who owns which fields of an object: `metadata.managedFields`, kept up by updates and decided by server-side apply.
+import { difference, fromFieldsV1, intersection, isEmptySet, pathsOf, toFieldsV1, union, emptySet } from "./field-set.ts";
+import type { FieldSet } from "./field-set.ts";
+import { isObject, listOr, objectOr, sameJson, stringOr, withKey } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { changesBetween, fieldsOf, mergeFields, removeFields } from "./object-fields.ts";
+import type { ServedKind } from "./served-kind.ts";
+
+/** Who writes, through which endpoint, when. */
+export interface Writer {
+  readonly manager: string;
+  readonly subresource: "" | "status";
+  readonly apiVersion: string;
+  /** RFC 3339, whole seconds. */
+  readonly time: string;
+}
+
+interface Owner extends Writer {
+  readonly operation: "Apply" | "Update";
+  readonly fields: FieldSet;
+}
+
+/** Fields that nobody owns, because the server sets them or the URL does. */
+const unowned = ["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
+
+/** `after` with managedFields that say what the writer changed in `before`. */
+export function recordUpdate(served: ServedKind, { before, after, writer }: { readonly before: JsonObject; readonly after: JsonObject; readonly writer: Writer }): JsonObject {
+  const place = { rules: served.mergeRules, path: "" };
+  const { changed, removed } = changesBetween(ownable(served, before, writer), ownable(served, after, writer), place);
+  if (isEmptySet(changed) && isEmptySet(removed)) return withOwners(after, ownersOf(before));
+  const owners = ownersOf(before);
+  const isSelf = (owner: Owner): boolean => isSameWriter(owner, writer) && owner.operation === "Update";
+  const others = owners.filter((owner) => !isSelf(owner)).map((owner) => ({ ...owner, fields: difference(difference(owner.fields, changed), removed) }));
+  const previous = owners.find(isSelf);
+  const fields = difference(union(previous?.fields ?? emptySet, changed), removed);
+  const time = previous && isEmptySet(changed) ? previous.time : writer.time;
+  return withOwners(after, [...others, { ...writer, operation: "Update", fields, time }]);
+}
+
+/** What an apply comes to. */
+export type Applied = { readonly type: "applied"; readonly object: JsonObject } | { readonly type: "conflict"; readonly causes: readonly FieldConflict[] };
+
+/** A field that another manager owns with another value. */
+export interface FieldConflict {
+  readonly manager: string;
+  readonly path: string;
+}
+
+/** Server-side apply of `config` to `live`: conflicts without `force`; fields that the manager applied before and now leaves out go, if nobody else owns them. */
+export function applyConfig(
+  served: ServedKind,
+  { live, config, writer, force }: { readonly live: JsonObject; readonly config: JsonObject; readonly writer: Writer; readonly force: boolean },
+): Applied {
+  const place = { rules: served.mergeRules, path: "" };
+  const wanted = ownable(served, config, writer);
+  const opinions = Object.keys(objectOr(wanted["metadata"])).length > 0 ? wanted : withKey(wanted, "metadata", undefined);
+  const fields = { ...fieldsOf(opinions, place), owned: false };
+  const merged = objectOr(mergeFields(live, wanted, place));
+  const { changed } = changesBetween(ownable(served, live, writer), ownable(served, merged, writer), place);
+  const owners = ownersOf(live);
+  const isSelf = (owner: Owner): boolean => isSameWriter(owner, writer) && owner.operation === "Apply";
+  const others = owners.filter((owner) => !isSelf(owner));
+  const causes = others.flatMap(({ manager, fields: theirs }) => pathsOf(intersection(theirs, changed)).map((path) => ({ manager, path })));
+  if (causes.length > 0 && !force) return { type: "conflict", causes };
+
+  const previous = owners.find(isSelf);
+  const keep = others.reduce((all, owner) => union(all, owner.fields), fields);
+  const set = difference(previous?.fields ?? emptySet, fields);
+  const object = objectOr(removeFields(merged, { set, keep }, place));
+  const remaining = others.map((owner) => ({ ...owner, fields: difference(owner.fields, changed) }));
+  const candidate = (time: string): JsonObject => withOwners(object, [...remaining, { ...writer, operation: "Apply", fields, time }]);
+  const unchanged = candidate(previous?.time ?? writer.time);
+  return { type: "applied", object: previous && sameJson(unchanged, live) ? live : candidate(writer.time) };
+}
+
+/** The part of an object that can be owned through the writer's endpoint. */
+function ownable(served: ServedKind, object: JsonObject, { subresource }: Writer): JsonObject {
+  if (subresource === "status") return object["status"] === undefined ? {} : { status: object["status"] };
+  const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
+  const owned = Object.fromEntries(Object.entries(objectOr(metadata)).filter(([key]) => !unowned.includes(key)));
+  const body = served.status ? withKey(rest, "status", undefined) : rest;
+  return { ...body, metadata: owned };
+}
+
+function isSameWriter(owner: Owner, writer: Writer): boolean {
+  return owner.manager === writer.manager && owner.subresource === writer.subresource && owner.apiVersion === writer.apiVersion;
+}
+
+function ownersOf(object: JsonObject): readonly Owner[] {
+  return listOr(objectOr(object["metadata"])["managedFields"])
+    .filter((entry) => isObject(entry))
+    .map((entry) => ({
+      manager: stringOr(entry["manager"], ""),
+      operation: entry["operation"] === "Apply" ? "Apply" : "Update",
+      apiVersion: stringOr(entry["apiVersion"], ""),
+      subresource: entry["subresource"] === "status" ? "status" : "",
+      time: stringOr(entry["time"], ""),
+      fields: fromFieldsV1(objectOr(entry["fieldsV1"])),
+    }));
+}
+
+function withOwners(object: JsonObject, owners: readonly Owner[]): JsonObject {
+  const entries = owners
+    .filter((owner) => !isEmptySet(owner.fields))
+    .sort((left, right) => orderOf(left).localeCompare(orderOf(right), "en"))
+    .map(({ manager, operation, apiVersion, subresource, time, fields }): Json => ({
+      manager,
+      operation,
+      apiVersion,
+      time,
+      fieldsType: "FieldsV1",
+      fieldsV1: toFieldsV1(fields),
+      ...(subresource === "" ? {} : { subresource }),
+    }));
+  return { ...object, metadata: withKey(objectOr(object["metadata"]), "managedFields", entries.length > 0 ? entries : undefined) };
+}
+
+function orderOf({ operation, time, manager, apiVersion, subresource }: Owner): string {
+  return [operation, time, manager, apiVersion, subresource].join("\n");
+}

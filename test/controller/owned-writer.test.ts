@@ -1,0 +1,113 @@
+// Owned writes on a real API server: created, updated, left alone, never taken from others.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConfigMap, type Client, NameConflictError, ownedWriter, type OwnedWriter } from "@keyturn/runtime";
+import { testNamespace } from "../test-namespace.ts";
+import { type Cluster, startCluster } from "@keyturn/runtime/testing";
+
+const operator = { name: "demo", domain: "demo.example" };
+const kind = { group: "demo.example", version: "v1", kind: "Widget", plural: "widgets", namespaced: true } as const;
+const signal = new AbortController().signal;
+
+let cluster: Cluster;
+let client: Client;
+beforeAll(async () => {
+  cluster = await startCluster();
+  client = cluster.client;
+});
+afterAll(() => cluster?.stop());
+
+function writerFor(namespace: string, name: string, through: Client = client): OwnedWriter {
+  return ownedWriter({ client: through, operator, controller: "widgets", owner: { kind, name: { namespace, name } }, signal });
+}
+
+const configMap = (namespace: string, data: Record<string, string>) => ({ metadata: { namespace, name: "thing" }, data });
+
+describe("an owned writer", () => {
+  it("creates an object with its mark, and sends nothing when nothing changed", async () => {
+    const namespace = await testNamespace(client);
+    const writer = writerFor(namespace, "one");
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }))).toBe("created");
+    const created = await client.get(ConfigMap, { namespace, name: "thing" });
+    expect(created?.metadata.labels).toEqual({ "app.kubernetes.io/managed-by": "demo" });
+    expect(created?.metadata.annotations?.["demo.example/owner"]).toBe(`widgets.demo.example/${namespace}/one`);
+
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }))).toBe("unchanged");
+    const after = await client.get(ConfigMap, { namespace, name: "thing" });
+    expect(after?.metadata.resourceVersion).toBe(created?.metadata.resourceVersion);
+  });
+
+  it("removes a field that is no longer wanted, and keeps what others added", async () => {
+    const namespace = await testNamespace(client);
+    const writer = writerFor(namespace, "one");
+    await writer.apply(ConfigMap, configMap(namespace, { a: "1", b: "2" }));
+    await client.mergePatch(ConfigMap, { namespace, name: "thing" }, { metadata: { labels: { team: "shop" } } }, { fieldManager: "someone" });
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }))).toBe("updated");
+    const after = await client.get(ConfigMap, { namespace, name: "thing" });
+    expect(after?.data).toEqual({ a: "1" });
+    expect(after?.metadata.labels).toMatchObject({ team: "shop" });
+  });
+
+  it("repairs what others changed", async () => {
+    const namespace = await testNamespace(client);
+    const writer = writerFor(namespace, "one");
+    await writer.apply(ConfigMap, configMap(namespace, { a: "1" }));
+    await client.mergePatch(ConfigMap, { namespace, name: "thing" }, { data: { a: "changed" } }, { fieldManager: "someone" });
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }))).toBe("updated");
+    expect((await client.get(ConfigMap, { namespace, name: "thing" }))?.data).toEqual({ a: "1" });
+  });
+
+  it("leaves an object that somebody else made exactly as it is", async () => {
+    const namespace = await testNamespace(client);
+    const foreign = await client.create(ConfigMap, configMap(namespace, { theirs: "yes" }));
+    const writer = writerFor(namespace, "one");
+    await expect(writer.apply(ConfigMap, configMap(namespace, { a: "1" }))).rejects.toThrow(NameConflictError);
+    expect(await writer.remove(ConfigMap, { namespace, name: "thing" })).toBe(false);
+    expect(await client.get(ConfigMap, { namespace, name: "thing" })).toEqual(foreign);
+  });
+
+  it("leaves another owner's object exactly as it is, and says whose it is", async () => {
+    const namespace = await testNamespace(client);
+    await writerFor(namespace, "one").apply(ConfigMap, configMap(namespace, { a: "1" }));
+    const before = await client.get(ConfigMap, { namespace, name: "thing" });
+    const two = writerFor(namespace, "two");
+    await expect(two.apply(ConfigMap, configMap(namespace, { a: "2" }))).rejects.toThrow(`it belongs to widgets.demo.example/${namespace}/one`);
+    expect(await two.remove(ConfigMap, { namespace, name: "thing" })).toBe(false);
+    expect(await client.get(ConfigMap, { namespace, name: "thing" })).toEqual(before);
+  });
+
+  it("takes its fields back when somebody creates the name between look and apply", async () => {
+    const namespace = await testNamespace(client);
+    const racing: Client = {
+      ...client,
+      get: async (...call) => {
+        const seen = await client.get(...call);
+        await client.create(ConfigMap, configMap(namespace, { theirs: "yes" }), { fieldManager: "someone" });
+        return seen;
+      },
+    };
+    await expect(writerFor(namespace, "one", racing).apply(ConfigMap, configMap(namespace, { a: "1" }))).rejects.toThrow(NameConflictError);
+    const left = await client.get(ConfigMap, { namespace, name: "thing" });
+    expect(left?.data).toEqual({ theirs: "yes" });
+    expect(left?.metadata.labels ?? {}).toEqual({});
+    expect(left?.metadata.annotations ?? {}).toEqual({});
+  });
+
+  it("does not bring back an object that was deleted after it was seen", async () => {
+    const namespace = await testNamespace(client);
+    const writer = writerFor(namespace, "one");
+    await writer.apply(ConfigMap, configMap(namespace, { a: "1" }));
+    const object = await client.get(ConfigMap, { namespace, name: "thing" });
+    await client.delete(ConfigMap, { namespace, name: "thing" });
+    if (!object) throw new Error("the object was just written");
+    await expect(writer.apply(ConfigMap, configMap(namespace, { a: "2" }), { seen: "present", object })).rejects.toMatchObject({ code: "Conflict" });
+    expect(await client.get(ConfigMap, { namespace, name: "thing" })).toBeUndefined();
+  });
+
+  it("deletes its own", async () => {
+    const namespace = await testNamespace(client);
+    const writer = writerFor(namespace, "one");
+    await writer.apply(ConfigMap, configMap(namespace, { a: "1" }));
+    expect(await writer.remove(ConfigMap, { namespace, name: "thing" })).toBe(true);
+    expect(await client.get(ConfigMap, { namespace, name: "thing" })).toBeUndefined();
+  });
+});
