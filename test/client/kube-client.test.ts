@@ -9,6 +9,7 @@ import { createHttpTransport } from "../../packages/runtime/src/client/http-tran
 import { defineKind } from "../../packages/runtime/src/client/kind.ts";
 import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
 import { formatMicroTime, parseMicroTime } from "../../packages/runtime/src/client/micro-time.ts";
+import type { KubeObject, Stored } from "../../packages/runtime/src/client/object.ts";
 import { observeTransport, type RequestObservation } from "../../packages/runtime/src/client/observed-transport.ts";
 import { trackWrites } from "../../packages/runtime/src/client/tracked-client.ts";
 import type { Transport } from "../../packages/runtime/src/client/transport.ts";
@@ -50,6 +51,11 @@ const fails = async (work: Promise<unknown>, code: ApiErrorCode): Promise<string
   );
   if (!isApiError(error, code)) throw new Error(`expected ${code}`, { cause: error });
   return error.message;
+};
+
+/** A CRD is served a moment after it is stored. */
+const notServedYet = (error: unknown): undefined => {
+  if (!isApiError(error, "NotFound")) throw error;
 };
 
 describe("reads and writes", () => {
@@ -138,7 +144,7 @@ describe("apply", () => {
       namespaced: true,
     });
     const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-    await client.create(CustomResourceDefinition, {
+    const crd = {
       metadata: { name: "gadgets.example.org" },
       spec: {
         group: "example.org",
@@ -146,10 +152,14 @@ describe("apply", () => {
         names: { kind: "Gadget", plural: "gadgets" },
         versions: [{ name: "v1", served: true, storage: true, schema, subresources: { status: {} } }],
       },
-    });
-    await expect.poll(() => client.list(Gadget).catch(() => undefined)).toBeDefined();
+    } as const satisfies CustomResourceDefinition;
+    await client.create(CustomResourceDefinition, crd);
     const gadget = { metadata: { namespace, name: "g" } };
-    await expect.poll(() => client.create(Gadget, gadget).catch(() => undefined)).toBeDefined();
+    let created: Stored<KubeObject> | undefined;
+    while (!created) created = await client.create(Gadget, gadget).catch(notServedYet);
+    const foreign = { metadata: { ...gadget.metadata, uid: "00000000-0000-4000-8000-000000000000" } };
+    await fails(client.apply(Gadget, foreign, { fieldManager: "test" }), "Conflict");
+    await fails(client.apply(Gadget, { ...foreign, metadata: { ...foreign.metadata, name: "none" } }, { fieldManager: "test" }), "Conflict");
     const options = { fieldManager: "test", subresource: "status" } as const;
     expect((await client.apply(Gadget, { ...gadget, status: { phase: "Ready" } }, options)).status).toEqual({ phase: "Ready" });
     const patch = [{ op: "replace", path: "/status/phase", value: "Old" }] as const;
@@ -212,7 +222,9 @@ describe("conditional writes", () => {
 describe("lists", () => {
   it("reads more than a page, whole, at one version, and by selector", async () => {
     const names = Array.from({ length: 620 }, (_, index) => `many-${String(index).padStart(4, "0")}`);
-    await Promise.all(names.map((name, index) => client.create(ConfigMap, configMap(name, {}, { labels: { set: "many", even: String(index % 2 === 0) } }))));
+    await Promise.all(
+      names.map((name, index) => client.create(ConfigMap, configMap(name, {}, { labels: { set: "many", even: String(index % 2 === 0) } }))),
+    );
     observed.length = 0;
     const list = await client.list(ConfigMap, { namespace, labels: "set=many" });
     expect(list.items.map((item) => item.metadata.name).sort()).toEqual(names);

@@ -13,16 +13,7 @@ export { loadConfig } from "./client/auth/load-config.ts";
 export * from "./client/admin-kinds.ts";
 export * from "./client/builtin-kinds.ts";
 export * from "./client/workload-kinds.ts";
-export type {
-  ApplyOptions,
-  Client,
-  DeleteOptions,
-  JsonPatchOperation,
-  ListResult,
-  PatchOptions,
-  Selection,
-  WriteOptions,
-} from "./client/client.ts";
+export type { ApplyOptions, Client, DeleteOptions, JsonPatchOperation, ListResult, PatchOptions, Selection, WriteOptions } from "./client/client.ts";
 export { createHttpTransport } from "./client/http-transport.ts";
 export { apiVersionOf, defineKind, type Kind, resourceOf } from "./client/kind.ts";
 export { createClient } from "./client/kube-client.ts";
@@ -45,6 +36,7 @@ export type { Caches, WatchStatus } from "./cache/caches.ts";
 
 // Writing a controller
 export type { AccessRule, Verb } from "./controller/access.ts";
+export { conditionReporter } from "./controller/condition-reporter.ts";
 export { carryOut, type PlanContext } from "./controller/carry-out.ts";
 export type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "./controller/controller.ts";
 export { type OutcomeError, TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
@@ -57,4 +49,18 @@ export { apply, type Notice, type Plan, remove, type Write } from "./controller/
 export { writeStatus } from "./controller/status-writer.ts";
 
 // Schemas and rights
+export { conditionSchema, conditionsSchema } from "./schema/condition-schema.ts";
+export { crdOf } from "./schema/crd.ts";
+export { managerAccess } from "./schema/manager-access.ts";
+export { missingAccess, rightInWords } from "./schema/missing-access.ts";
+export { ageColumn, conditionColumn, type PrinterColumn } from "./schema/printer-column.ts";
+export { type PolicyRule, policyRules, rbacObjects } from "./schema/rbac.ts";
+export { yamlDocuments } from "./schema/yaml-document.ts";
+export * from "./schema/kubernetes-values.ts";
 export { type CustomKind, defineCustomKind, type ObjectOf } from "./schema/custom-kind.ts";
+
+// Watching it work
+export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from "./observe/conditions.ts";
+export type { EventRecorder, EventToRecord } from "./observe/event-recorder.ts";
+export type { Logger } from "./observe/logger.ts";
+export { createLogger } from "./observe/pino-logger.ts";

@@ -2,7 +2,15 @@ import { expect, it } from "vitest";
 import { renderAge, renderTable } from "./table.ts";
 
 it("lines up columns and leaves no space at the end of a line", () => {
-  expect(renderTable(["name", "ready"], [["a", "True"], ["longer-name", ""]])).toMatchInlineSnapshot(`
+  expect(
+    renderTable(
+      ["name", "ready"],
+      [
+        ["a", "True"],
+        ["longer-name", ""],
+      ],
+    ),
+  ).toMatchInlineSnapshot(`
     "NAME          READY
     a             True
     longer-name"

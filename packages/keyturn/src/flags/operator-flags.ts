@@ -26,8 +26,17 @@ export const operatorFlags = {
     default: "15s",
     help: "how long a silent holder keeps a Lease; renewed after two thirds at the latest",
   }),
-  dryRun: switchFlag({ name: "dry-run", default: false, help: "send every write as a server-side dry run: it is checked and logged, and changes nothing" }),
-  metricsBindAddress: textFlagWithDefault({ name: "metrics-bind-address", placeholder: "ADDRESS", default: ":8080", help: "where /metrics is served; 0 = off" }),
+  dryRun: switchFlag({
+    name: "dry-run",
+    default: false,
+    help: "send every write as a server-side dry run: it is checked and logged, and changes nothing",
+  }),
+  metricsBindAddress: textFlagWithDefault({
+    name: "metrics-bind-address",
+    placeholder: "ADDRESS",
+    default: ":8080",
+    help: "where /metrics is served; 0 = off",
+  }),
   healthProbeBindAddress: textFlagWithDefault({
     name: "health-probe-bind-address",
     placeholder: "ADDRESS",

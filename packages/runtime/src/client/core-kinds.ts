@@ -173,4 +173,3 @@ export interface Lease extends KubeObject {
   };
 }
 export const Lease = defineKind<Lease>({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true });
-

@@ -38,6 +38,8 @@ export function exchange(options: ExchangeOptions, signal?: AbortSignal): Promis
       method,
       path,
       headers,
+      // Ends only the wait for a proxy's tunnel, whose socket node does not hand out before it is open; the timer below ends everything else.
+      timeout: timeoutMs,
       host: server.hostname.replace(/^\[|\]$/g, ""),
       port: server.port || (server.protocol === "https:" ? 443 : 80),
     });

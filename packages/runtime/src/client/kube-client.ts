@@ -109,7 +109,10 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     async apply(kind, object, { fieldManager, force, subresource, ...common }, signal) {
       const { path, attempt } = target("apply", kind, { name: nameIn(object, kind, "apply"), subresource });
       const query = { ...writeQuery(common), fieldManager, force: force || undefined, fieldValidation };
-      return write({ method: "PATCH", path, query, contentType: "apply", body: typed(kind, object), attempt }, kind, signal);
+      const request = { method: "PATCH", path, query, contentType: "apply", body: typed(kind, object), attempt } as const;
+      return write(request, kind, signal).catch((error: unknown) => {
+        throw applyError(error, attempt);
+      });
     },
 
     async jsonPatch(kind, name, patch, { fieldManager, subresource, ...common } = {}, signal) {
@@ -220,6 +223,22 @@ function typed<T extends KubeObject>(kind: Kind<T>, object: T): T {
 /** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
 function isMissingObject(error: unknown): boolean {
   return isApiError(error, "NotFound") && error.body.kind === "Status" && error.body.details?.name !== undefined;
+}
+
+/**
+ * Two answers to an apply that say something else than they mean, as of Kubernetes 1.36: a uid that is not the object's is a 422 about an
+ * immutable field, where it is a conflict; and a field that the schema does not have is a 500, where no retry can help.
+ */
+function applyError(error: unknown, attempt: string): unknown {
+  if (!isApiError(error)) return error;
+  const { body } = error;
+  if (error.code === "Invalid" && body.details?.causes?.some(({ field }) => field === "metadata.uid")) {
+    return new ApiError(attempt, 409, { ...body, reason: "Conflict" });
+  }
+  if (error.status === 500 && body.message?.startsWith("failed to create typed patch object")) {
+    return new ApiError(attempt, 400, { ...body, reason: "BadRequest" });
+  }
+  return error;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { KubeObject } from "../client/object.ts";
 import { canonicalJson, covers, withAppliedDigest } from "./unchanged.ts";
 
 const operator = { name: "demo", domain: "demo.example" };
@@ -37,7 +38,9 @@ describe("covers", () => {
 
 describe("withAppliedDigest", () => {
   const digestOf = (data: Record<string, string>): string | undefined =>
-    withAppliedDigest({ metadata: { name: "a" }, data }, operator).metadata.annotations?.["demo.example/applied"];
+    withAppliedDigest<KubeObject & { readonly data: object }>({ metadata: { name: "a" }, data }, operator).metadata.annotations?.[
+      "demo.example/applied"
+    ];
 
   it("is the same for the same content in another order, and another when a field is dropped", () => {
     expect(digestOf({ a: "1", b: "2" })).toBe(digestOf({ b: "2", a: "1" }));

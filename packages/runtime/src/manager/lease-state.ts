@@ -49,14 +49,19 @@ export function stepLease(state: LeaseState, event: LeaseEvent, candidate: Candi
     case "refused":
       return state.type === "held" ? { ...state, type: "doubted" } : state;
     case "passed":
-      if (state.type !== "held" && state.type !== "doubted") return state;
+      if (!isOurs(state)) return state;
       return event.atMs < validUntilMs(state, candidate) ? state : { type: "seen", lease: state.lease, sinceMs: event.atMs };
   }
 }
 
+/** Whether the lease is ours as far as we know; whether that is still true is a question of time, see `validUntilMs`. */
+export function isOurs(state: LeaseState): state is Extract<LeaseState, { type: "held" | "doubted" }> {
+  return state.type === "held" || state.type === "doubted";
+}
+
 /** Until when the replica may act, by its own clock. Minus infinity when it may not. */
 export function validUntilMs(state: LeaseState, { times }: Candidate): number {
-  return state.type === "held" || state.type === "doubted" ? state.renewedMs + times.renewDeadlineMs : -Infinity;
+  return isOurs(state) ? state.renewedMs + times.renewDeadlineMs : -Infinity;
 }
 
 /** True if the lease belongs to nobody, or its holder has let its time run out before our eyes. */
@@ -108,7 +113,7 @@ function claim(spec: LeaseSpec | undefined, { identity, times }: Candidate, wall
 function afterRead(state: LeaseState, lease: Stored<Lease> | undefined, atMs: number, { identity }: Candidate): LeaseState {
   if (!lease) return { type: "absent" };
   const ours = lease.spec?.holderIdentity === identity;
-  if (ours && (state.type === "held" || state.type === "doubted")) return { type: "held", lease, renewedMs: state.renewedMs };
+  if (ours && isOurs(state)) return { type: "held", lease, renewedMs: state.renewedMs };
   const unchanged = state.type === "seen" && state.lease.metadata.uid === lease.metadata.uid && sameClaim(state.lease.spec, lease.spec);
   return { type: "seen", lease, sinceMs: unchanged ? state.sinceMs : atMs };
 }

@@ -28,7 +28,7 @@ export function errorFields(thrown: unknown, depth = 0): ErrorFields {
     type: thrown.name,
     ...(code !== undefined && { code }),
     ...(reason !== undefined && { reason }),
-    message: redactAndCut(String(thrown.message), longestMessage),
+    message: redactAndCut(thrown.message, longestMessage),
     ...(code === undefined && typeof thrown.stack === "string" && { stack: redactText(framesOf(thrown.stack)) }),
     ...(deeper && thrown.cause !== undefined && { cause: errorFields(thrown.cause, depth + 1) }),
     ...(deeper && thrown instanceof AggregateError && { errors: thrown.errors.slice(0, mostErrors).map((error) => errorFields(error, depth + 1)) }),

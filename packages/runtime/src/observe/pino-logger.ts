@@ -51,7 +51,7 @@ export function createLogger({ level = "info", format = "json", destination, clo
   return wrap(root);
 }
 
-function wrap(logger: PinoLogger<never>): Logger {
+function wrap(logger: PinoLogger): Logger {
   const at =
     (level: "debug" | "info" | "warn" | "error") =>
     (fields: object, message: string): void => {

@@ -5,7 +5,8 @@ import { isSecretField, secretMembers } from "./secret-field.ts";
 export const redacted = "[redacted]";
 
 /** One quick look that ordinary text does not pass, so that the rules below run only where there may be something to find. */
-const suspicious = /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"|\.key|:\/\/[^/\s]*@|stringData/i;
+const suspicious =
+  /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"|\.key|:\/\/[^/\s]*@|stringData/i;
 
 const secretWord = String.raw`[\w.-]*(?:pass(?:word|wd|phrase)|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
 
@@ -30,7 +31,10 @@ const rules: readonly (readonly [RegExp, string])[] = [
   // password=…, as in URLs, forms and command lines.
   [new RegExp(String.raw`(\b${secretWord}=)(?!\[redacted\])(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
   // password: … as in YAML and headers. `token: expired` is an error message: words without a digit stay unless the name leaves no doubt.
-  [new RegExp(String.raw`(\b[\w.-]*(?:password|passwd|passphrase|client[-_]?secret)\s*:\s+)(?!\[redacted\])["']?[^\s,;"']+["']?`, "gi"), `$1${redacted}`],
+  [
+    new RegExp(String.raw`(\b[\w.-]*(?:password|passwd|passphrase|client[-_]?secret)\s*:\s+)(?!\[redacted\])["']?[^\s,;"']+["']?`, "gi"),
+    `$1${redacted}`,
+  ],
   [new RegExp(String.raw`(\b${secretWord}\s*:\s+)(?!\[redacted\])(?=\S*\d)["']?[^\s,;"']{12,}["']?`, "gi"), `$1${redacted}`],
 ];
 
@@ -46,42 +50,54 @@ export function redactAndCut(text: string, most: number): string {
   return safe.length <= most ? safe : `${safe.slice(0, Math.max(0, most - 1))}…`;
 }
 
-/** Deeper data is cut: a log line is no dump. */
+/** Deeper and bigger data is cut: a log line is no dump. */
 const deepest = 8;
+const mostValues = 2000;
 
 /**
  * The value with every secret replaced: in strings by what they look like, in objects also by the names of fields and by what the object is.
- * Returns the value itself when there is nothing to replace. Errors become plain data, binary data its length.
+ * Returns the value itself when there is nothing to replace. Errors become what `describeError` makes of them, binary data its length.
  */
-export function redactData(value: unknown, describeError: (error: Error) => unknown, depth = 0): unknown {
-  if (typeof value === "string") return redactText(value);
-  if (typeof value === "bigint" || typeof value === "symbol") return String(value);
-  if (typeof value === "function") return "[function]";
-  if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Error) return describeError(value);
-  if (value instanceof Date) return value;
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
-  if (depth >= deepest) return "[cut]";
-  const inside = (member: unknown): unknown => redactData(member, describeError, depth + 1);
-  if (value instanceof Map) return inside(Object.fromEntries(value));
-  if (Array.isArray(value) || value instanceof Set) return mapChanged([...value], inside);
-  if ("toJSON" in value && typeof value.toJSON === "function") return inside(value.toJSON());
-  return redactObject(value, inside);
+export function redactData(value: unknown, describeError: (error: Error) => unknown): unknown {
+  let values = 0;
+  const above: object[] = [];
+  const visit = (current: unknown): unknown => {
+    if (typeof current === "string") return redactText(current);
+    if (typeof current === "bigint" || typeof current === "symbol") return String(current);
+    if (typeof current === "function") return "[function]";
+    if (typeof current !== "object" || current === null || current instanceof Date) return current;
+    if (current instanceof Error) return describeError(current);
+    if (ArrayBuffer.isView(current) || current instanceof ArrayBuffer) return `[${current.byteLength} bytes]`;
+    if (above.length >= deepest || above.includes(current) || ++values > mostValues) return "[cut]";
+    above.push(current);
+    const safe = redactMembers(current, visit);
+    above.pop();
+    return safe;
+  };
+  return visit(value);
 }
 
-function mapChanged(items: readonly unknown[], change: (item: unknown) => unknown): readonly unknown[] {
-  const changed = items.map(change);
-  return changed.some((item, index) => item !== items[index]) ? changed : items;
-}
-
-function redactObject(object: object, inside: (member: unknown) => unknown): object {
-  const members = new Map(Object.entries(object));
+function redactMembers(object: object, visit: (member: unknown) => unknown): unknown {
+  if (object instanceof Map) return visit(Object.fromEntries(object));
+  if (Array.isArray(object) || object instanceof Set) return redactItems([...object], visit);
+  if ("toJSON" in object && typeof object.toJSON === "function") return visit(object.toJSON());
+  const members = Object.entries(object);
   const secret = secretMembers(Object.fromEntries(members));
   let changed: Record<string, unknown> | undefined;
   for (const [name, member] of members) {
-    const hide = secret.has(name) || (isSecretField(name) && (typeof member === "string" || typeof member === "number" || typeof member === "object"));
-    const safe = hide && member !== null && member !== undefined && member !== "" ? redacted : inside(member);
+    const safe = hides(name, member, secret) ? redacted : visit(member);
     if (safe !== member) changed = { ...(changed ?? object), [name]: safe };
   }
   return changed ?? object;
+}
+
+function redactItems(items: readonly unknown[], visit: (item: unknown) => unknown): readonly unknown[] {
+  const safe = items.map(visit);
+  return safe.some((item, index) => item !== items[index]) ? safe : items;
+}
+
+/** Whether nothing of a member may be shown. Flags and absent values tell nothing. */
+function hides(name: string, member: unknown, secret: ReadonlySet<string>): boolean {
+  if (member === null || member === undefined || member === "" || typeof member === "boolean") return false;
+  return secret.has(name) || isSecretField(name);
 }

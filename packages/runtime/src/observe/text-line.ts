@@ -15,7 +15,7 @@ export function textLine(fields: LineFields, coloured: boolean): string {
   const stacks: string[] = [];
   const pairs = Object.entries(rest).map(([key, value]) => `${painted(dim, `${key}=`)}${valueText(value, stacks)}`);
   const clockTime = typeof time === "string" ? time.slice(11, 23) : "";
-  const head = [painted(dim, clockTime), painted(paint[name], name.toUpperCase().padEnd(5)), String(msg ?? "")].join(" ");
+  const head = [painted(dim, clockTime), painted(paint[name], name.toUpperCase().padEnd(5)), typeof msg === "string" ? msg : ""].join(" ");
   return `${[head, ...pairs].join(" ")}\n${stacks.map((stack) => `${stack}\n`).join("")}`;
 }
 

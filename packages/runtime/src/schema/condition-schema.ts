@@ -24,4 +24,7 @@ export const conditionSchema = z
   .describe("One aspect of the object's state.");
 
 /** The conditions of a status: one per type, merged by type. */
-export const conditionsSchema = z.array(conditionSchema).max(32).meta({ listType: "map", listMapKeys: ["type"], description: "What is known about the object's state." });
+export const conditionsSchema = z
+  .array(conditionSchema)
+  .max(32)
+  .meta({ listType: "map", listMapKeys: ["type"], description: "What is known about the object's state." });

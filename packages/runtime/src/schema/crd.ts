@@ -1,6 +1,5 @@
 // The CustomResourceDefinition of a custom kind.
-import { defineKind } from "../client/kind.ts";
-import type { KubeObject } from "../client/object.ts";
+import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from "../client/admin-kinds.ts";
 import { storedVersion } from "./custom-kind.ts";
 import type { CustomKind, CustomVersion } from "./custom-kind.ts";
 import { ordered } from "./json-schema-props.ts";
@@ -8,48 +7,6 @@ import type { JsonSchemaProps } from "./json-schema-props.ts";
 import type { PrinterColumn } from "./printer-column.ts";
 import { SchemaError } from "./schema-error.ts";
 import { structuralSchema } from "./structural-schema.ts";
-
-/** One version in a CustomResourceDefinition. */
-export interface CrdVersion {
-  readonly name: string;
-  readonly served: boolean;
-  readonly storage: boolean;
-  readonly deprecated?: boolean;
-  readonly deprecationWarning?: string;
-  readonly schema: { readonly openAPIV3Schema: JsonSchemaProps };
-  readonly subresources?: { readonly status: object };
-  readonly additionalPrinterColumns?: readonly PrinterColumn[];
-  readonly selectableFields?: readonly { readonly jsonPath: string }[];
-}
-
-/** A CustomResourceDefinition, apiextensions.k8s.io/v1. */
-export interface CustomResourceDefinition extends KubeObject {
-  readonly spec: {
-    readonly group: string;
-    readonly names: {
-      readonly kind: string;
-      readonly listKind: string;
-      readonly plural: string;
-      readonly singular: string;
-      readonly shortNames?: readonly string[];
-      readonly categories?: readonly string[];
-    };
-    readonly scope: "Namespaced" | "Cluster";
-    readonly versions: readonly CrdVersion[];
-  };
-  readonly status?: {
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string; readonly message?: string }[];
-  };
-}
-
-/** The kind of CustomResourceDefinitions. */
-export const customResourceDefinitions = defineKind<CustomResourceDefinition>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  kind: "CustomResourceDefinition",
-  plural: "customresourcedefinitions",
-  namespaced: false,
-});
 
 /** What a CRD may carry beside its definition. */
 export interface CrdMetadata {
@@ -81,7 +38,10 @@ export function crdOf(kind: Pick<CustomKind, "definition" | "plural">, { labels,
   };
 }
 
-function crdVersion(version: CustomVersion, storage: boolean): CrdVersion {
+function crdVersion(
+  version: CustomVersion,
+  storage: boolean,
+): CustomResourceDefinitionVersion & { readonly selectableFields?: readonly { readonly jsonPath: string }[] } {
   const { name, columns = [], selectableFields = [], deprecationWarning } = version;
   for (const { name: column, jsonPath } of columns) {
     if (!jsonPath.startsWith(".")) throw new SchemaError(`column ${column}`, `the JSON path ${jsonPath} must start with a dot`);

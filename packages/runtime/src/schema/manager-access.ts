@@ -1,14 +1,6 @@
 // What the manager itself needs, as the same kind of list that controllers give.
 import type { AccessRule } from "../controller/access.ts";
-
-/** Needed in the operator's own namespace when leaders are elected. */
-export const leaderElectionAccess: readonly AccessRule[] = [
-  {
-    kind: { group: "coordination.k8s.io", plural: "leases", namespaced: true },
-    verbs: ["get", "list", "create", "update", "patch", "delete"],
-    why: "to elect a leader for each controller and to see which replicas there are",
-  },
-];
+import { leaseAccess, shardAccess } from "../manager/lease-access.ts";
 
 /** Needed wherever objects are reported on: their own namespaces, and `default` for cluster-scoped ones. */
 export const eventAccess: readonly AccessRule[] = [
@@ -29,18 +21,19 @@ export interface ManagerAccess {
 export function managerAccess({
   operatorNamespace,
   controllerAccess,
-  leaderElection = true,
+  leaderElection = "shards",
 }: {
   readonly operatorNamespace: string;
   /** What the controllers declared: an Event about a cluster-scoped object goes to the namespace `default`. */
   readonly controllerAccess: readonly AccessRule[];
-  readonly leaderElection?: boolean;
+  /** Whether Leases are used, and whether any controller is split into shards. Default `shards`: both. */
+  readonly leaderElection?: "off" | "single" | "shards";
 }): ManagerAccess {
   const places: Record<string, readonly AccessRule[]> = {};
   const add = (namespace: string, rules: readonly AccessRule[]): void => {
     places[namespace] = [...(places[namespace] ?? []), ...rules];
   };
-  if (leaderElection) add(operatorNamespace, leaderElectionAccess);
+  if (leaderElection !== "off") add(operatorNamespace, leaderElection === "shards" ? [...leaseAccess, ...shardAccess] : leaseAccess);
   if (controllerAccess.some(({ kind }) => !kind.namespaced)) add("default", eventAccess);
   return { access: eventAccess, accessIn: places };
 }

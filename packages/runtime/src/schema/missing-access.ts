@@ -1,30 +1,7 @@
 // Asks the API server which declared rights this process does not have, and says so in words.
+import { SelfSubjectAccessReview } from "../client/admin-kinds.ts";
 import type { Client } from "../client/client.ts";
-import { defineKind } from "../client/kind.ts";
-import type { KubeObject } from "../client/object.ts";
 import type { AccessRule, Verb } from "../controller/access.ts";
-
-interface SelfSubjectAccessReview extends KubeObject {
-  readonly spec: {
-    readonly resourceAttributes: {
-      readonly group: string;
-      readonly resource: string;
-      readonly verb: Verb;
-      readonly subresource?: string;
-      readonly namespace?: string;
-      readonly name?: string;
-    };
-  };
-  readonly status?: { readonly allowed: boolean };
-}
-
-const selfSubjectAccessReviews = defineKind<SelfSubjectAccessReview>({
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SelfSubjectAccessReview",
-  plural: "selfsubjectaccessreviews",
-  namespaced: false,
-});
 
 /** One right: a single verb in a single place. */
 export interface SingleRight {
@@ -79,6 +56,6 @@ async function isAllowed(client: Client, { rule, verb, namespace, name }: Single
     ...(namespace && { namespace }),
     ...(name && { name }),
   };
-  const review = await client.create(selfSubjectAccessReviews, { metadata: {}, spec: { resourceAttributes } }, {}, signal);
+  const review = await client.create(SelfSubjectAccessReview, { metadata: {}, spec: { resourceAttributes } }, {}, signal);
   return review.status?.allowed === true;
 }

@@ -58,7 +58,7 @@ export function policyRules(access: readonly AccessRule[]): readonly PolicyRule[
     const id = idOf(rule.kind.group, resourceOfRule(rule), rule.resourceNames ?? []);
     verbsOf.set(id, new Set([...(verbsOf.get(id) ?? []), ...rule.verbs]));
   }
-  const merged = new Map<string, { group: string; verbs: readonly Verb[]; names: readonly string[]; resources: string[] }>();
+  const merged = new Map<string, MergedRule>();
   for (const [id, verbs] of verbsOf) {
     const [group, resource, names] = JSON.parse(id) as [string, string, string[]];
     const granted = names.length > 0 ? verbsOf.get(idOf(group, resource, [])) : undefined;
@@ -69,14 +69,18 @@ export function policyRules(access: readonly AccessRule[]): readonly PolicyRule[
     rule.resources.push(resource);
     merged.set(key, rule);
   }
-  return [...merged.values()]
-    .map(({ group, verbs, names, resources }) => ({
-      apiGroups: [group],
-      resources: resources.sort(),
-      ...(names.length > 0 && { resourceNames: names }),
-      verbs,
-    }))
-    .sort((a, b) => compare(sortKey(a), sortKey(b)));
+  return [...merged.values()].map(policyRule).sort((a, b) => compare(sortKey(a), sortKey(b)));
+}
+
+interface MergedRule {
+  readonly group: string;
+  readonly verbs: readonly Verb[];
+  readonly names: readonly string[];
+  readonly resources: string[];
+}
+
+function policyRule({ group, verbs, names, resources }: MergedRule): PolicyRule {
+  return { apiGroups: [group], resources: resources.sort(), ...(names.length > 0 && { resourceNames: names }), verbs };
 }
 
 function sortKey({ apiGroups, resources, resourceNames = [], verbs }: PolicyRule): string {
@@ -110,7 +114,10 @@ function withoutGranted(rules: readonly AccessRule[], granted: readonly AccessRu
       (other) =>
         !other.resourceNames && other.kind.group === rule.kind.group && resourceOfRule(other) === resourceOfRule(rule) && other.verbs.includes(verb),
     );
-  return rules.map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => !grants(rule, verb)) })).filter(({ verbs }) => verbs.length > 0);
+  return rules.flatMap((rule) => {
+    const verbs = rule.verbs.filter((verb) => !grants(rule, verb));
+    return verbs.length > 0 ? [{ ...rule, verbs }] : [];
+  });
 }
 
 function boundRole(

@@ -1,5 +1,6 @@
 // Strings, numbers, enums and literals of zod as nodes of a structural schema.
 import type { $ZodCheck, $ZodCheckDef, $ZodStringFormatDef, $ZodType } from "zod/v4/core";
+import { celOneOf } from "./cel-expression.ts";
 import { goPattern } from "./go-pattern.ts";
 import type { JsonSchemaProps, JsonValue } from "./json-schema-props.ts";
 import { SchemaError } from "./schema-error.ts";
@@ -145,7 +146,23 @@ export function valuesSchema(values: readonly unknown[], path: string): JsonSche
     throw new SchemaError(path, `the values ${values.map(String).join(", ")} are not all strings, all numbers or all booleans`);
   }
   // The check above leaves only JSON scalars.
-  const node: Draft = { type, enum: values as readonly JsonValue[] };
-  if (named.length < values.length) node.nullable = true;
-  return node;
+  const node: JsonSchemaProps = { type, enum: named as readonly JsonValue[] };
+  return named.length < values.length ? nullable(node) : node;
+}
+
+/**
+ * The node with null allowed. The API server holds null against `enum`, even against an enum that lists null, so allowed values become a
+ * CEL rule, which it does not apply to null.
+ */
+export function nullable({ enum: values, ...node }: JsonSchemaProps): JsonSchemaProps {
+  if (!values) return { ...node, nullable: true };
+  const scalars = values.filter((value) => typeof value === "string" || typeof value === "number" || typeof value === "boolean");
+  const message = `must be one of ${scalars.map((value) => JSON.stringify(value)).join(", ")} or null`;
+  const lengths = scalars.map((value) => String(value).length);
+  return {
+    ...node,
+    nullable: true,
+    ...(node.type === "string" && { maxLength: Math.max(...lengths) }),
+    "x-kubernetes-validations": [{ rule: celOneOf("self", scalars), message }, ...(node["x-kubernetes-validations"] ?? [])],
+  };
 }

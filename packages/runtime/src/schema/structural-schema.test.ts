@@ -64,7 +64,7 @@ describe("scalars", () => {
     expect(words(z.literal("a"))).toMatchInlineSnapshot(`"{"type":"string","enum":["a"]}"`);
     expect(words(z.literal([1, 2.5]))).toMatchInlineSnapshot(`"{"type":"number","enum":[1,2.5]}"`);
     expect(words(z.literal(true))).toMatchInlineSnapshot(`"{"type":"boolean","enum":[true]}"`);
-    expect(words(z.literal(["a", null]))).toMatchInlineSnapshot(`"{"type":"string","nullable":true,"enum":["a",null]}"`);
+    expect(words(z.literal(["a", null]))).toMatchInlineSnapshot(`"{"type":"string","nullable":true,"maxLength":1,"x-kubernetes-validations":[{"rule":"self == 'a'","message":"must be one of \\"a\\" or null"}]}"`);
   });
 
   test("Kubernetes' own values", () => {
@@ -96,7 +96,7 @@ describe("wrappers", () => {
       f: z.string().optional().nonoptional(),
     };
     expect(words(z.object(shape))).toMatchInlineSnapshot(
-      `"{"type":"object","required":["a","d","f"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"integer","format":"int64","default":3},"d":{"type":"string","nullable":true,"enum":["x",null]},"e":{"type":"string","nullable":true},"f":{"type":"string"}}}"`,
+      `"{"type":"object","required":["a","d","f"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"integer","format":"int64","default":3},"d":{"type":"string","nullable":true,"maxLength":1,"x-kubernetes-validations":[{"rule":"self == 'x'","message":"must be one of \\"x\\" or null"}]},"e":{"type":"string","nullable":true},"f":{"type":"string"}}}"`,
     );
   });
 
@@ -178,7 +178,7 @@ describe("discriminated unions", () => {
 
   test("become flat fields tied to the discriminator", () => {
     expect(words(source)).toMatchInlineSnapshot(
-      `"{"type":"object","required":["type","name"],"properties":{"type":{"type":"string","enum":["Secret","Url","None","Off"]},"name":{"type":"string"},"note":{"type":"string"},"key":{"type":"string"},"url":{"type":"string","format":"uri"},"ca-file":{"type":"string"}},"x-kubernetes-validations":[{"rule":"!has(self.key) || self.type in ['Secret', 'None', 'Off']","message":"key may be set only when type is \\"Secret\\" or \\"None\\" or \\"Off\\"","reason":"FieldValueForbidden","fieldPath":".key"},{"rule":"has(self.key) || !(self.type == 'Secret')","message":"key is required when type is \\"Secret\\"","reason":"FieldValueRequired","fieldPath":".key"},{"rule":"!has(self.url) || self.type == 'Url'","message":"url may be set only when type is \\"Url\\"","reason":"FieldValueForbidden","fieldPath":".url"},{"rule":"has(self.url) || !(self.type == 'Url')","message":"url is required when type is \\"Url\\"","reason":"FieldValueRequired","fieldPath":".url"},{"rule":"!has(self.ca__dash__file) || self.type == 'Url'","message":"ca-file may be set only when type is \\"Url\\"","reason":"FieldValueForbidden","fieldPath":".ca-file"},{"rule":"!(self.type == 'Secret') || (self.key != '')"}]}"`,
+      `"{"type":"object","required":["type","name"],"properties":{"type":{"type":"string","enum":["Secret","Url","None","Off"]},"name":{"type":"string"},"note":{"type":"string"},"key":{"type":"string"},"url":{"type":"string","format":"uri"},"ca-file":{"type":"string"}},"x-kubernetes-validations":[{"rule":"!has(self.key) || self.type in ['Secret', 'None', 'Off']","message":"key may be set only when type is \\"Secret\\" or \\"None\\" or \\"Off\\"","reason":"FieldValueForbidden","fieldPath":".key"},{"rule":"has(self.key) || !(self.type == 'Secret')","message":"key is required when type is \\"Secret\\"","reason":"FieldValueRequired","fieldPath":".key"},{"rule":"!has(self.url) || self.type == 'Url'","message":"url may be set only when type is \\"Url\\"","reason":"FieldValueForbidden","fieldPath":".url"},{"rule":"has(self.url) || !(self.type == 'Url')","message":"url is required when type is \\"Url\\"","reason":"FieldValueRequired","fieldPath":".url"},{"rule":"!has(self.ca__dash__file) || self.type == 'Url'","message":"ca-file may be set only when type is \\"Url\\"","reason":"FieldValueForbidden","fieldPath":"['ca-file']"},{"rule":"!(self.type == 'Secret') || (self.key != '')"}]}"`,
     );
   });
 
@@ -188,7 +188,7 @@ describe("discriminated unions", () => {
       z.object({ mode: z.literal("manual"), at: dateTime() }),
     ]);
     expect(words(mode)).toMatchInlineSnapshot(
-      `"{"type":"object","required":[],"properties":{"mode":{"type":"string","default":"auto","enum":["auto","manual"]},"at":{"type":"string","format":"date-time"}},"x-kubernetes-validations":[{"rule":"!has(self.at) || self.mode == 'manual'","message":"at may be set only when mode is \\"manual\\"","reason":"FieldValueForbidden","fieldPath":".at"},{"rule":"has(self.at) || !(self.mode == 'manual')","message":"at is required when mode is \\"manual\\"","reason":"FieldValueRequired","fieldPath":".at"}]}"`,
+      `"{"type":"object","properties":{"mode":{"type":"string","default":"auto","enum":["auto","manual"]},"at":{"type":"string","format":"date-time"}},"x-kubernetes-validations":[{"rule":"!has(self.at) || self.mode == 'manual'","message":"at may be set only when mode is \\"manual\\"","reason":"FieldValueForbidden","fieldPath":".at"},{"rule":"has(self.at) || !(self.mode == 'manual')","message":"at is required when mode is \\"manual\\"","reason":"FieldValueRequired","fieldPath":".at"}]}"`,
     );
   });
 

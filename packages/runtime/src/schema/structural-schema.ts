@@ -4,7 +4,7 @@ import type { $ZodObjectDef, $ZodRecordDef, $ZodType, $ZodTypes, $ZodUnionDef } 
 import { goPattern } from "./go-pattern.ts";
 import { ordered } from "./json-schema-props.ts";
 import type { JsonSchemaProps, JsonValue } from "./json-schema-props.ts";
-import { applyLength, checksOf, isRefined, numberSchema, stringSchema, valuesSchema } from "./scalar-schema.ts";
+import { applyLength, checksOf, isRefined, nullable, numberSchema, stringSchema, valuesSchema } from "./scalar-schema.ts";
 import { SchemaError } from "./schema-error.ts";
 import { metaOf } from "./schema-meta.ts";
 import type { SchemaMeta } from "./schema-meta.ts";
@@ -46,29 +46,19 @@ function convert(schema: $ZodType, { path, meta: outer, within }: Place): Struct
   if (isRefined(schema) && meta.cel?.length === 0) {
     throw new SchemaError(path, "a refinement runs only in this process; say the same to the API server with .meta({ cel: [{ rule, message }] })");
   }
-  switch (def.type) {
-    case "optional":
-      return { ...convert(def.innerType, here), optional: true };
-    case "nonoptional":
-      return { ...convert(def.innerType, here), optional: false };
-    case "readonly":
-      return convert(def.innerType, here);
-    case "nullable": {
-      const inner = convert(def.innerType, here);
-      const values = inner.schema.enum;
-      // The API server applies `enum` to null as well.
-      return { ...inner, schema: ordered({ ...inner.schema, nullable: true, enum: values && [...values, null] }) };
-    }
-    case "default":
-    case "prefault": {
-      const inner = convert(def.innerType, here);
-      return { schema: ordered({ ...inner.schema, default: materialised(def.innerType, def.defaultValue, path) }), optional: true };
-    }
-    case "lazy":
-      return convert(def.getter(), here);
-    default:
-      return { schema: withMeta(baseSchema(schema, here), here), optional: false };
+  if (def.type === "optional") return { ...convert(def.innerType, here), optional: true };
+  if (def.type === "nonoptional") return { ...convert(def.innerType, here), optional: false };
+  if (def.type === "readonly") return convert(def.innerType, here);
+  if (def.type === "lazy") return convert(def.getter(), here);
+  if (def.type === "nullable") {
+    const inner = convert(def.innerType, here);
+    return { ...inner, schema: ordered(nullable(inner.schema)) };
   }
+  if (def.type === "default" || def.type === "prefault") {
+    const inner = convert(def.innerType, here);
+    return { schema: ordered({ ...inner.schema, default: materialised(def.innerType, def.defaultValue, path) }), optional: true };
+  }
+  return { schema: withMeta(baseSchema(schema, here), here), optional: false };
 }
 
 /** A default with the defaults below it filled in, as the API server will store it. */
@@ -85,35 +75,22 @@ function baseSchema(schema: $ZodType, here: Place): JsonSchemaProps {
     return { "x-kubernetes-int-or-string": true, ...(meta.pattern ? { pattern: goPattern(new RegExp(meta.pattern), path) } : {}) };
   }
   const { def } = (schema as $ZodTypes)._zod;
-  if ("coerce" in def && def.coerce === true) throw new SchemaError(path, "coercion accepts other types than it yields, which has no form in a CRD");
-  switch (def.type) {
-    case "string":
-      return stringSchema(schema, path);
-    case "template_literal":
-      return { type: "string", pattern: goPattern(schema._zod.pattern ?? /^/, path) };
-    case "number":
-      return numberSchema(schema, path);
-    case "boolean":
-      return { type: "boolean" };
-    case "enum":
-      return valuesSchema(Object.values(def.entries), path);
-    case "literal":
-      return valuesSchema(def.values, path);
-    case "array":
-      return arraySchema(schema, def.element, here);
-    case "object":
-      return objectSchema(def, here);
-    case "record":
-      return recordSchema(def, here);
-    case "union":
-      return unionSchema(def, here);
-    case "any":
-    case "unknown":
-      if (meta.preserveUnknownFields === true) return {};
-      throw new SchemaError(path, `z.${def.type}() needs .meta({ preserveUnknownFields: true }), else the API server would prune all of it`);
-    default:
-      throw new SchemaError(path, `z.${def.type} ${reasons[def.type] ?? "has no form in a CRD"}`);
+  if ("coerce" in def && def.coerce) throw new SchemaError(path, "coercion accepts other types than it yields, which has no form in a CRD");
+  if (def.type === "string") return stringSchema(schema, path);
+  if (def.type === "template_literal") return { type: "string", pattern: goPattern(schema._zod.pattern ?? /^/, path) };
+  if (def.type === "number") return numberSchema(schema, path);
+  if (def.type === "boolean") return { type: "boolean" };
+  if (def.type === "enum") return valuesSchema(Object.values(def.entries), path);
+  if (def.type === "literal") return valuesSchema(def.values, path);
+  if (def.type === "array") return arraySchema(schema, def.element, here);
+  if (def.type === "object") return objectSchema(def, here);
+  if (def.type === "record") return recordSchema(def, here);
+  if (def.type === "union") return unionSchema(def, here);
+  if (def.type === "any" || def.type === "unknown") {
+    if (meta.preserveUnknownFields === true) return {};
+    throw new SchemaError(path, `z.${def.type}() needs .meta({ preserveUnknownFields: true }), else the API server would prune all of it`);
   }
+  throw new SchemaError(path, `z.${def.type} ${reasons[def.type] ?? "has no form in a CRD"}`);
 }
 
 /** What to do instead, for the schemas that people are likely to try. */
@@ -171,7 +148,7 @@ function recordSchema(def: $ZodRecordDef, here: Place): JsonSchemaProps {
   if (keyDef.type === "enum" || keyDef.type === "literal") {
     const names = keyDef.type === "enum" ? Object.values(keyDef.entries) : keyDef.values;
     const field = convertChild(def.valueType, here, "{}");
-    const optional = field.optional || ("partial" in def && def.partial === true);
+    const optional = field.optional || ("partial" in def && def.partial);
     return objectOf(names.map((name) => [String(name), { schema: field.schema, optional }]));
   }
   if (keyDef.type !== "string") throw new SchemaError(path, "the keys of a record must be strings");

@@ -108,7 +108,12 @@ function rulesOf(name: string, field: FlatField, { discriminator, allValues, pat
   const rules: CelRule[] = [];
   if (!everywhere) {
     const rule = `!${has} || ${celOneOf(self, [...field.allowedBy])}`;
-    rules.push({ rule, message: `${name} may be set only when ${whenIn(field.allowedBy)}`, reason: "FieldValueForbidden", fieldPath: fieldPath(name) });
+    rules.push({
+      rule,
+      message: `${name} may be set only when ${whenIn(field.allowedBy)}`,
+      reason: "FieldValueForbidden",
+      fieldPath: fieldPath(name),
+    });
   }
   if (field.requiredBy.size > 0 && field.requiredBy.size < allValues.length) {
     const rule = `${has} || !(${celOneOf(self, [...field.requiredBy])})`;

@@ -47,7 +47,9 @@ export function keyIdOf(chain: CertificateChain, scheme: KeyIdScheme): string {
 
 /** RFC 7638 with SHA-256: the required members alone, in lexicographic order, without white space. RFC 8037 says which they are for OKP. */
 export function thumbprintOf(members: KeyMembers): string {
-  return createHash("sha256").update(JSON.stringify(requiredMembers(members))).digest("base64url");
+  return createHash("sha256")
+    .update(JSON.stringify(requiredMembers(members)))
+    .digest("base64url");
 }
 
 function requiredMembers(key: KeyMembers): object {

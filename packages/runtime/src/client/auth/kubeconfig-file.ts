@@ -128,5 +128,9 @@ export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
 }
 
 function firstByName<T>(entries: readonly (readonly [string, T])[]): ReadonlyMap<string, T> {
-  return new Map(entries.toReversed());
+  const first = new Map<string, T>();
+  for (const [name, entry] of entries) {
+    if (!first.has(name)) first.set(name, entry);
+  }
+  return first;
 }

@@ -1,18 +1,10 @@
 // Rights for tests: a ServiceAccount or user that may do exactly what the given rules say.
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import type { PolicyRule } from "../../client/admin-kinds.ts";
 import type { Client } from "../../client/client.ts";
 import type { KubeObject } from "../../client/object.ts";
 import { applyManifests } from "./manifests.ts";
-
-/** A rule as RBAC has it. */
-export interface PolicyRule {
-  readonly verbs: readonly string[];
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly nonResourceURLs?: readonly string[];
-}
 
 /** A ServiceAccount by name. */
 export interface ServiceAccountName {
@@ -83,7 +75,12 @@ async function inForce(client: Client, subject: Subject, rule: PolicyRule, names
     kind: "SubjectAccessReview",
     spec: { ...reviewedUser(subject), ...reviewedRequest(rule, namespace) },
   });
-  const review = { method: "POST", path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", headers: { "content-type": "application/json" }, body } as const;
+  const review = {
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+    headers: { "content-type": "application/json" },
+    body,
+  } as const;
   while (!reviewSchema.parse(await client.request(review)).status.allowed) await delay(10);
 }
 

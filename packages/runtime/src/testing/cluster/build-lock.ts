@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { isRunning } from "./running-process.ts";
 
 /** How to wait for a lock. */
 export interface LockOptions {
@@ -18,7 +19,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>, options:
   let announced = false;
   while (!tryTake(file, mine)) {
     const owner = ownerOf(file);
-    if (owner === undefined || !isAlive(owner.pid)) {
+    if (owner === undefined || !isRunning(owner.pid)) {
       if (owner) breakStale(file, owner.text);
       continue;
     }
@@ -76,16 +77,6 @@ function linkBack(aside: string, file: string): void {
     linkSync(aside, file);
   } catch (error) {
     if (!isCode(error, "EEXIST")) throw error;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return isCode(error, "EPERM");
   }
 }
 

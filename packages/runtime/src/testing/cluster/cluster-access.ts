@@ -26,15 +26,17 @@ export interface ClusterAccess {
   /** `https://127.0.0.1:port`. */
   readonly url: string;
   /** The certificate authority of the API server, PEM. */
-  readonly authority: string;
+  readonly ca: string;
   /** A file with the same. */
-  readonly authorityFile: string;
+  readonly caFile: string;
   /** The path of a kubeconfig that may do everything. */
   readonly adminKubeconfig: string;
   /** Requests as the administrator. */
   readonly client: Client;
   /** Server-side apply as the administrator, of YAML or objects; CRDs are waited for. */
   apply(manifests: Manifests): Promise<readonly Stored<KubeObject>[]>;
+  /** Makes a new namespace with a name of its own that begins with `prefix`, and resolves to that name. */
+  namespace(prefix: string): Promise<string>;
   /** Grants the rights and returns the path of a kubeconfig for their subject: a token for a ServiceAccount, a client certificate for a user. */
   kubeconfigFor(grant: Grant): Promise<string>;
   /** A bound token for a ServiceAccount that exists. Lives an hour unless told otherwise; the server's minimum is ten minutes. */
@@ -66,11 +68,16 @@ export function accessCluster(folder: string, options: BinaryOptions = {}): Clus
   return {
     folder,
     url,
-    authority: authority.certificate,
-    authorityFile: files.authority,
+    ca: authority.certificate,
+    caFile: files.authority,
     adminKubeconfig: files.adminKubeconfig,
     client,
     apply: (manifests) => applyManifests(client, manifests),
+    async namespace(prefix) {
+      const name = `${prefix}-${randomUUID().slice(0, 8)}`;
+      await applyManifests(client, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+      return name;
+    },
     tokenFor,
     async kubeconfigFor(grant) {
       await grantAccess(client, grant);

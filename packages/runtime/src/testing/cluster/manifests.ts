@@ -59,14 +59,15 @@ const resourceListSchema = z.object({ resources: z.array(z.object({ name: z.stri
 
 async function discover(client: Client, object: z.infer<typeof objectSchema>): Promise<Kind> {
   const { apiVersion, kind } = object;
-  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  const [version = "", group = ""] = apiVersion.split("/").toReversed();
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const deadlineMs = systemClock.monotonic() + discoveryTimeoutMs;
   for (;;) {
     const resources = await resourcesAt(client, path);
     const found = resources.find((resource) => resource.kind === kind && !resource.name.includes("/"));
     if (found) return { group, version, kind, plural: found.name, namespaced: found.namespaced };
-    if (systemClock.monotonic() > deadlineMs) throw new Error(`applying a ${kind} of ${apiVersion}: the server does not know it; apply its CRD first`);
+    if (systemClock.monotonic() > deadlineMs)
+      throw new Error(`applying a ${kind} of ${apiVersion}: the server does not know it; apply its CRD first`);
     await delay(pollMs);
   }
 }
@@ -80,14 +81,14 @@ async function resourcesAt(client: Client, path: string): Promise<z.infer<typeof
   }
 }
 
-const conditionsSchema = z.object({
-  status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) }).default({ conditions: [] }),
-});
+const conditionSchema = z.object({ type: z.string(), status: z.string() });
+/** The server writes `null` where a CRD has no conditions yet. */
+const conditionsSchema = z.object({ status: z.object({ conditions: z.array(conditionSchema).nullish() }).optional() });
 
 async function established(client: Client, path: string): Promise<void> {
   for (;;) {
     const { status } = conditionsSchema.parse(await client.request({ method: "GET", path }));
-    if (status.conditions.some(({ type, status }) => type === "Established" && status === "True")) return;
+    if (status?.conditions?.some(({ type, status }) => type === "Established" && status === "True")) return;
     await delay(pollMs);
   }
 }

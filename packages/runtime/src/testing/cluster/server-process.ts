@@ -48,15 +48,18 @@ export class ServerProcess {
     let exit: string | undefined;
     void state.exited.then((how) => (exit = how));
     while (!(await this.#options.isReady())) {
-      if (exit !== undefined) throw new Error(`starting ${this.name}: it ended with ${exit} before it was ready; its log ends with:\n${await this.logs(20)}`);
+      if (exit !== undefined)
+        throw new Error(`starting ${this.name}: it ended with ${exit} before it was ready; its log ends with:\n${await this.logs(20)}`);
       if (systemClock.monotonic() > deadlineMs) {
-        throw new Error(`starting ${this.name}: not ready after ${this.#options.readyTimeoutMs ?? 60_000} ms; its log ends with:\n${await this.logs(20)}`);
+        throw new Error(
+          `starting ${this.name}: not ready after ${this.#options.readyTimeoutMs ?? 60_000} ms; its log ends with:\n${await this.logs(20)}`,
+        );
       }
       await delay(pollMs);
     }
   }
 
-  /** Asks the server to end (SIGTERM) and resolves when it has; after `graceMs` (default 5,000) it is killed, for an API server waits a minute for open watches. */
+  /** Asks the server to end (SIGTERM) and resolves when it has; after `graceMs` (default 5,000) it is killed, for servers wait long for open watches. */
   async stop(graceMs = 5_000): Promise<void> {
     const timer = setTimeout(() => this.#signal("SIGKILL"), graceMs);
     this.#signal("SIGTERM");

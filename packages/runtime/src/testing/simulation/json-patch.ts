@@ -48,9 +48,10 @@ function addMember(parent: Json, key: string, value: Json): Json | undefined {
   return Number.isInteger(index) && index >= 0 && index <= parent.length ? parent.toSpliced(index, 0, value) : undefined;
 }
 
+/** As in the API server's library, replacing a member that an object lacks adds it. */
 function replaceMember(parent: Json, key: string, value: Json): Json | undefined {
-  if (valueAt(parent, [key]) === undefined) return undefined;
-  return isList(parent) ? parent.with(Number(key), value) : isObject(parent) ? withKey(parent, key, value) : undefined;
+  if (isObject(parent)) return withKey(parent, key, value);
+  return isList(parent) && valueAt(parent, [key]) !== undefined ? parent.with(Number(key), value) : undefined;
 }
 
 function removeMember(parent: Json, key: string): Json | undefined {

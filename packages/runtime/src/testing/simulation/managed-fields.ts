@@ -27,8 +27,10 @@ const unowned = ["name", "namespace", "uid", "resourceVersion", "generation", "c
 export function recordUpdate(served: ServedKind, { before, after, writer }: { readonly before: JsonObject; readonly after: JsonObject; readonly writer: Writer }): JsonObject {
   const place = { rules: served.mergeRules, path: "" };
   const { changed, removed } = changesBetween(ownable(served, before, writer), ownable(served, after, writer), place);
-  if (isEmptySet(changed) && isEmptySet(removed)) return withOwners(after, ownersOf(before));
   const owners = ownersOf(before);
+  // An object that nobody is on record for stays so until the first apply, but for one that is being created.
+  const isUntracked = owners.length === 0 && objectOr(before["metadata"])["uid"] !== undefined;
+  if (isUntracked || (isEmptySet(changed) && isEmptySet(removed))) return withOwners(after, owners);
   const isSelf = (owner: Owner): boolean => isSameWriter(owner, writer) && owner.operation === "Update";
   const others = owners.filter((owner) => !isSelf(owner)).map((owner) => ({ ...owner, fields: difference(difference(owner.fields, changed), removed) }));
   const previous = owners.find(isSelf);
@@ -46,10 +48,20 @@ export interface FieldConflict {
   readonly path: string;
 }
 
+/** What to apply to what. */
+export interface ApplyRequest {
+  readonly live: JsonObject;
+  readonly config: JsonObject;
+  readonly writer: Writer;
+  readonly force: boolean;
+  /** The object is being created by this apply. */
+  readonly isNew?: boolean;
+}
+
 /** Server-side apply of `config` to `live`: conflicts without `force`; fields that the manager applied before and now leaves out go, if nobody else owns them. */
 export function applyConfig(
   served: ServedKind,
-  { live, config, writer, force }: { readonly live: JsonObject; readonly config: JsonObject; readonly writer: Writer; readonly force: boolean },
+  { live, config, writer, force, isNew = false }: ApplyRequest,
 ): Applied {
   const place = { rules: served.mergeRules, path: "" };
   const wanted = ownable(served, config, writer);
@@ -57,7 +69,8 @@ export function applyConfig(
   const fields = { ...fieldsOf(opinions, place), owned: false };
   const merged = objectOr(mergeFields(live, wanted, place));
   const { changed } = changesBetween(ownable(served, live, writer), ownable(served, merged, writer), place);
-  const owners = ownersOf(live);
+  const recorded = ownersOf(live);
+  const owners = recorded.length === 0 && !isNew ? beforeFirstApply(served, live, writer) : recorded;
   const isSelf = (owner: Owner): boolean => isSameWriter(owner, writer) && owner.operation === "Apply";
   const others = owners.filter((owner) => !isSelf(owner));
   const causes = others.flatMap(({ manager, fields: theirs }) => pathsOf(intersection(theirs, changed)).map((path) => ({ manager, path })));
@@ -71,6 +84,13 @@ export function applyConfig(
   const candidate = (time: string): JsonObject => withOwners(object, [...remaining, { ...writer, operation: "Apply", fields, time }]);
   const unchanged = candidate(previous?.time ?? writer.time);
   return { type: "applied", object: previous && sameJson(unchanged, live) ? live : candidate(writer.time) };
+}
+
+/** What an object without records holds at its first apply belongs to a manager of this name. */
+function beforeFirstApply(served: ServedKind, live: JsonObject, writer: Writer): readonly Owner[] {
+  const base = { ...writer, subresource: "" as const };
+  const { changed } = changesBetween({ ...served.blank, metadata: {} }, ownable(served, live, base), { rules: served.mergeRules, path: "" });
+  return [{ ...base, manager: "before-first-apply", operation: "Update", fields: changed }];
 }
 
 /** The part of an object that can be owned through the writer's endpoint. */

@@ -19,7 +19,9 @@ interface Place {
 /** The set of fields that an applied configuration has an opinion on. */
 export function fieldsOf(value: Json, place: Place): FieldSet {
   const members = membersOf(value, place);
-  if (!members || members.size === 0) return leaf;
+  if (!members) return leaf;
+  // An empty map is something to own, an empty list of keyed items is not.
+  if (members.size === 0) return isList(value) ? emptySet : leaf;
   return fieldSet(
     false,
     [...members].map(([step, member]) => {
@@ -92,6 +94,7 @@ function mergeItems(current: ReadonlyMap<string, Json>, wanted: ReadonlyMap<stri
 
 /** `value` without the fields of `set`; undefined if the value itself is in it. Fields in or above `keep` stay. */
 export function removeFields(value: Json, { set, keep }: { readonly set: FieldSet; readonly keep: FieldSet }, place: Place): Json | undefined {
+  if (isEmptySet(set)) return value;
   if (set.owned && isEmptySet(keep)) return undefined;
   const members = membersOf(value, place);
   if (!members) return value;

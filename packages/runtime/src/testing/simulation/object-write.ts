@@ -1,12 +1,12 @@
 // What a write does to one object: the rules by which an API server accepts, completes, versions, keeps or removes it. Pure.
 import { apiVersionOf } from "../../client/kind.ts";
-import { isObject, listOr, objectOr, sameJson, stringOr, withKey, withoutNulls } from "./json.ts";
+import { objectOr, sameJson, stringOr, withKey, withoutNulls } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { applyConfig, recordUpdate } from "./managed-fields.ts";
 import type { Writer } from "./managed-fields.ts";
-import { finalizersOf } from "./served-kind.ts";
+import { finalizersOf, withoutEmpty } from "./served-kind.ts";
 import type { ServedKind } from "./served-kind.ts";
-import { badRequest, conflict, invalid, refusal } from "./status-answer.ts";
+import { conflict, invalid, refusal } from "./status-answer.ts";
 import type { Refusal } from "./status-answer.ts";
 
 /** What a write comes to. `removed` answers with the object as it would have been stored. */
@@ -26,34 +26,37 @@ export interface WriteContext {
 const refused = (answer: Refusal): WriteResult => ({ type: "refused", refusal: answer });
 
 /** A new object from what was posted, or from an apply to nothing. */
-export function createObject({ served, namespace, writer, uid }: WriteContext, posted: JsonObject, name: string): WriteResult {
-  const { resourceVersion: _version, uid: _uid, deletionTimestamp: _deletion, managedFields: _fields, ...given } = objectOr(posted["metadata"]);
-  const metadata = { ...given, ...(namespace === undefined ? {} : { namespace }), name, uid, creationTimestamp: writer.time, ...(served.generation ? { generation: 1 } : {}) };
+export function createObject({ served, namespace, writer, uid }: WriteContext, given: JsonObject, name: string): WriteResult {
+  const posted = { ...served.blank, ...received(given) };
+  const { resourceVersion: _version, uid: _uid, deletionTimestamp: _deletion, managedFields: _fields, ...own } = objectOr(posted["metadata"]);
+  const metadata = { ...own, ...(namespace === undefined ? {} : { namespace }), name, uid, creationTimestamp: writer.time, ...(served.generation ? { generation: 1 } : {}) };
   const object = served.complete({ ...(served.status ? withKey(posted, "status", undefined) : posted), ...typeOf(served), metadata });
   const problem = validate(served, object, undefined);
   if (problem) return refused(problem);
-  return { type: "stored", object: recordUpdate(served, { before: { metadata: {} }, after: object, writer }) };
+  return { type: "stored", object: recordUpdate(served, { before: { ...served.blank, metadata: {} }, after: object, writer }) };
 }
 
 /** `before` replaced by `proposed` through the writer's endpoint. */
 export function updateObject({ served, writer }: Pick<WriteContext, "served" | "writer">, before: JsonObject, proposed: JsonObject): WriteResult {
-  const candidate = limitToEndpoint(served, { before, proposed: withoutNulls(proposed), writer });
+  const candidate = limitToEndpoint(served, { before, proposed: received(proposed), writer });
   const object = recordUpdate(served, { before, after: served.complete(candidate), writer });
-  return finishUpdate(served, { before, object, proposed });
+  return finishUpdate(served, { before, object, proposed, writer });
 }
 
 /** Server-side apply to an object that is there. */
 export function applyObject(
   { served, writer }: Pick<WriteContext, "served" | "writer">,
   before: JsonObject,
-  { config, force }: { readonly config: JsonObject; readonly force: boolean },
+  { config, force, unreadable }: { readonly config: JsonObject; readonly force: boolean; readonly unreadable: Refusal | undefined },
 ): WriteResult {
-  const result = applyConfig(served, { live: before, config: withoutNulls(config), writer, force });
+  const result = applyConfig(served, { live: before, config: received(config), writer, force });
   if (result.type === "conflict") {
     const causes = result.causes.map(({ manager, path }) => ({ reason: "FieldManagerConflict", message: `conflict with "${manager}" using ${writer.apiVersion}`, field: path }));
     return refused(refusal(409, "Conflict", `Apply failed with ${causes.length} conflict${causes.length === 1 ? "" : "s"}`, { causes }));
   }
-  return finishUpdate(served, { before, object: served.complete(result.object), proposed: config });
+  // Fields are merged before anybody decodes them, so conflicts come first.
+  if (unreadable) return refused(unreadable);
+  return finishUpdate(served, { before, object: served.complete(result.object), proposed: config, writer });
 }
 
 /** Server-side apply to nothing: a create in the writer's name. */
@@ -63,11 +66,11 @@ export function applyToNothing(context: WriteContext, config: JsonObject, name: 
   if (typeof uid === "string") {
     return refused(conflict(served.kind.plural, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`));
   }
-  const created = createObject(context, withoutNulls(config), name);
+  const created = createObject(context, config, name);
   if (created.type !== "stored") return created;
   const bare = { ...created.object, metadata: withKey(objectOr(created.object["metadata"]), "managedFields", undefined) };
-  const applied = applyConfig(served, { live: bare, config: withoutNulls(config), writer, force: true });
-  return applied.type === "applied" ? { type: "stored", object: applied.object } : created;
+  const applied = applyConfig(served, { live: bare, config: received(config), writer, force: true, isNew: true });
+  return applied.type === "applied" ? { type: "stored", object: served.complete(applied.object) } : created;
 }
 
 /** What a delete does: removes the object, or marks it and waits for its finalizers. */
@@ -81,7 +84,7 @@ export function deleteObject(
   const name = stringOr(metadata["name"], "");
   for (const [what, wanted, actual] of [["UID", uid, metadata["uid"]], ["ResourceVersion", resourceVersion, metadata["resourceVersion"]]] as const) {
     if (typeof wanted === "string" && wanted !== actual) {
-      const why = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${String(actual)}). The object might have been ${what === "UID" ? "deleted and then recreated" : "modified"}`;
+      const why = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${stringOr(actual, "")}). The object might have been ${what === "UID" ? "deleted and then recreated" : "modified"}`;
       return refused(conflict(served.kind.kind, name, why));
     }
   }
@@ -114,10 +117,6 @@ function limitToEndpoint(
   for (const key of ["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"]) {
     metadata = withKey(metadata, key, was[key]);
   }
-  for (const key of ["labels", "annotations", "finalizers", "ownerReferences"]) {
-    const value = metadata[key];
-    if (value !== undefined && Object.keys(isObject(value) ? value : listOr(value)).length === 0) metadata = withKey(metadata, key, undefined);
-  }
   const body = served.status ? withKey(proposed, "status", before["status"]) : proposed;
   return { ...body, ...typeOf(served), metadata };
 }
@@ -125,15 +124,17 @@ function limitToEndpoint(
 /** Checks, counts the generation, and decides between storing, keeping and removing. */
 function finishUpdate(
   served: ServedKind,
-  { before, object, proposed }: { readonly before: JsonObject; readonly object: JsonObject; readonly proposed: JsonObject },
+  { before, object, proposed, writer }: { readonly before: JsonObject; readonly object: JsonObject; readonly proposed: JsonObject; readonly writer: Writer },
 ): WriteResult {
   const was = objectOr(before["metadata"]);
   const asked = objectOr(proposed["metadata"]);
+  const isStatus = writer.subresource === "status";
   const name = stringOr(was["name"], "");
   if (typeof asked["resourceVersion"] === "string" && asked["resourceVersion"] !== "" && asked["resourceVersion"] !== was["resourceVersion"]) {
     return refused(conflict(served.kind.plural, name, "the object has been modified; please apply your changes to the latest version and try again"));
   }
-  if (typeof asked["uid"] === "string" && asked["uid"] !== was["uid"]) {
+  // Through the status endpoint metadata is put back before it is looked at.
+  if (!isStatus && typeof asked["uid"] === "string" && asked["uid"] !== was["uid"]) {
     return refused(invalid(served.kind.kind, name, { field: "metadata.uid", problem: `Invalid value: "${asked["uid"]}": field is immutable` }));
   }
   const isDeleting = was["deletionTimestamp"] !== undefined;
@@ -157,10 +158,13 @@ function countGeneration(served: ServedKind, before: JsonObject, object: JsonObj
 
 function validate(served: ServedKind, object: JsonObject, before: JsonObject | undefined): Refusal | undefined {
   const problem = served.validate(object, before);
-  if (!problem) return undefined;
-  const { kind } = served.kind;
-  if (problem.type === "decoding") return badRequest(`${kind} in version "${served.kind.version}" cannot be handled as a ${kind}: ${problem.field}: ${problem.problem}`);
-  return invalid(kind, stringOr(objectOr(object["metadata"])["name"], ""), problem);
+  return problem && invalid(served.kind.kind, stringOr(objectOr(object["metadata"])["name"], ""), problem);
+}
+
+/** An object as it is once decoded: without nulls, and without the parts of metadata that are empty. */
+function received(object: JsonObject): JsonObject {
+  const clean = withoutNulls(object);
+  return { ...clean, metadata: withoutEmpty(objectOr(clean["metadata"]), ["labels", "annotations", "finalizers", "ownerReferences"]) };
 }
 
 function typeOf({ kind }: ServedKind): JsonObject {

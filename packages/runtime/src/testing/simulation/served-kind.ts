@@ -1,13 +1,12 @@
 // What a simulated API server serves: a kind, and the traits in which kinds differ where a controller can tell.
 import { defineKind, resourceOf } from "../../client/kind.ts";
 import type { Kind } from "../../client/kind.ts";
-import { isObject, listOr, objectOr, stringOr, withKey } from "./json.ts";
+import { isList, isObject, listOr, objectOr, stringOr, withKey } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 import type { MergeRules } from "./object-fields.ts";
 
-/** Something wrong with an object; `decoding` problems are answered with 400, the others with 422. */
+/** Something wrong with an object. */
 export interface Problem {
-  readonly type: "decoding" | "invalid";
   readonly field: string;
   readonly problem: string;
 }
@@ -26,8 +25,12 @@ export interface KindTraits {
   readonly typedItems: boolean;
   /** Lists that merge by key, and parts that only merge as a whole. */
   readonly mergeRules: MergeRules;
+  /** What is there in every object of the kind, even in an empty one; nobody owns it. */
+  readonly blank: JsonObject;
   /** Defaults, as the server fills them in. */
   readonly complete: (object: JsonObject) => JsonObject;
+  /** What makes the object unreadable, before anything else is looked at. */
+  readonly decode: (object: JsonObject) => Problem | undefined;
   readonly validate: (object: JsonObject, before: JsonObject | undefined) => Problem | undefined;
 }
 
@@ -46,11 +49,20 @@ const customResource: KindTraits = {
   unconditionalUpdate: false,
   typedItems: true,
   mergeRules: { "status.conditions": ["type"] },
+  blank: {},
   complete: (object) => object,
+  decode: () => undefined,
   validate: () => undefined,
 };
 
-const plainBuiltIn: KindTraits = { ...customResource, status: false, generation: false, unconditionalUpdate: true, typedItems: false };
+const plainBuiltIn: KindTraits = {
+  ...customResource,
+  status: false,
+  generation: false,
+  unconditionalUpdate: true,
+  typedItems: false,
+  complete: (object) => withoutEmpty(object, ["data", "binaryData"]),
+};
 
 /** Serves a kind as a custom resource with a status subresource would be, but for the traits given. */
 export function serveKind(kind: Kind, traits: Partial<KindTraits> = {}): ServedKind {
@@ -63,18 +75,21 @@ const core = (kind: string, plural: string, namespaced = true): Kind => defineKi
 /** The kinds that every simulated server serves. */
 export const builtInKinds: readonly ServedKind[] = [
   serveKind(core("ConfigMap", "configmaps"), plainBuiltIn),
-  serveKind(core("Secret", "secrets"), { ...plainBuiltIn, complete: completeSecret, validate: validateSecret }),
+  serveKind(core("Secret", "secrets"), { ...plainBuiltIn, complete: completeSecret, decode: decodeSecret, validate: validateSecret }),
   serveKind(core("ServiceAccount", "serviceaccounts"), plainBuiltIn),
-  serveKind(core("Namespace", "namespaces", false), { ...plainBuiltIn, status: true, complete: completeNamespace }),
+  serveKind(core("Namespace", "namespaces", false), { ...plainBuiltIn, status: true, blank: { spec: {}, status: {} }, complete: completeNamespace }),
   serveKind(defineKind({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true }), {
     ...plainBuiltIn,
     createOnUpdate: true,
     unconditionalUpdate: false,
+    blank: { spec: {} },
+    decode: (object) => notMicroTime(objectOr(object["spec"]), "spec.", ["acquireTime", "renewTime"]),
     validate: validateLease,
   }),
   serveKind(defineKind({ group: "events.k8s.io", version: "v1", kind: "Event", plural: "events", namespaced: true }), {
     ...plainBuiltIn,
     createOnUpdate: true,
+    decode: (object) => notMicroTime(object, "", ["eventTime"]) ?? notMicroTime(objectOr(object["series"]), "series.", ["lastObservedTime"]),
     validate: validateEvent,
   }),
 ];
@@ -83,14 +98,18 @@ function completeSecret(object: JsonObject): JsonObject {
   const { stringData, ...rest } = object;
   const encoded = Object.entries(objectOr(stringData)).map(([key, value]) => [key, Buffer.from(stringOr(value, "")).toString("base64")]);
   const data = { ...objectOr(rest["data"]), ...Object.fromEntries(encoded) };
-  return { ...withKey(rest, "data", Object.keys(data).length > 0 ? data : undefined), type: stringOr(rest["type"], "Opaque") };
+  return { ...withoutEmpty({ ...rest, data }, ["data"]), type: stringOr(rest["type"], "Opaque") };
+}
+
+function decodeSecret(object: JsonObject): Problem | undefined {
+  for (const [key, value] of Object.entries(objectOr(object["data"]))) {
+    if (typeof value !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) return { field: `data.${key}`, problem: "illegal base64 data" };
+  }
+  return undefined;
 }
 
 function validateSecret(object: JsonObject, before: JsonObject | undefined): Problem | undefined {
-  for (const [key, value] of Object.entries(objectOr(object["data"]))) {
-    if (typeof value !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) return { type: "decoding", field: `data.${key}`, problem: "illegal base64 data" };
-  }
-  if (before && before["type"] !== object["type"]) return { type: "invalid", field: "type", problem: "field is immutable" };
+  if (before && before["type"] !== object["type"]) return { field: "type", problem: "field is immutable" };
   return undefined;
 }
 
@@ -104,33 +123,39 @@ const microTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/;
 
 function notMicroTime(object: JsonObject, prefix: string, fields: readonly string[]): Problem | undefined {
   const wrong = fields.find((field) => object[field] !== undefined && !microTime.test(stringOr(object[field], "")));
-  return wrong === undefined ? undefined : { type: "decoding", field: `${prefix}${wrong}`, problem: `cannot be parsed as "2006-01-02T15:04:05.000000Z07:00"` };
+  return wrong === undefined ? undefined : { field: `${prefix}${wrong}`, problem: `cannot be parsed as "2006-01-02T15:04:05.000000Z07:00"` };
 }
 
 function validateLease(object: JsonObject): Problem | undefined {
   const spec = objectOr(object["spec"]);
-  const wrongTime = notMicroTime(spec, "spec.", ["acquireTime", "renewTime"]);
-  if (wrongTime) return wrongTime;
   const { leaseDurationSeconds: duration, leaseTransitions: transitions } = spec;
-  if (typeof duration === "number" && duration <= 0) return { type: "invalid", field: "spec.leaseDurationSeconds", problem: "must be greater than 0" };
-  if (typeof transitions === "number" && transitions < 0) return { type: "invalid", field: "spec.leaseTransitions", problem: "must be greater than or equal to 0" };
+  if (typeof duration === "number" && duration <= 0) return { field: "spec.leaseDurationSeconds", problem: "must be greater than 0" };
+  if (typeof transitions === "number" && transitions < 0) return { field: "spec.leaseTransitions", problem: "must be greater than or equal to 0" };
   return undefined;
 }
 
 function validateEvent(object: JsonObject, before: JsonObject | undefined): Problem | undefined {
-  const wrongTime = notMicroTime(object, "", ["eventTime"]) ?? notMicroTime(objectOr(object["series"]), "series.", ["lastObservedTime"]);
-  if (wrongTime || before) return wrongTime;
+  if (before) return undefined;
   for (const field of ["eventTime", "reportingController", "reportingInstance", "action", "reason"]) {
-    if (stringOr(object[field], "") === "") return { type: "invalid", field, problem: "Required value" };
+    if (stringOr(object[field], "") === "") return { field, problem: "Required value" };
   }
-  if (!["Normal", "Warning"].includes(stringOr(object["type"], ""))) return { type: "invalid", field: "type", problem: "has invalid value" };
-  if (stringOr(object["note"], "").length > 1024) return { type: "invalid", field: "message", problem: "can have at most 1024 characters" };
+  if (!["Normal", "Warning"].includes(stringOr(object["type"], ""))) return { field: "type", problem: "has invalid value" };
+  if (stringOr(object["note"], "").length > 1024) return { field: "message", problem: "can have at most 1024 characters" };
   const namespace = stringOr(objectOr(object["regarding"])["namespace"], "default");
-  if (namespace !== objectOr(object["metadata"])["namespace"]) return { type: "invalid", field: "involvedObject.namespace", problem: "does not match event.namespace" };
+  if (namespace !== objectOr(object["metadata"])["namespace"]) return { field: "involvedObject.namespace", problem: "does not match event.namespace" };
   return undefined;
 }
 
 /** The finalizers of an object. */
 export function finalizersOf(object: JsonObject): readonly string[] {
   return listOr(objectOr(object["metadata"])["finalizers"]).filter((item) => typeof item === "string");
+}
+
+/** The object less those of its members that are empty maps or lists. */
+export function withoutEmpty(object: JsonObject, members: readonly string[]): JsonObject {
+  return members.reduce((left, member) => {
+    const value = left[member];
+    const isEmpty = (isObject(value) || isList(value)) && Object.keys(value).length === 0;
+    return isEmpty ? withKey(left, member, undefined) : left;
+  }, object);
 }

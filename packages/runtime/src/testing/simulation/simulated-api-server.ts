@@ -8,7 +8,7 @@ import type { Random } from "../../random.ts";
 import { metadataView, parsePath, selectorOf } from "./api-route.ts";
 import type { ApiPath, View } from "./api-route.ts";
 import { answerList } from "./list-answer.ts";
-import { objectOr, parseObject, stringOr } from "./json.ts";
+import { listOr, objectOr, parseObject, stringOr } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 import { deleteObject } from "./object-write.ts";
 import type { WriteResult } from "./object-write.ts";
@@ -18,7 +18,7 @@ import type { KindTraits, ServedKind } from "./served-kind.ts";
 import { badRequest, deletedStatus, notFound, notServed, refusal, tooLargeResourceVersion } from "./status-answer.ts";
 import type { Refusal } from "./status-answer.ts";
 import { performWrite } from "./write-request.ts";
-import { WatchSession } from "./watch-session.ts";
+import { WatchSession, eventLine } from "./watch-session.ts";
 
 /** What the server answers. */
 export type ServerAnswer =
@@ -102,7 +102,7 @@ export class SimulatedApiServer {
     if (path.subresource !== undefined && !(path.subresource === "status" && served.status)) return refuse(notServed());
     if (request.method === "GET" && path.name === undefined) return this.#collection(served, { path, query: url.searchParams, request, cacheLag });
     if (request.method === "GET") return this.#get(served, { path, query: url.searchParams, request });
-    if (request.method === "DELETE") return this.#delete(served, path, parseObject(request.body ?? "") ?? {}, url.searchParams);
+    if (request.method === "DELETE") return this.#delete(served, path, deleteOptions(request, url.searchParams));
     return this.#write(served, { path, query: url.searchParams, request });
   }
 
@@ -137,7 +137,9 @@ export class SimulatedApiServer {
     const initialEvents = wantsList || asked === 0;
     // A list from the cache may be stale if the client says so with "0"; without a version it is current.
     const start = version === "0" ? cached : this.store.revision;
-    if (wantsList && asked > this.store.revision) return refuse(tooLargeResourceVersion(version, this.store.revision));
+    if (wantsList && asked > this.store.revision) {
+      return { type: "answer", status: 200, body: eventLine("ERROR", tooLargeResourceVersion(version, this.store.revision).body) };
+    }
     const request = { served, selects, view, since: initialEvents ? start : asked, initialEvents, initialBookmark: wantsList && bookmarks, bookmarks, timeoutMs };
     return { type: "watch", session: new WatchSession(this.store, request) };
   }
@@ -162,16 +164,15 @@ export class SimulatedApiServer {
     return success(outcome.status, (typeof view === "function" ? view : asIs)(this.#commit(served, outcome.key, outcome.result, isDryRun)));
   }
 
-  #delete(served: ServedKind, path: ApiPath, options: JsonObject, query: URLSearchParams): ServerAnswer {
+  #delete(served: ServedKind, path: ApiPath, options: JsonObject): ServerAnswer {
     if (path.name === undefined) return refuse(refusal(405, "MethodNotAllowed", "the simulation deletes no whole collections"));
     const key = keyOfPath(path);
     const object = this.store.get(served.resource, key);
     if (!object) return refuse(notFound(resourceName(served), path.name));
-    const policy = query.get("propagationPolicy");
     const writer = { manager: "", subresource: "" as const, apiVersion: apiVersionOf(served.kind), time: this.#time() };
-    const result = deleteObject({ served, writer }, object, policy === null ? options : { ...options, propagationPolicy: policy });
+    const result = deleteObject({ served, writer }, object, options);
     if (result.type === "refused") return refuse(result.refusal);
-    const isDryRun = query.get("dryRun") === "All" || JSON.stringify(options["dryRun"]) === '["All"]';
+    const isDryRun = listOr(options["dryRun"]).includes("All");
     const left = this.#commit(served, key, result, isDryRun);
     if (result.type !== "removed") return success(200, left);
     return success(200, deletedStatus(resourceName(served), path.name, stringOr(objectOr(object["metadata"])["uid"], "")));
@@ -219,6 +220,13 @@ export class SimulatedApiServer {
   #hex(length: number): string {
     return Array.from({ length }, () => Math.floor(this.#random() * 16).toString(16)).join("");
   }
+}
+
+/** The options of a delete: a body, where there is one, hides those in the query, `dryRun` included. */
+function deleteOptions({ body }: TransportRequest, query: URLSearchParams): JsonObject {
+  if (body !== undefined && body !== "") return parseObject(body) ?? {};
+  const policy = query.get("propagationPolicy");
+  return { dryRun: query.getAll("dryRun"), ...(policy === null ? {} : { propagationPolicy: policy }) };
 }
 
 const asIs: View = (object) => object;

@@ -89,6 +89,7 @@ export class WatchSession {
   }
 }
 
-function eventLine(type: string, object: Json): string {
+/** One watch event as it goes over the wire. */
+export function eventLine(type: string, object: Json): string {
   return `${JSON.stringify({ type, object })}\n`;
 }

@@ -3,7 +3,7 @@ import { apiVersionOf } from "../../client/kind.ts";
 import type { TransportRequest } from "../../client/transport.ts";
 import type { ApiPath } from "./api-route.ts";
 import { applyJsonPatch, applyMergePatch } from "./json-patch.ts";
-import { isList, isObject, objectOr, parseJson, stringOr, withoutNulls } from "./json.ts";
+import { isList, isObject, objectOr, parseJson, stringOr } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { applyObject, applyToNothing, createObject, updateObject } from "./object-write.ts";
 import type { WriteContext, WriteResult } from "./object-write.ts";
@@ -44,7 +44,7 @@ export function performWrite(desk: WriteDesk, write: WriteRequest): WriteOutcome
   if (body === undefined) return refused(badRequest("the object provided is unrecognized: it is not JSON"));
   if (write.request.method === "PATCH") return patch(desk, write, body);
   if (!isObject(body)) return refused(badRequest("the object provided is unrecognized: it is no object"));
-  const problem = typeProblem(desk.served, write, body);
+  const problem = typeProblem(desk.served, write, body) ?? unreadable(desk.served, body, (text) => badRequest(text));
   if (problem) return refused(problem);
   return write.request.method === "POST" ? create(desk, write, body) : replace(desk, write, body);
 }
@@ -59,7 +59,7 @@ function create(desk: WriteDesk, write: WriteRequest, posted: JsonObject): Write
   if (blocked) return refused(blocked);
   if (stringOr(metadata["resourceVersion"], "") !== "") return refused(refusal(500, undefined, "resourceVersion should not be set on objects to be created"));
   const key = keyFor(write.path, name);
-  const result = createObject(contextOf(desk, write), withoutNulls(posted), name);
+  const result = createObject(contextOf(desk, write), posted, name);
   if (result.type !== "refused" && store.get(served.resource, key)) return refused(alreadyExists(served.resource, name));
   return accepted(result, 201, key);
 }
@@ -72,8 +72,8 @@ function replace(desk: WriteDesk, write: WriteRequest, proposed: JsonObject): Wr
   const { resourceVersion, uid } = objectOr(proposed["metadata"]);
   if (!before) {
     if (!served.createOnUpdate || write.path.subresource !== undefined) return refused(notFound(served.resource, name));
-    const blocked = namespaceProblem(desk, write);
-    return blocked ? refused(blocked) : accepted(createObject(contextOf(desk, write), withoutNulls(proposed), name), 201, key);
+    const blocked = namespaceProblem(desk, write) ?? (stringOr(uid, "") === "" ? undefined : conflict(served.resource, name, "Precondition failed: there is no object with that UID"));
+    return blocked ? refused(blocked) : accepted(createObject(contextOf(desk, write), proposed, name), 201, key);
   }
   if (stringOr(uid, "") !== "" && uid !== objectOr(before["metadata"])["uid"]) return refused(conflict(served.resource, name, "Precondition failed: the UID in the precondition is not that of the object"));
   if (!served.unconditionalUpdate && stringOr(resourceVersion, "") === "") {
@@ -105,7 +105,8 @@ function patched(context: WriteContext, before: JsonObject, { proposed, key }: {
   const was = objectOr(before["metadata"]);
   const is = objectOr(proposed["metadata"]);
   if (is["name"] !== was["name"] || is["namespace"] !== was["namespace"]) return refused(badRequest("the name of the object does not match the name on the URL"));
-  return accepted(updateObject(context, before, proposed), 200, key);
+  const problem = unreadable(context.served, proposed, (text) => refusal(422, "Invalid", text, {}));
+  return problem ? refused(problem) : accepted(updateObject(context, before, proposed), 200, key);
 }
 
 function apply(
@@ -124,9 +125,13 @@ function apply(
   const metadata = objectOr(body["metadata"]);
   if (metadata["managedFields"] !== undefined) return refused(badRequest("metadata.managedFields must be nil"));
   const context = contextOf(desk, write);
-  if (before) return accepted(applyObject(context, before, { config: body, force: ["1", "true"].includes(write.query.get("force") ?? "") }), 200, key);
+  const undecodable = unreadable(served, body, (text) => refusal(500, undefined, text));
+  if (before) {
+    const force = ["1", "true"].includes(write.query.get("force") ?? "");
+    return accepted(applyObject(context, before, { config: body, force, unreadable: undecodable }), 200, key);
+  }
   if (write.path.subresource !== undefined) return refused(notFound(served.resource, name));
-  const blocked = namespaceProblem(desk, write);
+  const blocked = namespaceProblem(desk, write) ?? undecodable;
   return blocked ? refused(blocked) : accepted(applyToNothing(context, body, name), 201, key);
 }
 
@@ -144,16 +149,22 @@ function contextOf({ served, time, uid }: WriteDesk, { path, query, request }: W
   };
 }
 
+/** What cannot be decoded is refused with another code by each kind of write. */
+function unreadable({ kind, decode }: ServedKind, object: JsonObject, refuse: (text: string) => Refusal): Refusal | undefined {
+  const problem = decode(object);
+  return problem && refuse(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${problem.field}: ${problem.problem}`);
+}
+
 function typeProblem({ kind }: ServedKind, { path }: WriteRequest, body: JsonObject): Refusal | undefined {
   const metadata = objectOr(body["metadata"]);
   if (body["apiVersion"] !== apiVersionOf(kind) || body["kind"] !== kind.kind) {
-    return badRequest(`the object is a ${String(body["apiVersion"])} ${String(body["kind"])}, but the path is for ${apiVersionOf(kind)} ${kind.kind}`);
+    return badRequest(`the object is a ${stringOr(body["apiVersion"], "")} ${stringOr(body["kind"], "")}, but the path is for ${apiVersionOf(kind)} ${kind.kind}`);
   }
   if (kind.namespaced && path.namespace === undefined) return badRequest("an empty namespace may not be set during creation");
   const namespace = metadata["namespace"];
   if (typeof namespace === "string" && namespace !== (path.namespace ?? "")) return badRequest("the namespace of the provided object does not match the namespace sent on the request");
   const name = metadata["name"];
-  if (path.name !== undefined && name !== path.name) return badRequest(`the name of the object (${String(name)}) does not match the name on the URL (${path.name})`);
+  if (path.name !== undefined && name !== path.name) return badRequest(`the name of the object (${stringOr(name, "")}) does not match the name on the URL (${path.name})`);
   return undefined;
 }
 

@@ -61,7 +61,10 @@ export function createAuthority(commonName: string, validity: Validity = {}): Au
     publicKey: keys.publicKey,
     validity,
     // keyCertSign and cRLSign are bits 5 and 6.
-    extensions: [extension(oids.basicConstraints, sequence(trueValue), true), extension(oids.keyUsage, bitString(Buffer.from([0b0000_0110]), 1), true)],
+    extensions: [
+      extension(oids.basicConstraints, sequence(trueValue), true),
+      extension(oids.keyUsage, bitString(Buffer.from([0b0000_0110]), 1), true),
+    ],
   });
   return { commonName, certificate, privateKey: keys.privateKey };
 }

@@ -1,0 +1,47 @@
+// How each contestant is started for a scenario, with the settings that suit it best.
+import { join } from "node:path";
+import { clientNodePeer, clientNodeVersion } from "./peers/client-node-peer.ts";
+import { controllerRuntimePeer, controllerRuntimeVersion } from "./peers/controller-runtime-peer.ts";
+import type { Contestant } from "./scenario.ts";
+
+/**
+ * V8's young generation grows to 3 × 16 MB by default, for throughput that an operator does not need; 4 MB make it smaller and its pauses shorter.
+ * `bin/keyturn` and the image start Node with the same flag.
+ */
+const nodeFlags = ["--max-semi-space-size=4"];
+
+/** The contestants that can be had on this machine, by what a scenario asks of them. */
+export interface Contestants {
+  /** A program of `bench/programs` on our runtime. */
+  ours(program: string, label: string): Contestant;
+  /** The Go peer's scenario of that name. */
+  controllerRuntime(scenario: string, label: string): Contestant;
+  /** The client-node peer's scenario of that name. */
+  clientNode(scenario: string, label: string): Contestant;
+}
+
+/** Builds what must be built. */
+export async function findContestants(say: (text: string) => void): Promise<Contestants> {
+  const goPeer = await controllerRuntimePeer(say);
+  const nodePeer = await clientNodePeer(say);
+  return {
+    ours: (program, label) => ({
+      id: program,
+      label,
+      settings: `this checkout, unbuilt, node ${nodeFlags.join(" ")}`,
+      command: { file: process.execPath, args: [...nodeFlags, join(import.meta.dirname, "programs", `${program}.ts`)] },
+    }),
+    controllerRuntime: (scenario, label) => ({
+      id: `controller-runtime-${scenario}`,
+      label,
+      settings: `sigs.k8s.io/controller-runtime ${controllerRuntimeVersion}, protobuf and WatchList as is its default, no client QPS limit, managedFields stripped`,
+      command: { file: goPeer, args: [scenario] },
+    }),
+    clientNode: (scenario, label) => ({
+      id: `client-node-${scenario}`,
+      label,
+      settings: `@kubernetes/client-node ${clientNodeVersion}, its informer, managedFields stripped, node ${nodeFlags.join(" ")}`,
+      command: { file: process.execPath, args: [...nodeFlags, nodePeer, scenario] },
+    }),
+  };
+}

@@ -1,0 +1,30 @@
+// Measures how long the event loop was held: a timer that should fire every millisecond, and the gaps between its calls.
+
+/** The longest gap so far. */
+export interface LongestHold {
+  /** On the clock. */
+  readonly wallMs: number;
+  /** Processor time of this thread within one gap: what was not due to other processes. */
+  readonly cpuMs: number;
+}
+
+/** Starts measuring; the returned function ends it and tells. */
+export function probeLoop(): () => LongestHold {
+  const cpuNow = (): number => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  };
+  let last = { wall: performance.now(), cpu: cpuNow() };
+  let longest: LongestHold = { wallMs: 0, cpuMs: 0 };
+  const look = (): void => {
+    const now = { wall: performance.now(), cpu: cpuNow() };
+    longest = { wallMs: Math.max(longest.wallMs, now.wall - last.wall), cpuMs: Math.max(longest.cpuMs, now.cpu - last.cpu) };
+    last = now;
+  };
+  const timer = setInterval(look, 1);
+  return () => {
+    clearInterval(timer);
+    look();
+    return longest;
+  };
+}

@@ -1,0 +1,80 @@
+// How long after a change on the API server does the reconcile that answers it begin, when nothing else goes on?
+import { setTimeout as delay } from "node:timers/promises";
+import { Namespace, Secret } from "@keyturn/runtime";
+import { z } from "zod";
+import type { Contestants } from "../contestants.ts";
+import { ContestantProcess } from "../measure/contestant-process.ts";
+import { quantile } from "../measure/statistics.ts";
+import type { Bed, Scenario } from "../scenario.ts";
+
+const namespace = "bench-react";
+const name = "changing";
+/** Between two changes, so that each meets a process at rest. */
+const pauseMs = 25;
+
+const line = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("ready") }),
+  z.object({ type: z.literal("reconciled"), sequence: z.string(), atNs: z.string() }),
+]);
+
+/** The scenario, for these contestants. */
+export function changeLatency(contestants: Contestants): Scenario {
+  return {
+    id: "change-latency",
+    title: "From a change to the reconcile that answers it",
+    method:
+      "One Secret is patched again and again, each time after a pause, by the benchmark's own process; the contestant says when its reconcile of that change began, on the clock that all processes of the machine share. " +
+      "Counted from *before the write is sent*, so the figure includes the write itself (sending, admission, etcd), which *write* gives on its own. client-node has no reconcile: its informer's callback is taken.",
+    contestants: [
+      contestants.controllerRuntime("react", "controller-runtime"),
+      contestants.ours("react", "Keyturn"),
+      contestants.clientNode("react", "client-node"),
+    ],
+    metrics: [
+      { id: "median", label: "median", unit: "ms" },
+      { id: "p99", label: "p99", unit: "ms" },
+      { id: "write", label: "write", unit: "ms" },
+    ],
+    goals: [
+      { text: "change to reconcile: median, ms", contestant: "react", metric: "median", type: "limit", below: 5, over: "median" },
+      { text: "change to reconcile: median, of controller-runtime's", contestant: "react", metric: "median", type: "ratio", of: "controller-runtime-react", atMost: 1 },
+    ],
+    async prepare({ cluster: { client } }) {
+      await client.create(Namespace, { metadata: { name: namespace } });
+      await client.create(Secret, { metadata: { namespace, name, labels: { bench: "react" } }, type: "Opaque", data: {} });
+    },
+    async measure({ command }, bed) {
+      await using contestant = new ContestantProcess(command, bed.cluster.adminKubeconfig);
+      await untilReady(contestant);
+      const changes = bed.quick ? 100 : 400;
+      const latencies: number[] = [];
+      const writes: number[] = [];
+      for (let index = 0; index < changes; index++) {
+        await delay(pauseMs);
+        const { latencyMs, writeMs } = await change(contestant, bed, `${process.hrtime.bigint()}`);
+        latencies.push(latencyMs);
+        writes.push(writeMs);
+      }
+      return { median: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), write: quantile(writes, 0.5) };
+    },
+  };
+}
+
+async function untilReady(contestant: ContestantProcess): Promise<void> {
+  while (line.parse(await contestant.next()).type !== "ready");
+}
+
+async function change(contestant: ContestantProcess, { cluster }: Bed, sequence: string): Promise<{ latencyMs: number; writeMs: number }> {
+  const beganNs = process.hrtime.bigint();
+  await cluster.client.mergePatch(Secret, { namespace, name }, { metadata: { annotations: { "bench/sequence": sequence } } }, { fieldManager: "bench" });
+  const writtenNs = process.hrtime.bigint();
+  for (;;) {
+    const said = line.parse(await contestant.next(10_000));
+    if (said.type !== "reconciled" || said.sequence !== sequence) continue;
+    return { latencyMs: milliseconds(BigInt(said.atNs) - beganNs), writeMs: milliseconds(writtenNs - beganNs) };
+  }
+}
+
+function milliseconds(ns: bigint): number {
+  return Number(ns) / 1e6;
+}

@@ -1,0 +1,57 @@
+// `keyturn rbac`: the rights that the chosen controllers need, as manifests. Nothing more is ever asked for.
+import { managerAccess, rbacObjects, yamlDocuments } from "@keyturn/runtime";
+import { chooseFeatures } from "../controllers/registry.ts";
+import type { Feature } from "../controllers/feature.ts";
+import { readFlags, textFlagWithDefault } from "../flags/flag.ts";
+import { operatorFlags } from "../flags/operator-flags.ts";
+import { keyturn } from "../operator-identity.ts";
+import type { Console } from "./console.ts";
+
+const flags = {
+  controllers: operatorFlags.controllers,
+  namespaces: operatorFlags.namespaces,
+  leaderElect: operatorFlags.leaderElect,
+  namespace: textFlagWithDefault({ name: "namespace", placeholder: "NAMESPACE", default: "keyturn-system", help: "where the operator itself runs" }),
+  serviceAccount: textFlagWithDefault({ name: "service-account", placeholder: "NAME", default: "keyturn", help: "who gets the rights" }),
+};
+
+/** The flags of `keyturn rbac`. */
+export const rbacFlags = Object.values(flags);
+
+/** The Roles, ClusterRoles and bindings as YAML documents. */
+export function renderRbac(options: {
+  readonly features: readonly Feature[];
+  readonly namespaces: readonly string[];
+  readonly leaderElection: boolean;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+}): string {
+  const declared = options.features.flatMap((feature) => feature.access);
+  const manager = managerAccess({
+    operatorNamespace: options.serviceAccount.namespace,
+    controllerAccess: declared,
+    leaderElection: options.leaderElection,
+  });
+  return yamlDocuments(
+    rbacObjects({
+      name: keyturn.name,
+      serviceAccount: options.serviceAccount,
+      access: [...declared, ...manager.access],
+      accessIn: manager.accessIn,
+      namespaces: options.namespaces,
+      labels: { "app.kubernetes.io/name": keyturn.name },
+    }),
+  );
+}
+
+/** Prints them. */
+export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console): void {
+  const { controllers, namespaces, leaderElect, namespace, serviceAccount } = readFlags(flags, given, console.environment);
+  console.out(
+    renderRbac({
+      features: chooseFeatures(controllers),
+      namespaces,
+      leaderElection: leaderElect,
+      serviceAccount: { namespace, name: serviceAccount },
+    }),
+  );
+}

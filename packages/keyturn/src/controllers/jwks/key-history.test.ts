@@ -1,0 +1,178 @@
+// The rules of rotation one by one, and the timeline T0–T3 of the document that this controller implements.
+import { describe, expect, test } from "vitest";
+import { advanceHistory, type HistoryRules, type PublishedKey, type Source } from "./key-history.ts";
+import type { PublicJwk } from "./public-jwk.ts";
+
+const hourMs = 3_600_000;
+const t0 = Date.UTC(2026, 0, 1);
+const ttlMs = 720 * hourMs;
+const rolling: HistoryRules = { oldKeys: { type: "keep", ttlMs }, revoked: new Set(), fits: () => true };
+const immediate: HistoryRules = { ...rolling, oldKeys: { type: "replace" } };
+
+/** History is about kids and certificates; what the key is made of does not matter to it. */
+function jwk(kid: string, certificate = "1"): PublicJwk {
+  return { kty: "OKP", crv: "Ed25519", x: "x", use: "sig", alg: "EdDSA", kid, x5c: ["c"], x5t: "t", "x5t#S256": `${kid}-${certificate}` };
+}
+const holds = (name: string, kid: string, certificate?: string): Source => ({ name, key: { jwk: jwk(kid, certificate), notAfterMs: t0 + 2 * ttlMs } });
+const unavailable = (name: string): Source => ({ name, key: undefined });
+
+/** Plays steps one after the other from nothing. */
+function play(...steps: readonly { at: number; sources: readonly Source[]; rules?: HistoryRules }[]) {
+  let published: readonly PublishedKey[] = [];
+  return steps.map(({ at, sources, rules = rolling }) => {
+    const step = advanceHistory(published, { sources, rules, nowMs: at });
+    published = step.keys;
+    return {
+      keys: step.keys.map(({ jwk: { kid }, standing }) => `${kid} ${standing.state}`),
+      changes: step.changes.map(({ type, kid }) => `${type} ${kid}`),
+      nextAtMs: step.nextAtMs,
+      full: step.keys,
+    };
+  });
+}
+
+describe("the document's timeline", () => {
+  test("T0 old key, T1 both, T2 both, T3 new key alone, at that very moment", () => {
+    const t1 = t0 + 24 * hourMs;
+    const t3 = t1 + ttlMs;
+    const [first, second, third, fourth] = play(
+      { at: t0, sources: [holds("tls", "key1")] },
+      { at: t1, sources: [holds("tls", "key2")] },
+      { at: t3 - 1, sources: [holds("tls", "key2")] },
+      { at: t3, sources: [holds("tls", "key2")] },
+    );
+    expect(first).toMatchObject({ keys: ["key1 Active"], changes: ["Added key1"], nextAtMs: undefined });
+    expect(second).toMatchObject({ keys: ["key2 Active", "key1 Retiring"], changes: ["Retired key1", "Added key2"], nextAtMs: t3 });
+    expect(third).toMatchObject({ keys: ["key2 Active", "key1 Retiring"], changes: [], nextAtMs: t3 });
+    expect(fourth).toMatchObject({ keys: ["key2 Active"], changes: ["Removed key1"], nextAtMs: undefined });
+  });
+});
+
+describe("replacement", () => {
+  test("immediate, and keepOldKeys false, leave the new key alone", () => {
+    const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 1, sources: [holds("tls", "b")], rules: immediate });
+    expect(second).toMatchObject({ keys: ["b Active"], changes: ["Removed a", "Added b"] });
+  });
+
+  test("a change to immediate removes what is retiring", () => {
+    const [, , third] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 1, sources: [holds("tls", "b")] },
+      { at: t0 + 2, sources: [holds("tls", "b")], rules: immediate },
+    );
+    expect(third).toMatchObject({ keys: ["b Active"], changes: ["Removed a"] });
+  });
+
+  test("a renewed certificate of the same key updates its entry", () => {
+    const [, second] = play({ at: t0, sources: [holds("tls", "a", "1")] }, { at: t0 + 9, sources: [holds("tls", "a", "2")] });
+    expect(second).toMatchObject({ keys: ["a Active"], changes: ["Renewed a"] });
+    expect(second?.full[0]).toMatchObject({ sinceMs: t0, jwk: { "x5t#S256": "a-2" } });
+  });
+
+  test("a key that comes back is active again, and the one it came back for retires", () => {
+    const [, , third] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 1, sources: [holds("tls", "b")] },
+      { at: t0 + 2, sources: [holds("tls", "a")] },
+    );
+    expect(third).toMatchObject({ keys: ["a Active", "b Retiring"], changes: ["Retired b", "Revived a"], nextAtMs: t0 + 2 + ttlMs });
+  });
+
+  test("a Secret that vanishes or turns invalid keeps what it gave, whatever the strategy and however long", () => {
+    const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 9 * ttlMs, sources: [unavailable("tls")], rules: immediate });
+    expect(second).toMatchObject({ keys: ["a Active"], changes: [] });
+  });
+
+  test("a source that is taken from the list retires its key", () => {
+    const both = [holds("live", "a"), holds("next", "b")];
+    const [, second] = play({ at: t0, sources: both }, { at: t0 + 1, sources: both.slice(0, 1) });
+    expect(second).toMatchObject({ keys: ["a Active", "b Retiring"] });
+  });
+
+  test("nothing goes until there is something to replace it", () => {
+    const [, second, third] = play(
+      { at: t0, sources: [holds("old", "a")] },
+      { at: t0 + 1, sources: [unavailable("new")], rules: immediate },
+      { at: t0 + 2, sources: [holds("new", "b")], rules: immediate },
+    );
+    expect(second).toMatchObject({ keys: ["a Active"] });
+    expect(third).toMatchObject({ keys: ["b Active"] });
+  });
+
+  test("several sources are published together, in their order, and the same key once", () => {
+    const [only] = play({ at: t0, sources: [holds("live", "b"), unavailable("missing"), holds("next", "a"), holds("copy", "b")] });
+    expect(only).toMatchObject({ keys: ["b Active", "a Active"] });
+    expect(only?.full[0]).toMatchObject({ source: "live" });
+  });
+
+  test("a key that moves to another Secret stays, without a gap", () => {
+    const [, second] = play({ at: t0, sources: [holds("live", "a"), holds("next", "b")] }, { at: t0 + 1, sources: [holds("live", "b"), holds("next", "c")] });
+    expect(second).toMatchObject({ keys: ["b Active", "c Active", "a Retiring"], changes: ["Retired a", "Added c"] });
+  });
+});
+
+describe("time", () => {
+  test("a clock that is set back moves no date, and a shorter TTL counts only from then on", () => {
+    const shorter: HistoryRules = { ...rolling, oldKeys: { type: "keep", ttlMs: hourMs } };
+    const [, , third, fourth] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 5, sources: [holds("tls", "b")] },
+      { at: t0 - 99 * hourMs, sources: [holds("tls", "b")], rules: shorter },
+      { at: t0 + 5 + ttlMs, sources: [holds("tls", "b")], rules: shorter },
+    );
+    expect(third).toMatchObject({ keys: ["b Active", "a Retiring"], nextAtMs: t0 + 5 + ttlMs });
+    expect(fourth).toMatchObject({ keys: ["b Active"] });
+  });
+
+  test("a certificate that expires while its key is published does not take the key away", () => {
+    const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 5 * ttlMs, sources: [holds("tls", "a")] });
+    expect(second).toMatchObject({ keys: ["a Active"] });
+  });
+});
+
+describe("revocation", () => {
+  const revoking = (...kids: string[]): HistoryRules => ({ ...rolling, revoked: new Set(kids) });
+
+  test("removes an active, a retiring and a held key at once", () => {
+    const steps = [
+      { at: t0, sources: [holds("tls", "a"), holds("held", "h")] },
+      { at: t0 + 1, sources: [holds("tls", "b"), unavailable("held")] },
+    ];
+    const [, , third] = play(...steps, { at: t0 + 2, sources: [holds("tls", "b"), unavailable("held")], rules: revoking("a", "b", "h") });
+    expect(third).toMatchObject({ keys: [], changes: ["Revoked b", "Revoked h", "Revoked a"] });
+  });
+
+  test("a revoked key does not return while the annotation stands, and does afterwards if a Secret still holds it", () => {
+    const [, , third, fourth] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 1, sources: [holds("tls", "a")], rules: revoking("a") },
+      { at: t0 + 2, sources: [holds("tls", "a")], rules: revoking("a") },
+      { at: t0 + 3, sources: [holds("tls", "a")] },
+    );
+    expect(third).toMatchObject({ keys: [], changes: [] });
+    expect(fourth).toMatchObject({ keys: ["a Active"], changes: ["Added a"] });
+  });
+
+  test("revoking the new key keeps the old one", () => {
+    const [, , third] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 1, sources: [holds("tls", "b")] },
+      { at: t0 + 2, sources: [holds("tls", "b")], rules: revoking("b") },
+    );
+    expect(third).toMatchObject({ keys: ["a Retiring"], nextAtMs: t0 + 1 + ttlMs });
+  });
+});
+
+describe("space", () => {
+  test("the keys that were replaced first go first, and active ones never", () => {
+    const sources = ["a", "b", "c", "d"].map((kid) => [holds("tls", kid), holds("other", "o")]);
+    const steps = sources.map((at, index) => ({ at: t0 + index, sources: at }));
+    const atMost = (count: number): HistoryRules => ({ ...rolling, fits: (keys) => keys.length <= count });
+    const last = { at: t0 + 9, sources: sources[3] ?? [] };
+    expect(play(...steps, { ...last, rules: atMost(3) }).at(-1)).toMatchObject({
+      keys: ["d Active", "o Active", "c Retiring"],
+      changes: ["Dropped a", "Dropped b"],
+    });
+    expect(play(...steps, { ...last, rules: atMost(1) }).at(-1)).toMatchObject({ keys: ["d Active", "o Active"] });
+  });
+});

@@ -1,0 +1,59 @@
+// The limits: the first never waits, later ones are spaced, and no window of a minute is ever overfull.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { nextPassAt, nextUpdateAt, rememberPass } from "./rate-limit.ts";
+
+const limits = { intervalMs: 5000, perMinute: 12 };
+
+describe("passes", () => {
+  test("the first is at once, the second 5 s later", () => {
+    expect(nextPassAt([], limits, 100)).toBe(100);
+    expect(nextPassAt([100], limits, 101)).toBe(5100);
+  });
+
+  test("0 switches a limit off", () => {
+    expect(nextPassAt([100, 100, 100], { intervalMs: 0, perMinute: 0 }, 100)).toBe(100);
+    expect(nextPassAt([0, 1, 2], { intervalMs: 0, perMinute: 3 }, 2)).toBe(60_000);
+    expect(nextPassAt([0, 1, 2], { intervalMs: 10, perMinute: 0 }, 2)).toBe(12);
+  });
+
+  test("whenever somebody asks, passes keep their distance and their number, and none waits for nothing", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(20_000), { maxLength: 60 }),
+        fc.record({ intervalMs: fc.nat(8000), perMinute: fc.nat(15) }),
+        (pauses, limits) => {
+          const all: number[] = [];
+          let remembered: readonly number[] = [];
+          let nowMs = 0;
+          for (const pause of pauses) {
+            nowMs += pause;
+            const at = Math.max(nowMs, nextPassAt(remembered, limits, nowMs));
+            const waited = at > nowMs;
+            nowMs = at;
+            const spaced = all.length === 0 || at - (all.at(-1) ?? 0) >= limits.intervalMs;
+            const inWindow = all.filter((earlier) => earlier > at - 60_000).length;
+            expect(spaced).toBe(true);
+            if (limits.perMinute > 0) expect(inWindow).toBeLessThan(limits.perMinute);
+            if (waited) {
+              const justBefore = all.filter((earlier) => earlier > at - 1 - 60_000).length;
+              const tooSoon = at - 1 - (all.at(-1) ?? 0) < limits.intervalMs;
+              expect(tooSoon || (limits.perMinute > 0 && justBefore >= limits.perMinute)).toBe(true);
+            }
+            all.push(at);
+            remembered = rememberPass(remembered, at);
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe("ConfigMap updates", () => {
+  test("the first is at once, the next after the interval, and none waits for a date in the future", () => {
+    expect(nextUpdateAt(undefined, 60_000, 5)).toBe(5);
+    expect(nextUpdateAt(5, 60_000, 6)).toBe(60_005);
+    expect(nextUpdateAt(5, 0, 6)).toBe(5);
+    expect(nextUpdateAt(999_999, 60_000, 6)).toBe(6);
+  });
+});

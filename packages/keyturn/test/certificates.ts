@@ -1,0 +1,115 @@
+// Certificates for tests, of every kind of key and with any dates: Node can read certificates but not make them.
+import { Buffer } from "node:buffer";
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+
+/** What a test can ask for. */
+export type TestKeyType = "rsa1024" | "rsa2048" | "rsa3072" | "p256" | "p384" | "p521" | "secp256k1" | "ed25519" | "ed448";
+
+/** A certificate in PEM with the private key it is for. */
+export interface TestCertificate {
+  readonly commonName: string;
+  readonly certificate: string;
+  readonly privateKey: KeyObject;
+}
+
+/** All optional: a P-256 key of its own, self-signed, valid from 2020 to 2049. */
+export interface CertificateOptions {
+  readonly commonName?: string;
+  /** A private key to certify; absent for a new one of type `keyType`. */
+  readonly privateKey?: KeyObject;
+  readonly keyType?: TestKeyType;
+  readonly issuer?: TestCertificate;
+  readonly notBeforeMs?: number;
+  readonly notAfterMs?: number;
+}
+
+let serial = 0;
+
+/** Makes a certificate. No two are alike, even for the same key and dates. */
+export function makeCertificate(options: CertificateOptions = {}): TestCertificate {
+  const { commonName = "test", issuer, notBeforeMs = Date.UTC(2020, 0), notAfterMs = Date.UTC(2049, 0) } = options;
+  const privateKey = options.privateKey ?? makePrivateKey(options.keyType ?? "p256");
+  const signer = issuer?.privateKey ?? privateKey;
+  const algorithm = sequence(...algorithmOf(signer));
+  serial += 1;
+  const body = sequence(
+    element(0xa0, integer(2)),
+    integer(serial),
+    algorithm,
+    nameOf(issuer?.commonName ?? commonName),
+    sequence(utcTime(notBeforeMs), utcTime(notAfterMs)),
+    nameOf(commonName),
+    createPublicKey(privateKey).export({ type: "spki", format: "der" }),
+  );
+  const signature = sign(signer.asymmetricKeyType === "ed25519" || signer.asymmetricKeyType === "ed448" ? null : "sha256", body, signer);
+  const der = sequence(body, algorithm, element(0x03, Buffer.from([0]), signature));
+  return { commonName, certificate: pemOf(der), privateKey };
+}
+
+/** A Secret's `data` as cert-manager would fill it. */
+export function secretData(certificate: string, privateKey?: KeyObject): Record<string, string> {
+  const key = privateKey?.export({ type: "pkcs8", format: "pem" }).toString();
+  return { "tls.crt": Buffer.from(certificate).toString("base64"), ...(key ? { "tls.key": Buffer.from(key).toString("base64") } : {}) };
+}
+
+function makePrivateKey(keyType: TestKeyType): KeyObject {
+  switch (keyType) {
+    case "rsa1024":
+    case "rsa2048":
+    case "rsa3072":
+      return generateKeyPairSync("rsa", { modulusLength: Number(keyType.slice(3)) }).privateKey;
+    case "ed25519":
+      return generateKeyPairSync("ed25519").privateKey;
+    case "ed448":
+      return generateKeyPairSync("ed448").privateKey;
+    case "p256":
+    case "p384":
+    case "p521":
+      return generateKeyPairSync("ec", { namedCurve: `P-${keyType.slice(1)}` }).privateKey;
+    case "secp256k1":
+      return generateKeyPairSync("ec", { namedCurve: keyType }).privateKey;
+  }
+}
+
+/** SHA-256 with RSA, ECDSA with SHA-256, and the EdDSA algorithms, by object identifier. */
+function algorithmOf(signer: KeyObject): readonly Buffer[] {
+  switch (signer.asymmetricKeyType) {
+    case "rsa":
+      return [element(0x06, Buffer.from("2a864886f70d01010b", "hex")), element(0x05)];
+    case "ec":
+      return [element(0x06, Buffer.from("2a8648ce3d040302", "hex"))];
+    case "ed25519":
+      return [element(0x06, Buffer.from("2b6570", "hex"))];
+    case "ed448":
+      return [element(0x06, Buffer.from("2b6571", "hex"))];
+    default:
+      throw new Error(`no test certificate can be signed with a key of type ${signer.asymmetricKeyType ?? "unknown"}`);
+  }
+}
+
+function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(content);
+  if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
+  return Buffer.concat([Buffer.from([tag, 0x82, body.length >> 8, body.length & 0xff]), body]);
+}
+
+const sequence = (...items: readonly Uint8Array[]): Buffer => element(0x30, ...items);
+
+/** A small number as it is; a larger one with a one in front, which keeps it positive and of one length. */
+function integer(value: number): Buffer {
+  if (value < 0x80) return element(0x02, Buffer.from([value]));
+  return element(0x02, Buffer.from([1, value >> 16, (value >> 8) & 0xff, value & 0xff]));
+}
+
+function nameOf(commonName: string): Buffer {
+  return sequence(element(0x31, sequence(element(0x06, Buffer.from("550403", "hex")), element(0x0c, Buffer.from(commonName)))));
+}
+
+function utcTime(timeMs: number): Buffer {
+  const digits = new Date(timeMs).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
+  return element(0x17, Buffer.from(digits.slice(2)));
+}
+
+function pemOf(der: Buffer): string {
+  return `-----BEGIN CERTIFICATE-----\n${der.toString("base64").replaceAll(/.{1,64}/g, "$&\n")}-----END CERTIFICATE-----\n`;
+}

@@ -1,0 +1,182 @@
+// Certificates and proxies, against real servers on this machine.
+import { createServer, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAuthority, issueCertificate } from "../testing/x509/certificate.ts";
+import { fixedCredentials, type Credentials, type TlsMaterial } from "./auth/credentials.ts";
+import { createHttpTransport, type HttpTransportOptions } from "./http-transport.ts";
+import { startLocalServer, textOf } from "./local-server.fixture.ts";
+import type { Transport } from "./transport.ts";
+
+const authority = createAuthority("test authority");
+const otherAuthority = createAuthority("another authority");
+const serverKeys = issueCertificate(authority, { usage: "server", commonName: "api", hosts: ["127.0.0.1", "api.test"] });
+const get = { method: "GET", path: "/x" } as const;
+
+/** The server tells the common name of the client's certificate. */
+const startServer = (clientAuthority?: string) =>
+  startLocalServer(
+    (request, response) => {
+      if (request.url === "/watch") return void response.write("begin");
+      response.end((request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? "nobody");
+    },
+    { ...serverKeys, ...(clientAuthority && { clientAuthority }) },
+  );
+
+function open(server: string, tls: TlsMaterial, options: Partial<HttpTransportOptions> = {}): Transport & Disposable {
+  const transport = createHttpTransport({ server, credentials: fixedCredentials({ tls }), ...options });
+  return { send: transport.send.bind(transport), close: transport.close.bind(transport), [Symbol.dispose]: () => transport.close() };
+}
+
+describe("certificates", () => {
+  it("trusts the given authority and no other", async () => {
+    await using server = await startServer();
+    using trusting = open(server.url, { ca: authority.certificate });
+    expect(await textOf(await trusting.send(get))).toBe("nobody");
+    using wary = open(server.url, { ca: otherAuthority.certificate });
+    await expect(wary.send(get)).rejects.toMatchObject({ code: "Connection" });
+    using careless = open(server.url, {}, { insecureSkipTlsVerify: true });
+    expect(await textOf(await careless.send(get))).toBe("nobody");
+  });
+
+  it("expects the name it is told to", async () => {
+    await using server = await startServer();
+    using named = open(server.url, { ca: authority.certificate }, { tlsServerName: "api.test" });
+    expect(await textOf(await named.send(get))).toBe("nobody");
+    using misnamed = open(server.url, { ca: authority.certificate }, { tlsServerName: "other.test" });
+    await expect(misnamed.send(get)).rejects.toThrow(/other\.test/);
+  });
+
+  it("shows its own certificate, and the next one as soon as it changes, while streams go on", async () => {
+    await using server = await startServer(authority.certificate);
+    const keysOf = (commonName: string): TlsMaterial => {
+      const { certificate, privateKey } = issueCertificate(authority, { usage: "client", commonName });
+      return { ca: authority.certificate, cert: certificate, key: privateKey };
+    };
+    let tls = keysOf("jane");
+    const credentials: Credentials = { authorize: () => Promise.resolve({ headers: {}, tls }), refresh: () => Promise.resolve(false) };
+    using transport = open(server.url, {}, { credentials });
+    const watch = (await transport.send({ method: "GET", path: "/watch", lane: "watch" })).body[Symbol.asyncIterator]();
+    await watch.next();
+    expect(await textOf(await transport.send(get))).toBe("jane");
+    tls = keysOf("joe");
+    expect(await textOf(await transport.send(get))).toBe("joe");
+    const next = watch.next();
+    await expect.poll(() => server.open).toBe(2);
+    transport.close();
+    await expect(next).rejects.toMatchObject({ code: "Connection" });
+    await expect.poll(() => server.open).toBe(0);
+  });
+
+  it("says that certificates are no good, without showing them", async () => {
+    const { certificate } = issueCertificate(authority, { usage: "client", commonName: "a" });
+    const { privateKey } = issueCertificate(authority, { usage: "client", commonName: "b" });
+    using transport = open("https://127.0.0.1:1", { cert: certificate, key: privateKey });
+    await expect(transport.send(get)).rejects.toThrow(/^the certificates for https:\/\/127\.0\.0\.1:1 cannot be used: .*mismatch/);
+  });
+});
+
+interface LocalProxy extends AsyncDisposable {
+  readonly port: number;
+  readonly tunnels: readonly { readonly to: string | undefined; readonly authorization: string | undefined }[];
+}
+
+/** A proxy that tunnels everything to `port`, whatever host it is asked for. */
+async function startProxy(port: number, secure = false): Promise<LocalProxy> {
+  const tunnels: { to: string | undefined; authorization: string | undefined }[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = secure ? createHttpsServer({ cert: serverKeys.certificate, key: serverKeys.privateKey }) : createServer();
+  server.on("connect", (request, client: Socket) => {
+    tunnels.push({ to: request.url, authorization: request.headers["proxy-authorization"] });
+    const upstream = connect(port, "127.0.0.1", () => {
+      client.write("HTTP/1.1 200 OK\r\n\r\n");
+      client.pipe(upstream).pipe(client);
+    });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { port: (server.address() as AddressInfo).port, tunnels, [Symbol.asyncDispose]: close };
+}
+
+describe("proxies", () => {
+  const tls = { ca: authority.certificate };
+
+  it("tunnels through the proxy of the kubeconfig, with its password, and keeps the tunnel", async () => {
+    await using server = await startServer();
+    await using proxy = await startProxy(server.port);
+    using transport = open(`https://api.test:6443`, tls, { proxyUrl: `http://jane:pw@127.0.0.1:${proxy.port}` });
+    for (let round = 0; round < 3; round++) expect(await textOf(await transport.send(get))).toBe("nobody");
+    expect(proxy.tunnels).toEqual([{ to: "api.test:6443", authorization: `Basic ${Buffer.from("jane:pw").toString("base64")}` }]);
+  });
+
+  it("takes the proxy from the environment, unless NO_PROXY names the server", async () => {
+    await using server = await startServer();
+    await using proxy = await startProxy(server.port);
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: "10.0.0.0/8,.internal" };
+    using proxied = open(`https://api.test:6443`, tls, { env });
+    expect(await textOf(await proxied.send(get))).toBe("nobody");
+    using direct = open(server.url, tls, { env });
+    expect(await textOf(await direct.send(get))).toBe("nobody");
+    expect(proxy.tunnels).toHaveLength(1);
+  });
+
+  it("goes through a proxy that itself speaks TLS, with a certificate that the machine trusts", async () => {
+    const trusted = getCACertificates("default");
+    setDefaultCACertificates([...trusted, authority.certificate]);
+    onTestFinished(() => setDefaultCACertificates(trusted));
+    await using server = await startServer();
+    await using proxy = await startProxy(server.port, true);
+    using transport = open(`https://api.test:6443`, tls, { proxyUrl: `https://127.0.0.1:${proxy.port}` });
+    expect(await textOf(await transport.send(get))).toBe("nobody");
+    expect(proxy.tunnels).toHaveLength(1);
+  });
+
+  it("ends a stream in a tunnel when its caller does", async () => {
+    await using server = await startServer();
+    await using proxy = await startProxy(server.port);
+    using transport = open(`https://api.test:6443`, tls, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
+    const caller = new AbortController();
+    const response = await transport.send({ method: "GET", path: "/watch" }, caller.signal);
+    await response.body[Symbol.asyncIterator]().next();
+    caller.abort("enough");
+    await expect.poll(() => server.open).toBe(0);
+  });
+
+  it("gives up on a proxy that does not answer, and closes the connection to it", async () => {
+    await using proxy = await startSilentServer();
+    using transport = open(`https://api.test:6443`, tls, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
+    await expect(transport.send({ ...get, timeoutMs: 50 })).rejects.toMatchObject({ code: "Connection" });
+    await expect.poll(() => proxy.open).toBe(0);
+  });
+});
+
+/** Accepts connections and says nothing. */
+async function startSilentServer(): Promise<AsyncDisposable & { readonly port: number; readonly open: number }> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.resume().on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    get open() {
+      return sockets.size;
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}

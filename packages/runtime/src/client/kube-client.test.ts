@@ -1,0 +1,229 @@
+// What the client sends, and what it makes of odd answers. What the API server really answers is tested in test/client.
+import { describe, expect, it } from "vitest";
+import { VirtualClock } from "../testing/virtual-clock.ts";
+import { ConfigMap, Namespace } from "./builtin-kinds.ts";
+import type { Client } from "./client.ts";
+import { createClient, type ClientOptions } from "./kube-client.ts";
+import { scriptedTransport, type ScriptedAnswer } from "./scripted-transport.fixture.ts";
+import { ConnectionError, type TransportRequest } from "./transport.ts";
+
+const stored = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "a", name: "b", uid: "u", resourceVersion: "1" } };
+const name = { namespace: "a", name: "b" };
+const failure = (code: number, reason: string, more: object = {}) => ({
+  status: code,
+  body: { kind: "Status", code, reason, message: reason, ...more },
+});
+
+interface Scripted {
+  readonly client: Client;
+  readonly clock: VirtualClock;
+  readonly requests: readonly TransportRequest[];
+}
+
+function scripted(answers: readonly ScriptedAnswer[], options: ClientOptions = {}): Scripted {
+  const transport = scriptedTransport(...answers);
+  const clock = new VirtualClock();
+  return { client: createClient(transport, { clock, random: () => 1, ...options }), clock, requests: transport.requests };
+}
+
+/** Runs what waits on virtual time to its end. */
+async function settled<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
+  let pending = true;
+  const watched = work.finally(() => (pending = false));
+  watched.catch(() => undefined);
+  while (pending) await clock.advance(100);
+  return watched;
+}
+
+describe("requests", () => {
+  it("fills in the kind, validates strictly, and asks only for what is set", async () => {
+    const { client, requests } = scripted([{ status: 200, body: stored }]);
+    await client.create(ConfigMap, { metadata: name, data: { k: "v" } }, { fieldManager: "me" });
+    await client.apply(ConfigMap, { metadata: name }, { fieldManager: "me", force: true, subresource: "status" });
+    await client.replace(ConfigMap, { metadata: name }, { dryRun: true });
+    await client.jsonPatch(ConfigMap, name, [{ op: "remove", path: "/data" }]);
+    await client.mergePatch(ConfigMap, name, {}, { fieldManager: "me" });
+    await client.delete(ConfigMap, name, { uid: "u", propagationPolicy: "Foreground" });
+    const path = "/api/v1/namespaces/a/configmaps";
+    const body = JSON.stringify({ metadata: name, apiVersion: "v1", kind: "ConfigMap" });
+    expect(requests).toEqual([
+      {
+        method: "POST",
+        path: `${path}?fieldManager=me&fieldValidation=Strict`,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ metadata: name, data: { k: "v" }, apiVersion: "v1", kind: "ConfigMap" }),
+      },
+      {
+        method: "PATCH",
+        path: `${path}/b/status?fieldManager=me&force=true&fieldValidation=Strict`,
+        headers: { "content-type": "application/apply-patch+yaml" },
+        body,
+      },
+      { method: "PUT", path: `${path}/b?dryRun=All&fieldValidation=Strict`, headers: { "content-type": "application/json" }, body },
+      {
+        method: "PATCH",
+        path: `${path}/b`,
+        headers: { "content-type": "application/json-patch+json" },
+        body: '[{"op":"remove","path":"/data"}]',
+      },
+      { method: "PATCH", path: `${path}/b?fieldManager=me`, headers: { "content-type": "application/merge-patch+json" }, body: "{}" },
+      {
+        method: "DELETE",
+        path: `${path}/b`,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground", preconditions: { uid: "u" } }),
+      },
+    ]);
+  });
+
+  it("keeps to its lane and its time", async () => {
+    const { client, requests } = scripted([{ status: 200, body: stored }], { lane: "lease", timeoutMs: 5_000 });
+    await client.get(ConfigMap, name);
+    await client.request({ method: "GET", path: "/version", timeoutMs: 1_000 });
+    expect(requests).toEqual([
+      { method: "GET", path: "/api/v1/namespaces/a/configmaps/b", lane: "lease", timeoutMs: 5_000 },
+      { method: "GET", path: "/version", lane: "lease", timeoutMs: 1_000 },
+    ]);
+  });
+
+  it("sends nothing that lacks a name or a namespace", async () => {
+    const { client, requests } = scripted([{ status: 200, body: stored }]);
+    await expect(client.apply(ConfigMap, { metadata: { namespace: "a" } }, { fieldManager: "me" })).rejects.toThrow(
+      "apply configmaps: metadata.name is missing",
+    );
+    await expect(client.create(ConfigMap, { metadata: { generateName: "b-" } })).rejects.toThrow(
+      "create configmaps b-…: metadata.namespace is missing",
+    );
+    await expect(client.delete(ConfigMap, { name: "b" })).rejects.toThrow("delete configmaps b: metadata.namespace is missing");
+    expect(requests).toHaveLength(0);
+    await client.create(Namespace, { metadata: { name: "x" } });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe("retries", () => {
+  const passing: readonly ScriptedAnswer[] = [
+    new ConnectionError("reset"),
+    failure(429, "TooManyRequests", { details: { retryAfterSeconds: 2 } }),
+    failure(500, "InternalError"),
+    { status: 503, body: "<html>", headers: { "retry-after": "1" } },
+    { status: 504, body: "" },
+  ];
+
+  it("reads up to five times more, waiting longer each time or as long as asked", async () => {
+    const { client, clock, requests } = scripted([...passing, { status: 200, body: stored }]);
+    const startMs = clock.monotonic();
+    expect(await settled(clock, client.get(ConfigMap, name))).toEqual(stored);
+    expect(requests).toHaveLength(6);
+    expect(clock.monotonic() - startMs).toBe(100 + (2_000 + 200) + 400 + (1_000 + 800) + 1_600);
+  });
+
+  it("gives up after that, with the last error", async () => {
+    const { client, clock, requests } = scripted([failure(500, "InternalError")]);
+    await expect(settled(clock, client.list(ConfigMap))).rejects.toMatchObject({ code: "ServerError" });
+    expect(requests).toHaveLength(6);
+  });
+
+  it("does not wait for a server that asks for too long, nor retry what cannot pass", async () => {
+    const busy = scripted([{ status: 429, body: "", headers: { "retry-after": "31" } }]);
+    await expect(busy.client.get(ConfigMap, name)).rejects.toMatchObject({ code: "TooManyRequests", retryAfterMs: 31_000 });
+    const refused = scripted([failure(403, "Forbidden")]);
+    await expect(refused.client.get(ConfigMap, name)).rejects.toMatchObject({ code: "Forbidden" });
+    expect(refused.requests).toHaveLength(1);
+  });
+
+  it("sends writes once", async () => {
+    const writes: ((client: Client) => Promise<unknown>)[] = [
+      (client) => client.create(ConfigMap, { metadata: name }),
+      (client) => client.replace(ConfigMap, { metadata: name }),
+      (client) => client.apply(ConfigMap, { metadata: name }, { fieldManager: "me" }),
+      (client) => client.jsonPatch(ConfigMap, name, []),
+      (client) => client.mergePatch(ConfigMap, name, {}),
+      (client) => client.delete(ConfigMap, name),
+      (client) => client.request({ method: "POST", path: "/x" }),
+    ];
+    for (const write of writes) {
+      for (const answer of passing) {
+        const { client, requests } = scripted([answer]);
+        await expect(write(client)).rejects.toBeInstanceOf(Error);
+        expect(requests).toHaveLength(1);
+      }
+    }
+  });
+
+  it("stops waiting when the caller does", async () => {
+    const { client, clock } = scripted([new ConnectionError("reset")]);
+    const caller = new AbortController();
+    const read = client.get(ConfigMap, name, caller.signal);
+    await clock.advance(50);
+    caller.abort("enough");
+    await expect(read).rejects.toBe("enough");
+  });
+});
+
+describe("lists", () => {
+  const page = (names: readonly string[], token?: string) => ({
+    status: 200,
+    body: { metadata: { resourceVersion: "7", ...(token && { continue: token }) }, items: names.map((name) => ({ metadata: { name } })) },
+  });
+
+  it("starts again when the continue token has expired", async () => {
+    const { client, requests } = scripted([page(["a"], "t/1"), failure(410, "Expired"), page(["a", "b"], "t2"), page(["c"])]);
+    const list = await client.list(ConfigMap, { labels: "x in (1,2)", fields: "type=y" });
+    expect(list.items.map(({ metadata }) => metadata.name)).toEqual(["a", "b", "c"]);
+    expect(list.resourceVersion).toBe("7");
+    const first = "/api/v1/configmaps?labelSelector=x+in+%281%2C2%29&fieldSelector=type%3Dy&limit=500";
+    expect(requests.map(({ path }) => path)).toEqual([first, `${first}&continue=t%2F1`, first, `${first}&continue=t2`]);
+  });
+
+  it("gives up when it expires again and again", async () => {
+    const { client, requests } = scripted([failure(410, "Expired")]);
+    await expect(client.list(ConfigMap)).rejects.toMatchObject({ code: "Gone" });
+    expect(requests).toHaveLength(4);
+  });
+
+  it("takes a list without items as empty, and nothing else as a list", async () => {
+    expect((await scripted([{ status: 200, body: { metadata: {}, items: null } }]).client.list(ConfigMap)).items).toEqual([]);
+    await expect(scripted([{ status: 200, body: [] }]).client.list(ConfigMap)).rejects.toThrow("list configmaps: the answer is no list of ConfigMap");
+  });
+});
+
+describe("odd answers", () => {
+  it("quotes the beginning of what is no JSON, on one line", async () => {
+    const html = `<html>\n<h1>Sign in</h1>${"x".repeat(500)}`;
+    const attempt = scripted([{ status: 200, body: html }]).client.get(ConfigMap, name);
+    await expect(attempt).rejects.toMatchObject({ code: "Unexpected", status: 200 });
+    await expect(attempt).rejects.toThrow(
+      `get configmaps a/b: the answer is no JSON (text/html), perhaps from something in between: <html> <h1>Sign in</h1>${"x".repeat(178)}`,
+    );
+    await expect(scripted([{ status: 403, body: "blocked" }]).client.get(ConfigMap, name)).rejects.toMatchObject({
+      code: "Forbidden",
+      message: "get configmaps a/b: 403: the answer is no JSON (text/html), perhaps from something in between: blocked",
+    });
+  });
+
+  it("does not quote broken JSON, which may be half a Secret", async () => {
+    const headers = { "content-type": "application/json" };
+    const error = await scripted([{ status: 200, body: '{"data":{"password":"aHVudGVyMg=="', headers }])
+      .client.get(ConfigMap, name)
+      .catch(String);
+    expect(error).toBe("ApiError: get configmaps a/b: the answer is no valid Kubernetes JSON (34 characters)");
+  });
+
+  it("does not read more than it may", async () => {
+    const { client } = scripted([{ status: 200, body: { ...stored, data: { k: "x".repeat(100) } } }], { maxBodyBytes: 100 });
+    await expect(client.get(ConfigMap, name)).rejects.toThrow("the answer is longer than 100 bytes");
+  });
+
+  it("takes a 404 about the object as absence, and any other as an error", async () => {
+    const missing = failure(404, "NotFound", { details: { name: "b" } });
+    expect(await scripted([missing]).client.get(ConfigMap, name)).toBeUndefined();
+    expect(await scripted([missing]).client.delete(ConfigMap, name)).toBeUndefined();
+    await expect(scripted([{ status: 404, body: "404 page not found" }]).client.get(ConfigMap, name)).rejects.toMatchObject({ code: "NotFound" });
+  });
+
+  it("keeps characters that arrive in two pieces", async () => {
+    const object = { ...stored, data: { k: "äöü€😀".repeat(50) } };
+    expect(await scripted([{ status: 200, body: object }]).client.get(ConfigMap, name)).toEqual(object);
+  });
+});

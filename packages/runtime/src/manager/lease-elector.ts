@@ -1,0 +1,272 @@
+// Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
+import { isApiError } from "../client/api-error.ts";
+import type { Stored } from "../client/object.ts";
+import type { Clock, Timer } from "../clock.ts";
+import { failureOf } from "../controller/failure.ts";
+import { missingRight } from "../controller/missing-right.ts";
+import type { Term } from "../controller/term.ts";
+import { TermEndedError } from "../controller/term.ts";
+import type { Logger } from "../observe/logger.ts";
+import type { Random } from "../random.ts";
+import type { Lease } from "./lease.ts";
+import type { Candidate, LeaseEvent, LeaseState } from "./lease-state.ts";
+import { isOurs, nextLeaseAction, released, stepLease, validUntilMs } from "./lease-state.ts";
+import type { LeaseStore } from "./lease-store.ts";
+import type { OutageLog } from "./outage-log.ts";
+
+/** What one election needs. */
+export interface ElectorOptions extends Candidate {
+  readonly lease: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly store: LeaseStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly outages: OutageLog;
+  /** Whether to try for the lease from the start; default true. See `want`. */
+  readonly wanted?: boolean;
+  /** How long runs may go on when the lease is to be given up, before they are cut. */
+  readonly drainGraceMs: number;
+  /** Does the work of a term; resolves when all of it has stopped, soon after one of the term's signals has aborted. */
+  readonly lead: (term: Term) => Promise<void>;
+  readonly onChange?: (held: boolean) => void;
+}
+
+/** Why an election gets nowhere. */
+export type ElectionProblem = { readonly type: "forbidden"; readonly rule: string } | { readonly type: "failing"; readonly error: string };
+
+/**
+ * One replica's part in one election.
+ *
+ * Guarantees: `lead` runs only while the lease is held, one call at a time. A term ends `renewDeadlineMs` after the last successful renewal was
+ * sent, which is before any other replica may take the lease; its `isValid` says so by the clock even if this process stood still meanwhile.
+ * The lease is given back only after `lead` has resolved. Losing a lease is no error: the election goes on.
+ *
+ * Assumption: the monotonic clocks of two replicas run at the same speed to within `leaseDurationMs / renewDeadlineMs`.
+ * Caveat: a request that was sent while the lease was held can reach the API server after it was lost.
+ */
+export class LeaseElector {
+  readonly #options: ElectorOptions;
+  #state: LeaseState = { type: "unknown" };
+  #wanted: boolean;
+  #problem: ElectionProblem | undefined;
+  #wake: () => void = () => {};
+  #onLost: () => void = () => {};
+
+  constructor(options: ElectorOptions) {
+    this.#options = options;
+    this.#wanted = options.wanted ?? true;
+  }
+
+  /** Whether this process may act now. */
+  get held(): boolean {
+    return this.#options.clock.monotonic() < validUntilMs(this.#state, this.#options);
+  }
+
+  get problem(): ElectionProblem | undefined {
+    return this.#problem;
+  }
+
+  get state(): LeaseState {
+    return this.#state;
+  }
+
+  /** From now on tries for the lease; or lets the running work end, gives the lease back and leaves it alone. */
+  want(wanted: boolean): void {
+    if (this.#wanted === wanted) return;
+    this.#wanted = wanted;
+    this.#wake();
+  }
+
+  /** Tells what the Lease was seen to be, for those who read several at once. `atMs` is when the answer came. */
+  observe(lease: Stored<Lease> | undefined, atMs: number): void {
+    // Our own writes say more about a lease we hold than a list that may have been made before them.
+    if (!isOurs(this.#state)) this.#step({ type: "read", lease, atMs });
+  }
+
+  /** Takes part until the signal aborts; then lets the work end, gives the lease back and resolves. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { retryPeriodMs } = this.#options.times;
+    const onAbort = (): void => this.#wake();
+    signal.addEventListener("abort", onAbort);
+    try {
+      while (!signal.aborted) {
+        if (this.#wanted) await this.#attempt(signal);
+        if (this.held) await this.#serve(signal);
+        await this.#pause(this.#wanted ? this.#jittered(retryPeriodMs) : Infinity, signal);
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#options.outages.succeeded(this.#source);
+    }
+  }
+
+  get #source(): string {
+    return `lease ${this.#options.lease}`;
+  }
+
+  #step(event: LeaseEvent): void {
+    const before = this.#state;
+    this.#state = stepLease(before, event, this.#options);
+    if (isOurs(before) && !isOurs(this.#state)) this.#onLost();
+  }
+
+  /** One try to take or renew. Never rejects. */
+  async #attempt(signal: AbortSignal): Promise<void> {
+    const { clock, outages } = this.#options;
+    const timeout = new AbortController();
+    const stop = (): void => timeout.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    // Half the deadline, so that a request that hangs leaves time for another.
+    const timeoutMs = this.#options.times.renewDeadlineMs / 2;
+    const timer = clock.setTimer(timeoutMs, () => timeout.abort(new Error(`no answer within ${timeoutMs / 1000} s`)));
+    try {
+      await this.#takeOrRenew(timeout.signal);
+      this.#problem = undefined;
+      outages.succeeded(this.#source);
+    } catch (error) {
+      if (!signal.aborted) this.#note(error, timeout.signal);
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async #takeOrRenew(signal: AbortSignal): Promise<void> {
+    this.#step({ type: "passed", atMs: this.#options.clock.monotonic() });
+    const renewing = isOurs(this.#state);
+    // Twice, because a renewal whose answer was lost makes the next one fail although the lease is still ours.
+    for (let tries = 0; tries < 2; tries++) {
+      // What is not ours is looked at before every try: only what was seen not to change may be taken.
+      if (this.#state.type !== "held") await this.#read(signal);
+      // Work under a lease that turned out to be lost must end before we may try for it again.
+      if (renewing && !isOurs(this.#state)) return;
+      await this.#write(signal);
+      if (this.#state.type !== "doubted") return;
+    }
+  }
+
+  async #write(signal: AbortSignal): Promise<void> {
+    const { clock, store, lease: name } = this.#options;
+    const sentMs = clock.monotonic();
+    const action = nextLeaseAction(this.#state, this.#options, { nowMs: sentMs, wallMs: clock.now() });
+    if (action.type === "wait" || action.type === "read") return;
+    try {
+      const written =
+        action.type === "create"
+          ? await store.create({ metadata: { name, labels: { ...this.#options.labels } }, spec: action.spec }, signal)
+          : await store.replace(this.#with(action.lease, action.spec), signal);
+      this.#step({ type: "written", lease: written, sentMs });
+    } catch (error) {
+      if (!isApiError(error, "Conflict", "AlreadyExists", "NotFound")) throw error;
+      this.#step({ type: "refused" });
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const lease = await this.#options.store.read(this.#options.lease, signal);
+    this.#step({ type: "read", lease, atMs: this.#options.clock.monotonic() });
+  }
+
+  #with(lease: Stored<Lease>, spec: Lease["spec"]): Lease {
+    const labels = { ...lease.metadata.labels, ...this.#options.labels };
+    return { ...lease, metadata: { ...lease.metadata, labels }, spec };
+  }
+
+  #note(error: unknown, timeout: AbortSignal): void {
+    const rule = isApiError(error, "Forbidden") ? missingRight(error) : undefined;
+    const message = timeout.aborted && timeout.reason instanceof Error ? timeout.reason.message : failureOf(error).message;
+    this.#problem = rule ? { type: "forbidden", rule } : { type: "failing", error: message };
+    this.#options.outages.failed(this.#source, message);
+  }
+
+  /** Lets the work go on for as long as the lease is ours and wanted, then gives it back. */
+  async #serve(signal: AbortSignal): Promise<void> {
+    const { clock, lead, log, lease, times, onChange = () => {} } = this.#options;
+    const drain = new AbortController();
+    const stop = new AbortController();
+    let grace: Timer | undefined;
+    let expiry: Timer | undefined;
+    const term: Term = { drain: drain.signal, signal: stop.signal, isValid: () => this.held };
+    let over = false;
+
+    const giveUp = (): void => {
+      if (drain.signal.aborted) return;
+      drain.abort(new TermEndedError("the lease is given back"));
+      grace = clock.setTimer(this.#options.drainGraceMs, () => stop.abort(new TermEndedError("the lease must be given back now")));
+    };
+    this.#onLost = () => stop.abort(new TermEndedError("the lease was lost"));
+    const guard = (): void => {
+      if (!this.held) return this.#onLost();
+      expiry = clock.setTimer(validUntilMs(this.#state, this.#options) - clock.monotonic(), guard);
+    };
+
+    log.info({ lease }, "lease taken");
+    onChange(true);
+    guard();
+    const work = lead(term)
+      .catch((error: unknown) => {
+        const { message, unexpected } = failureOf(error);
+        log.error({ lease, error: message, ...unexpected }, "work under a lease ended with an error");
+      })
+      .finally(() => {
+        over = true;
+        this.#wake();
+      });
+
+    let renewMs = clock.monotonic() + this.#jittered(times.retryPeriodMs);
+    while (!over && this.held) {
+      if (signal.aborted || !this.#wanted) giveUp();
+      await this.#pause(renewMs - clock.monotonic());
+      if (over || clock.monotonic() < renewMs) continue;
+      await this.#attempt(stop.signal);
+      renewMs = clock.monotonic() + this.#jittered(times.retryPeriodMs);
+    }
+    const lost = !this.held;
+    if (lost) this.#onLost();
+    await work;
+    grace?.cancel();
+    expiry?.cancel();
+    if (this.held) await this.#release();
+    this.#onLost = () => {};
+    this.#step({ type: "passed", atMs: clock.monotonic() });
+    onChange(false);
+    if (lost) log.warn({ lease }, "lease lost; work under it has stopped and the election goes on");
+  }
+
+  /** Gives the lease back. If that fails the others wait until it has run out. */
+  async #release(): Promise<void> {
+    const { clock, store, lease, log, times } = this.#options;
+    if (!isOurs(this.#state)) return;
+    const held = this.#state.lease;
+    // From here on we do not act, whatever becomes of the request.
+    this.#state = { type: "unknown" };
+    const timeout = new AbortController();
+    const timer = clock.setTimer(times.renewDeadlineMs / 2, () => timeout.abort(new Error("no answer in time")));
+    try {
+      await store.replace(this.#with(held, released(held.spec, clock.now())), timeout.signal);
+      log.info({ lease }, "lease given back");
+    } catch (error) {
+      log.warn({ lease, error: failureOf(error).message }, "the lease could not be given back; others take it when it has run out");
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** A tenth more or less, so that replicas that started together do not stay in step. */
+  #jittered(ms: number): number {
+    return ms * (0.9 + 0.2 * this.#options.random());
+  }
+
+  /** Waits, but not beyond the next reason to look again: a wish changed, the work ended, the signal aborted. */
+  #pause(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = ms === Infinity ? undefined : this.#options.clock.setTimer(ms, resolve);
+      this.#wake = () => {
+        timer?.cancel();
+        resolve();
+      };
+    });
+  }
+}

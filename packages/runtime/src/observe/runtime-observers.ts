@@ -1,0 +1,96 @@
+// Turns what the runtime's parts tell about their work into metrics.
+import type { RequestObservation } from "../client/observed-transport.ts";
+import type { Activity, ControllerObserver } from "../controller/observer.ts";
+import type { WatchStatus } from "../cache/caches.ts";
+import type { RuntimeMetrics } from "./metrics.ts";
+
+/** Counts what controllers and their queues do. */
+export function controllerMetrics(metrics: RuntimeMetrics): ControllerObserver {
+  const { of } = metrics;
+  const activities = new Map<string, () => Activity>();
+  metrics.beforeScrape(() => {
+    for (const [controller, activity] of activities) setActivity(metrics, controller, activity());
+  });
+  return {
+    registered(controller, info) {
+      activities.set(controller, () => info.activity());
+      of.controller_runtime_max_concurrent_reconciles.set({ controller }, info.concurrency);
+      // Series that start at zero, so that the first failure is a rise and alerts see it.
+      for (const result of ["success", "requeue_after", "waiting", "error", "aborted"])
+        of.controller_runtime_reconcile_total.inc({ controller, result }, 0);
+      of.controller_runtime_reconcile_errors_total.inc({ controller }, 0);
+      of.controller_runtime_terminal_reconcile_errors_total.inc({ controller }, 0);
+      of.workqueue_adds_total.inc({ name: controller, controller }, 0);
+      of.workqueue_retries_total.inc({ name: controller, controller }, 0);
+    },
+    added: (controller) => of.workqueue_adds_total.inc({ name: controller, controller }),
+    retried: (controller) => of.workqueue_retries_total.inc({ name: controller, controller }),
+    started: (controller, { queuedMs }) => of.workqueue_queue_duration_seconds.observe({ name: controller, controller }, queuedMs / 1000),
+    finished(controller, { result, terminal, durationMs }) {
+      of.controller_runtime_reconcile_total.inc({ controller, result });
+      if (result === "error") of.controller_runtime_reconcile_errors_total.inc({ controller });
+      if (terminal) of.controller_runtime_terminal_reconcile_errors_total.inc({ controller });
+      of.controller_runtime_reconcile_time_seconds.observe({ controller }, durationMs / 1000);
+      of.workqueue_work_duration_seconds.observe({ name: controller, controller }, durationMs / 1000);
+    },
+    abandoned: (controller) => of.runtime_reconcile_abandoned_total.inc({ controller }),
+    leaseChanged: ({ lease, held }) => of.leader_election_master_status.set({ name: lease }, held ? 1 : 0),
+  };
+}
+
+function setActivity({ of }: RuntimeMetrics, controller: string, activity: Activity): void {
+  const queue = { name: controller, controller };
+  of.workqueue_depth.set(queue, activity.ready);
+  of.workqueue_unfinished_work_seconds.set(queue, activity.unfinishedMs / 1000);
+  of.workqueue_longest_running_processor_seconds.set(queue, activity.longestRunningMs / 1000);
+  of.controller_runtime_active_workers.set({ controller }, activity.running);
+  of.runtime_queue_delayed_keys.set({ controller }, activity.delayed);
+  of.runtime_queue_held_keys.set({ controller }, activity.held);
+}
+
+/** Counts requests to the API server at `host`. */
+export function requestMetrics({ of }: RuntimeMetrics, host: string): (observation: RequestObservation) => void {
+  return ({ method, verb, status, durationMs }) => {
+    of.rest_client_requests_total.inc({ code: status === undefined ? "<error>" : String(status), method, host });
+    of.rest_client_request_duration_seconds.observe({ verb, host }, durationMs / 1000);
+  };
+}
+
+/** A cache and what it holds. */
+export interface CacheStatistics {
+  /** `plural.group`. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  /** How objects are kept: `whole`, `metadata`, or the name of the function. */
+  readonly keep: string;
+  readonly objects: number;
+  readonly bytes: number;
+}
+
+/** Shows watches at each scrape: their state, how long they have been quiet, and whether they are synced. */
+export function observeWatches(metrics: RuntimeMetrics, statuses: () => readonly WatchStatus[]): void {
+  const { of } = metrics;
+  metrics.beforeScrape(() => {
+    of.runtime_watch_state.reset();
+    of.runtime_watch_synced.reset();
+    of.runtime_watch_quiet_seconds.reset();
+    for (const { resource, namespace = "", state, synced, quietForMs } of statuses()) {
+      of.runtime_watch_state.set({ resource, namespace, state: state.type }, 1);
+      of.runtime_watch_synced.set({ resource, namespace }, synced ? 1 : 0);
+      of.runtime_watch_quiet_seconds.set({ resource, namespace }, quietForMs / 1000);
+    }
+  });
+}
+
+/** Shows at each scrape what caches hold. Caches with the same labels are added up. */
+export function observeCaches(metrics: RuntimeMetrics, statistics: () => readonly CacheStatistics[]): void {
+  const { of } = metrics;
+  metrics.beforeScrape(() => {
+    of.runtime_cache_objects.reset();
+    of.runtime_cache_bytes.reset();
+    for (const { resource, namespace = "", keep, objects, bytes } of statistics()) {
+      of.runtime_cache_objects.inc({ resource, namespace, keep }, objects);
+      of.runtime_cache_bytes.inc({ resource, namespace, keep }, bytes);
+    }
+  });
+}

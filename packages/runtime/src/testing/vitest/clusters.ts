@@ -1,0 +1,59 @@
+// Clusters for test files: the one that all files of a run share, or one of their own for tests with faults.
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, inject } from "vitest";
+import { z } from "zod";
+import { startCluster } from "../cluster/cluster.ts";
+import type { Cluster, ClusterOptions } from "../cluster/cluster.ts";
+import { accessCluster } from "../cluster/cluster-access.ts";
+import type { ClusterAccess } from "../cluster/cluster-access.ts";
+import type {} from "./global-setup.ts";
+import { tailOfServerLogs } from "./server-logs.ts";
+
+/**
+ * Call in a file or `describe`: gives the cluster that all files of this run share, with every controller and three nodes.
+ * Use namespaces of your own (`cluster().namespace("x")`), and do not stop its servers. Needs `global-setup.ts` in vitest's configuration.
+ */
+export function useSharedCluster(): () => ClusterAccess {
+  let cluster: ClusterAccess | undefined;
+  beforeAll(async () => {
+    cluster = accessCluster(await askForFolder(inject("keyturnSharedCluster")));
+  });
+  return whenThere(() => cluster);
+}
+
+/** Call in a file or `describe`: gives a cluster of its own, to stop, kill and pause at will, until the last of its tests is done. */
+export function useCluster(options: ClusterOptions = {}): () => Cluster {
+  let cluster: Cluster | undefined;
+  beforeAll(async () => {
+    cluster = await startCluster(options);
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+  return whenThere(() => cluster);
+}
+
+function whenThere<T extends ClusterAccess>(get: () => T | undefined): () => T {
+  afterEach(async ({ task }) => {
+    const cluster = get();
+    if (cluster && task.result?.state === "fail")
+      process.stderr.write(`servers of the cluster used by "${task.name}":\n${await tailOfServerLogs(cluster.folder)}`);
+  });
+  return () => {
+    const cluster = get();
+    if (!cluster) throw new Error("using the cluster before it is there: use it in tests and hooks, not while they are declared");
+    return cluster;
+  };
+}
+
+const answerSchema = z.union([z.object({ folder: z.string() }), z.object({ error: z.string() })]);
+
+async function askForFolder(socketPath: string): Promise<string> {
+  const socket = connect(socketPath);
+  await once(socket, "connect");
+  const answer = answerSchema.parse(JSON.parse(await text(socket)));
+  if ("error" in answer) throw new Error(`starting the shared cluster: ${answer.error}`);
+  return answer.folder;
+}

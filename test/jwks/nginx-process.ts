@@ -1,0 +1,104 @@
+// A real nginx for tests: the generated configuration, a folder laid out as kubelet lays out a ConfigMap volume, and a socket instead of a port.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** An answer of nginx. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** A running nginx. */
+export interface NginxProcess {
+  fetch(path: string, options?: { readonly method?: string; readonly headers?: Record<string, string> }): Promise<Answer>;
+  /** Sends bytes as they are and returns all that comes back. */
+  sendRaw(bytes: string): Promise<string>;
+  /** Puts the document in place as kubelet does: a new folder, and one symbolic link moved over. Undefined removes it. */
+  publish(document: string | undefined): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts nginx with the configuration that `render` makes for a place to listen on and a folder to serve. */
+export async function startNginx(render: (place: { listen: string; root: string }) => string): Promise<NginxProcess> {
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-nginx-"));
+  // The workers run as another user when the test runs as root.
+  await chmod(folder, 0o755);
+  const socketPath = join(folder, "nginx.sock");
+  const root = join(folder, "html");
+  await mkdir(root);
+  await writeFile(join(folder, "default.conf"), render({ listen: `unix:${socketPath}`, root }));
+  await writeFile(join(folder, "nginx.conf"), mainConfig(folder));
+
+  const log = join(folder, "error.log");
+  const child = spawn("nginx", ["-e", log, "-c", join(folder, "nginx.conf"), "-g", "daemon off;"], { stdio: "ignore" });
+  const ended = once(child, "exit");
+  ended.catch(() => undefined);
+  await once(child, "spawn").catch((error: unknown) => {
+    throw new Error("nginx could not be started; install it with the system's package manager (apt-get install nginx)", { cause: error });
+  });
+
+  let generation = 0;
+  const nginx: NginxProcess = {
+    fetch(path, { method = "GET", headers = {} } = {}) {
+      return new Promise((resolve, reject) => {
+        const sent = request({ socketPath, path, method, headers, agent: false }, (response) => {
+          const chunks: Uint8Array[] = [];
+          response.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+          response.on("error", reject);
+          response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() }));
+        });
+        sent.on("error", reject);
+        sent.end();
+      });
+    },
+    async sendRaw(bytes) {
+      const socket = connect(socketPath);
+      socket.end(bytes);
+      return (await socket.setEncoding("latin1").toArray()).join("");
+    },
+    async publish(document) {
+      const previous = `..${generation}`;
+      generation += 1;
+      const next = `..${generation}`;
+      await mkdir(join(root, next));
+      if (document !== undefined) await writeFile(join(root, next, "jwks.json"), document);
+      await symlink(next, join(root, "..data_tmp"));
+      await rename(join(root, "..data_tmp"), join(root, "..data"));
+      if (generation === 1) await symlink(join("..data", "jwks.json"), join(root, "jwks.json"));
+      await rm(join(root, previous), { recursive: true, force: true });
+    },
+    async stop() {
+      child.kill("SIGQUIT");
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`nginx refused its configuration: ${await readFile(log, "utf8")}`);
+    const answer = await nginx.fetch("/healthz").catch(() => undefined);
+    if (answer) return nginx;
+    await pause(10);
+  }
+}
+
+/** What the image's own nginx.conf does, with everything writable in the test's folder. */
+function mainConfig(folder: string): string {
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((kind) => `  ${kind}_temp_path ${folder}/${kind};\n`);
+  return `worker_processes 1;
+pid ${folder}/nginx.pid;
+events { worker_connections 64; }
+http {
+${temporary.join("")}  access_log off;
+  sendfile on;
+  include ${folder}/default.conf;
+}
+`;
+}

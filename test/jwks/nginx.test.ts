@@ -1,0 +1,137 @@
+// The generated nginx configuration in a real nginx: what clients get, on every path, for every method, while keys change.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx-config.ts";
+import { type Answer, type NginxProcess, startNginx } from "./nginx-process.ts";
+
+const document = '{\n  "keys": []\n}\n';
+
+/** What every answer has, whatever it is. */
+const always = {
+  "access-control-allow-methods": "GET, HEAD, OPTIONS",
+  "access-control-allow-headers": "Content-Type, If-None-Match",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "x-xss-protection": "1; mode=block",
+};
+
+let nginx: NginxProcess;
+
+describe("open to every origin", () => {
+  beforeAll(async () => {
+    nginx = await startNginx((place) => renderNginxConfig({ cacheSeconds: 3600, corsOrigins: ["*"] }, place));
+  });
+  afterAll(() => nginx.stop());
+  beforeEach(() => nginx.publish(document));
+
+  test.each(["/jwks.json", "/", "/.well-known/jwks.json", "/any/path?with=query"])("serves the document at %s", async (path) => {
+    const answer = await nginx.fetch(path);
+    expect(answer).toMatchObject({ status: 200, body: document });
+    expect(answer.headers).toMatchObject({
+      ...always,
+      "content-type": "application/json",
+      "cache-control": "public, max-age=3600",
+      "access-control-allow-origin": "*",
+    });
+    expect(answer.headers["server"]).toBe("nginx");
+  });
+
+  test("HEAD has the headers of GET", async () => {
+    const answer = await nginx.fetch("/jwks.json", { method: "HEAD" });
+    expect(answer).toMatchObject({ status: 200, body: "", headers: { ...always, "content-length": `${document.length}` } });
+  });
+
+  test("answers a preflight", async () => {
+    const answer = await nginx.fetch("/jwks.json", {
+      method: "OPTIONS",
+      headers: { origin: "https://app.example.com", "access-control-request-method": "GET" },
+    });
+    expect(answer).toMatchObject({ status: 204, body: "", headers: { ...always, "access-control-allow-origin": "*" } });
+  });
+
+  test("answers a conditional request without the document, until that changes", async () => {
+    const first = await nginx.fetch("/jwks.json");
+    const headers = { "if-none-match": String(first.headers["etag"]) };
+    const same = await nginx.fetch("/jwks.json", { headers });
+    expect(same).toMatchObject({ status: 304, body: "", headers: { ...always, "cache-control": "public, max-age=3600", etag: first.headers["etag"] } });
+    await nginx.publish(`${document}\n`);
+    expect(await nginx.fetch("/jwks.json", { headers })).toMatchObject({ status: 200, body: `${document}\n` });
+  });
+
+  test("serves a new document from the moment it is in place, and never a mixture", async () => {
+    const texts = Array.from({ length: 40 }, (_, index) => `{"keys":["${`${index}`.repeat(2000)}"]}`);
+    const answers: Answer[] = [];
+    let publishing = true;
+    const reading = (async () => {
+      while (publishing) answers.push(await nginx.fetch("/jwks.json"));
+    })();
+    for (const text of texts) {
+      await nginx.publish(text);
+      expect((await nginx.fetch("/jwks.json")).body).toBe(text);
+    }
+    publishing = false;
+    await reading;
+    const published = new Set([document, ...texts]);
+    expect(answers.every(({ status, body }) => status === 200 && published.has(body))).toBe(true);
+  });
+
+  test("an error is in the same form and is not kept", async () => {
+    await nginx.publish(undefined);
+    const answer = await nginx.fetch("/jwks.json");
+    expect(answer).toMatchObject({ status: 404, body: '{"error":"404"}' });
+    expect(answer.headers).toMatchObject({ ...always, "content-type": "application/json", "cache-control": "no-store", "access-control-allow-origin": "*" });
+    await nginx.publish(document);
+    expect(await nginx.fetch("/jwks.json")).toMatchObject({ status: 200 });
+  });
+
+  test.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s and says what is allowed", async (method) => {
+    const answer = await nginx.fetch("/jwks.json", { method });
+    expect(answer).toMatchObject({ status: 405, headers: { ...always, allow: "GET, HEAD, OPTIONS", "cache-control": "no-store" } });
+  });
+
+  test("a request that is none is not kept either", async () => {
+    const answer = await nginx.sendRaw("nonsense\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer.toLowerCase()).toContain("cache-control: no-store");
+  });
+
+  test("is alive without a document", async () => {
+    await nginx.publish(undefined);
+    expect(await nginx.fetch("/healthz")).toMatchObject({ status: 200, body: '{"status":"ok"}', headers: always });
+  });
+
+  test("nothing but the document can be had", async () => {
+    const answer = await nginx.sendRaw("GET /..data/../../nginx.conf HTTP/1.0\r\n\r\n");
+    expect(answer).not.toContain("worker_processes");
+  });
+});
+
+describe("open to some origins", () => {
+  beforeAll(async () => {
+    const corsOrigins = ["https://app.example.com", "http://localhost:3000"];
+    nginx = await startNginx((place) => renderNginxConfig({ cacheSeconds: 60, corsOrigins }, place));
+    await nginx.publish(document);
+  });
+  afterAll(() => nginx.stop());
+
+  test.each(["https://app.example.com", "http://localhost:3000"])("names %s back", async (origin) => {
+    const { headers } = await nginx.fetch("/jwks.json", { headers: { origin } });
+    expect(headers).toMatchObject({ "access-control-allow-origin": origin, vary: "Origin", "cache-control": "public, max-age=60" });
+  });
+
+  test.each(["https://evil.example.com", "https://app.example.com.evil.net", "null"])("does not name %s", async (origin) => {
+    const answer = await nginx.fetch("/jwks.json", { headers: { origin } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).not.toHaveProperty("access-control-allow-origin");
+  });
+});
+
+describe("open to none", () => {
+  test("serves the document without the header", async () => {
+    nginx = await startNginx((place) => renderNginxConfig({ cacheSeconds: 0, corsOrigins: [] }, place));
+    await nginx.publish(document);
+    const { headers } = await nginx.fetch("/jwks.json", { headers: { origin: "https://app.example.com" } });
+    expect(headers).not.toHaveProperty("access-control-allow-origin");
+    expect(headers).toMatchObject({ "cache-control": "public, max-age=0" });
+    await nginx.stop();
+  });
+});

@@ -1,0 +1,17 @@
+// Which files are generated, and from what.
+import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { renderRbac } from "../../packages/keyturn/src/cli/rbac.ts";
+import { commandReference } from "./command-reference.ts";
+import { metricReference } from "./metric-reference.ts";
+
+/** Every generated file of the repository: its path, and what it should contain. */
+export function generatedFiles(): Readonly<Record<string, string>> {
+  const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };
+  return {
+    ...(features.some(({ kinds }) => kinds.length > 0) && { "config/crd/keyturn.yaml": renderCrds() }),
+    "config/rbac/keyturn.yaml": renderRbac({ features, namespaces: [], leaderElection: true, serviceAccount }),
+    "docs/reference/command-line.md": commandReference(),
+    "docs/reference/metrics.md": metricReference(),
+  };
+}
