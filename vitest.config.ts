@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    globalSetup: ["packages/runtime/src/testing/vitest/global-setup.ts"],
+    reporters: ["default", "./tools/summary-reporter.ts"],
     testTimeout: 60_000,
     hookTimeout: 180_000,
     pool: "forks",

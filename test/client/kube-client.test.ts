@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startCluster, type Cluster } from "@keyturn/runtime/testing";
 import { isApiError, type ApiErrorCode } from "../../packages/runtime/src/client/api-error.ts";
 import { loadConfig } from "../../packages/runtime/src/client/auth/load-config.ts";
-import { ConfigMap, CustomResourceDefinition, Lease, SelfSubjectAccessReview, Service } from "../../packages/runtime/src/client/builtin-kinds.ts";
+import {
+  ConfigMap,
+  CustomResourceDefinition,
+  Lease,
+  Namespace,
+  SelfSubjectAccessReview,
+  Service,
+} from "../../packages/runtime/src/client/builtin-kinds.ts";
 import type { Client } from "../../packages/runtime/src/client/client.ts";
 import { createHttpTransport } from "../../packages/runtime/src/client/http-transport.ts";
 import { defineKind } from "../../packages/runtime/src/client/kind.ts";
@@ -49,8 +56,8 @@ const fails = async (work: Promise<unknown>, code: ApiErrorCode): Promise<string
     () => undefined,
     (error: unknown) => error,
   );
-  if (!isApiError(error, code)) throw new Error(`expected ${code}`, { cause: error });
-  return error.message;
+  expect(error).toMatchObject({ name: "ApiError", code });
+  return error instanceof Error ? error.message : "";
 };
 
 /** A CRD is served a moment after it is stored. */
@@ -86,7 +93,7 @@ describe("reads and writes", () => {
 
   it("throws for a kind that is not served, instead of calling its objects absent", async () => {
     const Widget = defineKind({ group: "example.org", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
-    await fails(client.get(Widget, { namespace, name: "x" }), "NotFound");
+    expect(await fails(client.get(Widget, { namespace, name: "x" }), "NotFound")).toMatch(/^get widgets\.example\.org default\/x: 404/);
     await fails(client.list(Widget), "NotFound");
     await fails(client.delete(Widget, { namespace, name: "x" }), "NotFound");
   });
@@ -207,9 +214,14 @@ describe("conditional writes", () => {
     expect(records).toMatchObject([
       { ...written, resourceVersion: created.metadata.resourceVersion },
       { ...written, resourceVersion: waiting?.metadata.resourceVersion },
-      written,
+      { type: "deleted", key: "default/held", uid: created.metadata.uid },
       { type: "deleted", key: "default/held", uid: created.metadata.uid },
     ]);
+  });
+
+  it("knows that a Namespace is not gone at once", async () => {
+    await client.create(Namespace, { metadata: { name: "leaving" } });
+    expect((await client.delete(Namespace, { name: "leaving" }))?.status?.phase).toBe("Terminating");
   });
 
   it("calls a Service gone at once, although the server answers with the object", async () => {
@@ -260,6 +272,6 @@ describe("identities", () => {
     };
     const stranger = createHttpTransport({ ...config, credentials });
     opened.push(stranger);
-    await fails(createClient(stranger).list(ConfigMap), "Unauthorized");
+    expect(await fails(createClient(stranger).list(ConfigMap), "Unauthorized")).toBe("list configmaps: Unauthorized");
   });
 });

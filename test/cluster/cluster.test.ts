@@ -1,6 +1,7 @@
 // The local cluster: several at once, faults of its servers, kubeconfigs with exact rights.
 import { X509Certificate } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { ConfigMap, createClient, createHttpTransport, Deployment, loadConfig, Pod, Secret } from "@keyturn/runtime";
 import { everything, startCluster } from "@keyturn/runtime/testing";
 import { describe, expect, it, vi } from "vitest";
@@ -151,8 +152,9 @@ items:
     expect(text).toContain('"name":"kept"');
   });
 
-  it("runs kubectl", async () => {
+  it("runs kubectl, which keeps its cache in the cluster's folder", async () => {
     expect(await cluster().kubectl("get", "configmap", "kept", "-o", "name")).toBe("configmap/kept\n");
+    expect(existsSync(join(cluster().folder, ".kube", "cache"))).toBe(true);
   });
 });
 

@@ -30,11 +30,20 @@ export async function runScript(exchange: Exchange, script: readonly ScriptStep[
     const isDryRun = request.path.includes("dryRun");
     if (status < 300 && typeof metadata["uid"] === "string" && !isDryRun) {
       const resourceVersion = String(metadata["resourceVersion"]);
-      const staleVersion = before === undefined || before.resourceVersion === resourceVersion ? (before?.staleVersion ?? "1") : before.resourceVersion;
+      const staleVersion =
+        before === undefined || before.resourceVersion === resourceVersion ? (before?.staleVersion ?? "1") : before.resourceVersion;
       known.set(key, { uid: metadata["uid"], resourceVersion, staleVersion });
     }
-    const moved = !isDryRun && before !== undefined && metadata["resourceVersion"] !== undefined ? metadata["resourceVersion"] !== before.resourceVersion : undefined;
-    outcomes.push({ title: step.title, request: `${request.method} ${request.path} ${request.body ?? ""}`, status, body: { moved, ...comparable(answer) } });
+    const moved =
+      !isDryRun && before !== undefined && metadata["resourceVersion"] !== undefined
+        ? metadata["resourceVersion"] !== before.resourceVersion
+        : undefined;
+    outcomes.push({
+      title: step.title,
+      request: `${request.method} ${request.path} ${request.body ?? ""}`,
+      status,
+      body: { moved, ...comparable(answer) },
+    });
   }
   return outcomes;
 }
@@ -42,8 +51,15 @@ export async function runScript(exchange: Exchange, script: readonly ScriptStep[
 /** An answer without what two servers cannot agree on; of a failure, what clients act on. */
 export function comparable(answer: Fields): Fields {
   if (answer["kind"] === "Status") return { reason: answer["reason"], status: answer["status"] };
-  const { uid: _uid, resourceVersion: _version, creationTimestamp: _created, deletionTimestamp, managedFields, ...metadata } = fieldsOf(answer["metadata"]);
-  const owners = Array.isArray(managedFields) ? managedFields.map((entry) => ({ ...fieldsOf(entry), time: undefined })) : [];
+  const {
+    uid: _uid,
+    resourceVersion: _version,
+    creationTimestamp: _created,
+    deletionTimestamp,
+    managedFields,
+    ...metadata
+  } = fieldsOf(answer["metadata"]);
+  const owners = Array.isArray(managedFields) ? managedFields.map(undated) : [];
   return {
     ...answer,
     metadata: { ...metadata, deleting: deletionTimestamp !== undefined },
@@ -58,7 +74,15 @@ export function watchOutcome(body: string): readonly unknown[] {
     .filter((line) => line !== "")
     .map((line) => fieldsOf(JSON.parse(line)))
     .filter((event) => event["type"] !== "BOOKMARK")
-    .map((event) => ({ type: event["type"], ...comparable(fieldsOf(event["object"])) }));
+    .map(comparableEvent);
+}
+
+function comparableEvent(event: Fields): Fields {
+  return { type: event["type"], ...comparable(fieldsOf(event["object"])) };
+}
+
+function undated(entry: unknown): Fields {
+  return { ...fieldsOf(entry), time: undefined };
 }
 
 function sortedKeys(_key: string, value: unknown): unknown {

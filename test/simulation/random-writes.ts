@@ -58,7 +58,7 @@ function randomStep(random: Random, namespace: string): ScriptStep {
     if (identity === "uid") return { uid: known.uid };
     return { resourceVersion: identity === "version" ? known.resourceVersion : known.staleVersion };
   };
-  const metadataOf = (known: KnownObject | undefined): object => 
+  const metadataOf = (known: KnownObject | undefined): object =>
     subresource === "status" ? identityOf(known) : { ...identityOf(known), ...(finalizers && { finalizers }), ...(labels && { labels }) };
   const objectFor = (known: KnownObject | undefined): string =>
     JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { name, namespace, ...metadataOf(known) }, ...content });
@@ -75,7 +75,12 @@ function randomStep(random: Random, namespace: string): ScriptStep {
   const request = (known: KnownObject | undefined): TransportRequest => {
     switch (method) {
       case "create":
-        return { method: "POST", path: `${collectionPath(kind, namespace)}${query}`, headers: json, body: objectFor(identity.includes("version") ? undefined : known) };
+        return {
+          method: "POST",
+          path: `${collectionPath(kind, namespace)}${query}`,
+          headers: json,
+          body: objectFor(identity.includes("version") ? undefined : known),
+        };
       case "apply":
         return patchWith("apply-patch+yaml", objectFor(known), force);
       case "merge":
@@ -98,10 +103,16 @@ function randomStep(random: Random, namespace: string): ScriptStep {
 function randomJsonPatch(random: Random): readonly object[] {
   return pick<readonly object[]>(random, [
     [{ op: "add", path: "/metadata/finalizers", value: ["x.keyturn.io/one"] }],
-    [{ op: "test", path: "/metadata/finalizers/0", value: "x.keyturn.io/one" }, { op: "remove", path: "/metadata/finalizers/0" }],
+    [
+      { op: "test", path: "/metadata/finalizers/0", value: "x.keyturn.io/one" },
+      { op: "remove", path: "/metadata/finalizers/0" },
+    ],
     [{ op: "remove", path: "/metadata/finalizers" }],
-    [{ op: "add", path: "/metadata/finalizers/-", value: "x.keyturn.io/two" }],
-    [{ op: "test", path: "/metadata/labels/app", value: "x" }, { op: "replace", path: "/metadata/labels/app", value: "y" }],
+    [{ op: "add", path: "/metadata/finalizers/-", value: `x.keyturn.io/n${Math.floor(random() * 1e9)}` }],
+    [
+      { op: "test", path: "/metadata/labels/app", value: "x" },
+      { op: "replace", path: "/metadata/labels/app", value: "y" },
+    ],
     [{ op: "add", path: "/metadata/annotations", value: { "keyturn.io/note": "1" } }],
     [{ op: "replace", path: "/data/one", value: "Mw==" }],
   ]);
@@ -117,10 +128,17 @@ function randomContent(random: Random, kind: Kind): object {
   }
   if (kind !== widgets) return random() < 0.2 ? {} : { data: values() };
   const nested = { ...values(), always: "1" };
-  return { spec: { ...values(), some: "1", ...(random() < 0.4 && { list: pick(random, [["a"], ["a", "b"]]) }), ...(random() < 0.3 && { nested }) }, status: randomStatus(random) };
+  return {
+    spec: { ...values(), some: "1", ...(random() < 0.4 && { list: pick(random, [["a"], ["a", "b"]]) }), ...(random() < 0.3 && { nested }) },
+    status: randomStatus(random),
+  };
 }
 
 function randomStatus(random: Random): object {
-  const conditions = ["Ready", "Synced"].filter(() => random() < 0.5).map((type) => ({ type, status: pick(random, ["True", "False"]), ...(random() < 0.5 && { reason: "Because" }) }));
+  const conditions = ["Ready", "Synced"].filter(() => random() < 0.5).map((type) => randomCondition(random, type));
   return { ...(random() < 0.6 && { conditions }), count: pick(random, [1, 2]) };
+}
+
+function randomCondition(random: Random, type: string): object {
+  return { type, status: pick(random, ["True", "False"]), ...(random() < 0.5 && { reason: "Because" }) };
 }

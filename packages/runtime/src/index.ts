@@ -10,9 +10,7 @@ export { ApiError, type ApiErrorCode, isApiError } from "./client/api-error.ts";
 export { ConfigError } from "./client/auth/config-error.ts";
 export type { ConnectionConfig } from "./client/auth/connection-config.ts";
 export { loadConfig } from "./client/auth/load-config.ts";
-export * from "./client/admin-kinds.ts";
 export * from "./client/builtin-kinds.ts";
-export * from "./client/workload-kinds.ts";
 export type { ApplyOptions, Client, DeleteOptions, JsonPatchOperation, ListResult, PatchOptions, Selection, WriteOptions } from "./client/client.ts";
 export { createHttpTransport } from "./client/http-transport.ts";
 export { apiVersionOf, defineKind, type Kind, resourceOf } from "./client/kind.ts";
@@ -32,6 +30,7 @@ export { ConnectionError, type Transport } from "./client/transport.ts";
 
 // Watching and caching
 export { type Cache, type Change, type DeepReadonly, type MetadataOnly, metadataOnly, type WatchOptions } from "./cache/cache.ts";
+export { createCaches } from "./cache/cache-registry.ts";
 export type { Caches, WatchStatus } from "./cache/caches.ts";
 
 // Writing a controller
@@ -64,3 +63,7 @@ export { type Condition, findCondition, isConditionTrue, removeCondition, setCon
 export type { EventRecorder, EventToRecord } from "./observe/event-recorder.ts";
 export type { Logger } from "./observe/logger.ts";
 export { createLogger } from "./observe/pino-logger.ts";
+
+// Running it
+export { createManager, type Manager } from "./manager/manager.ts";
+export { type OperatorOptions, runOperator, type StartedOperator } from "./manager/run-operator.ts";

@@ -15,6 +15,8 @@ export interface ExchangeOptions {
   readonly agent: Agent;
   readonly timeoutMs: number;
   readonly clock: Clock;
+  /** Ends the exchange with its reason: for requests that still wait for a socket, which an agent forgets when it is destroyed. */
+  readonly closed: AbortSignal;
 }
 
 /** How an exchange failed: `stale` if a kept-alive socket turned out to be closed by the server before a byte came back. */
@@ -28,7 +30,7 @@ export class ExchangeError extends ConnectionError {
 
 /** Sends the request and resolves at the response's headers. Rejects with an `ExchangeError`, or with the signal's reason. */
 export function exchange(options: ExchangeOptions, signal?: AbortSignal): Promise<TransportResponse> {
-  const { server, method, path, headers, body, agent, timeoutMs, clock } = options;
+  const { server, method, path, headers, body, agent, timeoutMs, clock, closed } = options;
   const attempt = `${method} ${path.split("?", 1)[0]} at ${server.origin}`;
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -51,7 +53,12 @@ export function exchange(options: ExchangeOptions, signal?: AbortSignal): Promis
       reject(signal?.reason);
       outgoing.destroy();
     };
+    const onClosed = (): void => {
+      reject(closed.reason);
+      outgoing.destroy();
+    };
     signal?.addEventListener("abort", onAbort, { once: true });
+    closed.addEventListener("abort", onClosed, { once: true });
     outgoing.on("response", (incoming: IncomingMessage) => {
       timer.cancel();
       const broken = (cause: unknown): Error => new ConnectionError(`${attempt}: the response broke off: ${reasonOf(cause)}`, { cause });
@@ -64,6 +71,7 @@ export function exchange(options: ExchangeOptions, signal?: AbortSignal): Promis
     outgoing.on("close", () => {
       timer.cancel();
       signal?.removeEventListener("abort", onAbort);
+      closed.removeEventListener("abort", onClosed);
       reject(new ExchangeError(`${attempt}: the connection was closed before an answer`, { stale: outgoing.reusedSocket }));
     });
     outgoing.end(body);

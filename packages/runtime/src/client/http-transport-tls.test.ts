@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createAuthority, issueCertificate } from "../testing/x509/certificate.ts";
 import { fixedCredentials, type Credentials, type TlsMaterial } from "./auth/credentials.ts";
 import { createHttpTransport, type HttpTransportOptions } from "./http-transport.ts";
-import { startLocalServer, textOf } from "./local-server.fixture.ts";
+import { patiently, startLocalServer, textOf } from "./local-server.fixture.ts";
 import type { Transport } from "./transport.ts";
 
 const authority = createAuthority("test authority");
@@ -19,8 +19,8 @@ const get = { method: "GET", path: "/x" } as const;
 const startServer = (clientAuthority?: string) =>
   startLocalServer(
     (request, response) => {
-      if (request.url === "/watch") return void response.write("begin");
-      response.end((request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? "nobody");
+      if (request.url === "/watch") response.write("begin");
+      else response.end((request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? "nobody");
     },
     { ...serverKeys, ...(clientAuthority && { clientAuthority }) },
   );
@@ -64,10 +64,10 @@ describe("certificates", () => {
     tls = keysOf("joe");
     expect(await textOf(await transport.send(get))).toBe("joe");
     const next = watch.next();
-    await expect.poll(() => server.open).toBe(2);
+    await expect.poll(() => server.open, patiently).toBe(2);
     transport.close();
     await expect(next).rejects.toMatchObject({ code: "Connection" });
-    await expect.poll(() => server.open).toBe(0);
+    await expect.poll(() => server.open, patiently).toBe(0);
   });
 
   it("says that certificates are no good, without showing them", async () => {
@@ -149,14 +149,14 @@ describe("proxies", () => {
     const response = await transport.send({ method: "GET", path: "/watch" }, caller.signal);
     await response.body[Symbol.asyncIterator]().next();
     caller.abort("enough");
-    await expect.poll(() => server.open).toBe(0);
+    await expect.poll(() => server.open, patiently).toBe(0);
   });
 
   it("gives up on a proxy that does not answer, and closes the connection to it", async () => {
     await using proxy = await startSilentServer();
     using transport = open(`https://api.test:6443`, tls, { proxyUrl: `http://127.0.0.1:${proxy.port}` });
     await expect(transport.send({ ...get, timeoutMs: 50 })).rejects.toMatchObject({ code: "Connection" });
-    await expect.poll(() => proxy.open).toBe(0);
+    await expect.poll(() => proxy.open, patiently).toBe(0);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { fixedCredentials, type Credentials } from "./auth/credentials.ts";
 import { createHttpTransport, type HttpTransportOptions } from "./http-transport.ts";
-import { startLocalServer, textOf, type LocalServer } from "./local-server.fixture.ts";
+import { patiently, startLocalServer, textOf, type LocalServer } from "./local-server.fixture.ts";
 import { ConnectionError, type Transport } from "./transport.ts";
 
 function transportTo(server: Pick<LocalServer, "url">, options: Partial<HttpTransportOptions> = {}): Transport & Disposable {
@@ -28,9 +28,9 @@ describe("sockets", () => {
     await using server = await startLocalServer((_, response) => void waiting.push(response));
     using transport = transportTo(server);
     const requests = Array.from({ length: 100 }, () => transport.send(get).then(textOf));
-    await expect.poll(() => waiting.length).toBe(64);
+    await expect.poll(() => waiting.length, patiently).toBe(64);
     for (let answered = 0; answered < 100; answered++) {
-      await expect.poll(() => waiting.length).toBeGreaterThan(answered);
+      await expect.poll(() => waiting.length, patiently).toBeGreaterThan(answered);
       waiting[answered]?.end("ok");
     }
     await Promise.all(requests);
@@ -86,15 +86,19 @@ describe("sockets", () => {
     await expect(failure).rejects.toMatchObject({ code: "Connection", message: expect.stringMatching(/^GET \/x at .*ECONNREFUSED/) });
   });
 
-  it("ends everything on close, and sends nothing after", async () => {
-    await using server = await startLocalServer((_, response) => void response.write("begin"));
+  it("ends everything on close, also what waits for a socket, and sends nothing after", async () => {
+    await using server = await startLocalServer((request, response) => {
+      if (request.url === "/watch") response.write("begin");
+    });
     const transport = transportTo(server);
-    const response = await transport.send({ ...get, lane: "watch" });
-    const silent = transport.send({ method: "GET", path: "/y" });
-    await silent;
+    const response = await transport.send({ method: "GET", path: "/watch", lane: "watch" });
+    const silent = Array.from({ length: 70 }, () => transport.send(get));
+    const failures = Promise.allSettled(silent);
+    await expect.poll(() => server.seen.length, patiently).toBe(65);
     transport.close();
+    for (const failure of await failures) expect(failure).toMatchObject({ status: "rejected", reason: { code: "Connection" } });
     await expect(textOf(response)).rejects.toBeInstanceOf(ConnectionError);
-    await expect.poll(() => server.open).toBe(0);
+    await expect.poll(() => server.open, patiently).toBe(0);
     await expect(transport.send(get)).rejects.toThrow(/is closed/);
   });
 });
@@ -118,12 +122,11 @@ describe("requests", () => {
     });
     const clock = new VirtualClock();
     using transport = transportTo(server, { clock });
-    const silent = transport.send({ ...get, timeoutMs: 5_000 });
-    const refused = expect(silent).rejects.toThrow(/no answer within 5000 ms/);
+    const silent = transport.send({ ...get, timeoutMs: 5_000 }).catch(String);
     const slow = await transport.send({ method: "GET", path: "/slow-body" });
-    await expect.poll(() => server.seen.length).toBe(2);
+    await expect.poll(() => server.seen.length, patiently).toBe(2);
     await clock.advance(60_000);
-    await refused;
+    expect(await silent).toMatch(/^ConnectionError: GET \/x at .*: no answer within 5000 ms$/);
     const iterator = slow.body[Symbol.asyncIterator]();
     expect(Buffer.from((await iterator.next()).value ?? []).toString()).toBe("begin");
     await iterator.return?.();
@@ -138,7 +141,7 @@ describe("requests", () => {
     expect(server.seen).toHaveLength(0);
     const waiting = new AbortController();
     const silent = transport.send(get, waiting.signal);
-    await expect.poll(() => server.seen.length).toBe(1);
+    await expect.poll(() => server.seen.length, patiently).toBe(1);
     waiting.abort("while waiting");
     await expect(silent).rejects.toBe("while waiting");
     const reading = new AbortController();
@@ -147,7 +150,7 @@ describe("requests", () => {
     const next = body.next();
     reading.abort("in the body");
     await expect(next).rejects.toBe("in the body");
-    await expect.poll(() => server.open).toBe(0);
+    await expect.poll(() => server.open, patiently).toBe(0);
   });
 });
 
@@ -201,7 +204,7 @@ describe("bodies", () => {
       expect(chunk.byteLength).toBe(5);
       break;
     }
-    await expect.poll(() => server.open).toBe(0);
+    await expect.poll(() => server.open, patiently).toBe(0);
   });
 });
 
@@ -271,6 +274,8 @@ describe("401", () => {
     const credentials = { ...fixedCredentials(), refresh: () => Promise.reject(new Error("the plugin is broken")) };
     using transport = transportTo(server, { credentials });
     await expect(transport.send(get)).rejects.toThrow(/^no credentials for http:.*: the plugin is broken$/);
+    expect(await textOf(await transport.send(get))).toBe("answer");
+    expect(server.connections).toBe(1);
   });
 
   it("waits for credentials no longer than the caller does", async () => {

@@ -74,7 +74,11 @@ class HttpTransport implements Transport {
     const authorization = await this.#credentials(this.#session.authorize(), signal);
     const response = await this.#sendAs(authorization, request, signal);
     if (response.status !== 401) return response;
-    if (!(await this.#credentials(this.#session.renew(authorization), signal))) return response;
+    const renewed = await this.#credentials(this.#session.renew(authorization), signal).catch(async (error: unknown) => {
+      await discard(response);
+      throw error;
+    });
+    if (!renewed) return response;
     await discard(response);
     return this.#sendAs(await this.#credentials(this.#session.authorize(), signal), request, signal);
   }
@@ -105,6 +109,7 @@ class HttpTransport implements Transport {
       agent: agents.of(lane),
       timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
       clock: this.#clock,
+      closed: this.#closed.signal,
     };
     try {
       return await exchange(options, signal);

@@ -26,12 +26,12 @@ function scripted(answers: readonly ScriptedAnswer[], options: ClientOptions = {
   return { client: createClient(transport, { clock, random: () => 1, ...options }), clock, requests: transport.requests };
 }
 
-/** Runs what waits on virtual time to its end. */
+/** Lets virtual time pass until the work is done. */
 async function settled<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
-  let pending = true;
-  const watched = work.finally(() => (pending = false));
+  const state = { pending: true };
+  const watched = work.finally(() => (state.pending = false));
   watched.catch(() => undefined);
-  while (pending) await clock.advance(100);
+  while (state.pending) await clock.advance(100);
   return watched;
 }
 
@@ -194,7 +194,7 @@ describe("odd answers", () => {
     const attempt = scripted([{ status: 200, body: html }]).client.get(ConfigMap, name);
     await expect(attempt).rejects.toMatchObject({ code: "Unexpected", status: 200 });
     await expect(attempt).rejects.toThrow(
-      `get configmaps a/b: the answer is no JSON (text/html), perhaps from something in between: <html> <h1>Sign in</h1>${"x".repeat(178)}`,
+      `get configmaps a/b: the answer is no JSON (text/html), perhaps from something in between: <html> <h1>Sign in</h1>${"x".repeat(177)}`,
     );
     await expect(scripted([{ status: 403, body: "blocked" }]).client.get(ConfigMap, name)).rejects.toMatchObject({
       code: "Forbidden",

@@ -1,10 +1,11 @@
 // The client: typed requests over a transport.
 import { systemClock, type Clock } from "../clock.ts";
 import { systemRandom, type Random } from "../random.ts";
-import { ApiError, isApiError } from "./api-error.ts";
+import { isApiError } from "./api-error.ts";
 import type { Client, DeleteOptions, ListResult, Selection, WriteOptions } from "./client.ts";
 import { apiVersionOf, collectionPath, objectPath, resourceOf, type Kind } from "./kind.ts";
 import { keyOf, type KubeObject, type ObjectName, type Stored } from "./object.ts";
+import { applyError, decodeObject, decodePage, isMissingObject, waitingObject } from "./object-answer.ts";
 import { retryRead } from "./read-retry.ts";
 import { readJson } from "./response-json.ts";
 import type { Lane, Transport, TransportRequest } from "./transport.ts";
@@ -218,62 +219,4 @@ function namespaceFor(kind: Kind, namespace: string | undefined, attempt: string
 
 function typed<T extends KubeObject>(kind: Kind<T>, object: T): T {
   return { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
-}
-
-/** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
-function isMissingObject(error: unknown): boolean {
-  return isApiError(error, "NotFound") && error.body.kind === "Status" && error.body.details?.name !== undefined;
-}
-
-/**
- * Two answers to an apply that say something else than they mean, as of Kubernetes 1.36: a uid that is not the object's is a 422 about an
- * immutable field, where it is a conflict; and a field that the schema does not have is a 500, where no retry can help.
- */
-function applyError(error: unknown, attempt: string): unknown {
-  if (!isApiError(error)) return error;
-  const { body } = error;
-  if (error.code === "Invalid" && body.details?.causes?.some(({ field }) => field === "metadata.uid")) {
-    return new ApiError(attempt, 409, { ...body, reason: "Conflict" });
-  }
-  if (error.status === 500 && body.message?.startsWith("failed to create typed patch object")) {
-    return new ApiError(attempt, 400, { ...body, reason: "BadRequest" });
-  }
-  return error;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function decodeObject<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Stored<T> {
-  if (!isRecord(body) || !isRecord(body["metadata"])) {
-    throw new ApiError(attempt, 200, { message: `the answer is no ${kind.kind}` });
-  }
-  return body as unknown as Stored<T>;
-}
-
-interface Page<T extends KubeObject> extends ListResult<T> {
-  readonly continue: string | undefined;
-}
-
-/** Items of a list lack what the list says once for all: it is filled in, so that they look as if read one by one. */
-function decodePage<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Page<T> {
-  const metadata = isRecord(body) ? body["metadata"] : undefined;
-  const items = isRecord(body) ? (body["items"] ?? []) : undefined;
-  if (!isRecord(metadata) || !Array.isArray(items)) throw new ApiError(attempt, 200, { message: `the answer is no list of ${kind.kind}` });
-  const apiVersion = apiVersionOf(kind);
-  for (const item of items as Record<string, unknown>[]) {
-    item["apiVersion"] ??= apiVersion;
-    item["kind"] ??= kind.kind;
-  }
-  const { resourceVersion, continue: token } = metadata as { resourceVersion?: string; continue?: string };
-  return { items: items as Stored<T>[], resourceVersion: resourceVersion ?? "", continue: token || undefined };
-}
-
-/** Some kinds answer a delete with the object even when it is gone: it is still there only if something holds it. */
-function waitingObject<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Stored<T> | undefined {
-  if (isRecord(body) && body["kind"] === "Status") return undefined;
-  const object = decodeObject(body, kind, attempt);
-  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
-  return deletionTimestamp && (finalizers.length > 0 || deletionGracePeriodSeconds > 0) ? object : undefined;
 }

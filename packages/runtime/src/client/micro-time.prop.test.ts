@@ -1,5 +1,5 @@
 // MicroTimes keep their microseconds on the way out and back.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatMicroTime, parseMicroTime } from "./micro-time.ts";
 

@@ -1,5 +1,5 @@
 // What a path says is what it was made from.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { collectionPath, defineKind, objectPath, resourceOf } from "./kind.ts";
 import { requestInfoOf } from "./request-info.ts";

@@ -44,6 +44,12 @@ it("records a delete as such, or as a write where the object waits for finalizer
   for (const answer of [gone, waiting]) expect(await recordsOf((client) => client.delete(ConfigMap, name, { dryRun: true }), answer)).toEqual([]);
 });
 
+it("records as deleted what goes with its last finalizer", async () => {
+  const last = { status: 200, body: { metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 } } };
+  const records = await recordsOf((client) => client.mergePatch(ConfigMap, name, { metadata: { finalizers: null } }), last);
+  expect(records).toEqual([{ type: "deleted", kind: ConfigMap, key: "a/b", uid: "u" }]);
+});
+
 it("records no reads", async () => {
   expect(await recordsOf((client) => client.get(ConfigMap, name), { status: 200, body: { metadata } })).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import type { Client } from "./client.ts";
 import type { Kind } from "./kind.ts";
 import { keyOf, keyOfObject, type KubeObject, type Stored } from "./object.ts";
+import { isLastSight } from "./object-answer.ts";
 import type { WriteRecord } from "./write-record.ts";
 
 /** A client like `client` that calls `onWrite` once for each write that the server confirmed and stored, before the write's promise resolves. */
@@ -9,7 +10,10 @@ export function trackWrites(client: Client, onWrite: (record: WriteRecord) => vo
   const written = <T extends KubeObject>(kind: Kind, object: Stored<T>, dryRun: boolean | undefined): Stored<T> => {
     const { uid, resourceVersion, labels = {} } = object.metadata;
     // Reviews, such as SelfSubjectAccessReview, are answered and not stored: they have no version.
-    if (!dryRun && resourceVersion) onWrite({ type: "written", kind, key: keyOfObject(object), uid, resourceVersion, labels });
+    if (dryRun || !resourceVersion) return object;
+    const key = keyOfObject(object);
+    // Taking the last finalizer off an object that is being deleted removes it.
+    onWrite(isLastSight(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels });
     return object;
   };
   return {

@@ -24,7 +24,8 @@ export function failureOf(thrown: unknown): Failure {
   }
   if (thrown instanceof TerminalError) return { code: "Terminal", reason: thrown.reason, message: thrown.message, retryAfterMs: undefined };
   if (thrown instanceof ApiError) return apiFailure(thrown);
-  if (thrown instanceof ConnectionError) return { code: "Transient", reason: "ApiServerUnreachable", message: thrown.message, retryAfterMs: undefined };
+  if (thrown instanceof ConnectionError)
+    return { code: "Transient", reason: "ApiServerUnreachable", message: thrown.message, retryAfterMs: undefined };
   const unexpected = describeUnexpected(thrown);
   const message = `an unexpected error stopped this run (${unexpected.name}); the operator's log says where`;
   return { code: "Transient", reason: "InternalError", message, retryAfterMs: undefined, unexpected };
@@ -37,26 +38,14 @@ export function deadlineFailure(deadlineMs: number): Failure {
 }
 
 function apiFailure(error: ApiError): Failure {
-  const { retryAfterMs } = error;
-  switch (error.code) {
-    // The server will refuse the same object again; only another input makes another object.
-    case "Invalid":
-    case "BadRequest":
-      return { code: "Terminal", reason: error.code, message: error.message, retryAfterMs: undefined };
-    case "Forbidden": {
-      const right = missingRight(error);
-      const message = right ? `the operator lacks the right to ${right}; grant it and this goes on by itself` : error.message;
-      return { code: "Transient", reason: "Forbidden", message, retryAfterMs };
-    }
-    case "Unexpected":
-      return { code: "Transient", reason: "UnexpectedAnswer", message: error.message, retryAfterMs };
-    case "Unauthorized":
-    case "NotFound":
-    case "AlreadyExists":
-    case "Conflict":
-    case "Gone":
-    case "TooManyRequests":
-    case "ServerError":
-      return { code: "Transient", reason: error.code, message: error.message, retryAfterMs };
-  }
+  const { code, message, retryAfterMs } = error;
+  // The server will refuse the same object again; only another input makes another object.
+  if (code === "Invalid" || code === "BadRequest") return { code: "Terminal", reason: code, message, retryAfterMs: undefined };
+  const right = code === "Forbidden" ? missingRight(error) : undefined;
+  return {
+    code: "Transient",
+    reason: code === "Unexpected" ? "UnexpectedAnswer" : code,
+    message: right ? `the operator lacks the right to ${right}; grant it and this goes on by itself` : message,
+    retryAfterMs,
+  };
 }

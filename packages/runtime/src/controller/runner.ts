@@ -33,10 +33,13 @@ export interface RunnerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly events: EventRecorder;
+  /** The recorder of each controller. */
+  readonly events: (controller: string) => EventRecorder;
   /** Namespaces the operator is limited to; default all. */
   readonly namespaces?: readonly string[];
   readonly observer?: ControllerObserver;
+  /** The client stores nothing, so no cache will ever show a write and none is waited for. Default false. */
+  readonly dryRun?: boolean;
   /** Default: outcomes are only logged and counted. */
   readonly report?: Reporter;
   /** How long a run may take to end after its signal aborted, before its worker is taken from it. Default 1,000. */
@@ -75,7 +78,7 @@ export class ControllerRunner {
     observer.registered(name, { concurrency, activity: () => this.activity() });
     this.#place = {
       controller: name,
-      reconcile: definition.setup(this.#scope(log)),
+      reconcile: definition.setup(this.#scope(log, options.events(name))),
       deadlineMs: definition.deadlineMs ?? 60_000,
       abandonAfterMs: options.abandonAfterMs ?? 1_000,
       reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
@@ -87,7 +90,7 @@ export class ControllerRunner {
       clock,
       log,
       observer,
-      trackedClient: (onWrite) => trackWrites(options.client, onWrite),
+      trackedClient: (onWrite) => (options.dryRun ? options.client : trackWrites(options.client, onWrite)),
       whenSeen: (write) => this.#whenSeen(write, log),
       report: async (key, report, signal) => options.report?.({ controller: name, primary: definition.primary, key, ...report }, signal),
     };
@@ -138,13 +141,16 @@ export class ControllerRunner {
     };
   }
 
-  #scope(log: Logger): ControllerScope {
-    const { client, caches, clock, random, metrics, events, namespaces = [] } = this.#options;
+  #scope(log: Logger, events: EventRecorder): ControllerScope {
+    const { client, caches, clock, random, metrics, namespaces = [] } = this.#options;
     const remember = <V>(cache: Cache<V>): Cache<V> => {
       this.#caches.add(cache);
       return cache;
     };
-    function watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
+    function watch<T extends KubeObject>(
+      kind: Kind<T>,
+      options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly },
+    ): Cache<MetadataOnly>;
     function watch<T extends KubeObject, V = T>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
     function watch<T extends KubeObject, V>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V> {
       return remember(caches.watch(kind, options));

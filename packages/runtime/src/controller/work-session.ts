@@ -4,6 +4,7 @@ import type { WriteRecord } from "../client/write-record.ts";
 import type { ObjectKey } from "../client/object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
+import { runtimeTracer, withSpan } from "../observe/tracing.ts";
 import type { KeyBackoff } from "../queue/backoff.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
@@ -18,6 +19,13 @@ import { runClient } from "./run-client.ts";
 import type { Term } from "./term.ts";
 import type { AskedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
+
+/** What a report is made from. */
+export interface EndedRun {
+  readonly outcome: ReportedOutcome;
+  readonly now: number;
+  readonly client: Client;
+}
 
 /** What all sessions of one controller share. */
 export interface Workplace {
@@ -35,11 +43,13 @@ export interface Workplace {
   readonly log: Logger;
   readonly observer: ControllerObserver;
   /** A client whose writes are recorded. */
-  trackedClient(onWrite: (write: WriteRecord) => void): Client;
+  readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
   /** Resolves when every cache of the controller shows the write. */
-  whenSeen(write: WriteRecord): Promise<void>;
-  report(key: ObjectKey, report: { readonly outcome: ReportedOutcome; readonly now: number; readonly client: Client }, signal: AbortSignal): Promise<void>;
+  readonly whenSeen: (write: WriteRecord) => Promise<void>;
+  readonly report: (key: ObjectKey, ended: EndedRun, signal: AbortSignal) => Promise<void>;
 }
+
+const tracer = runtimeTracer();
 
 interface RunningRun extends StartedRun {
   readonly startedMs: number;
@@ -123,8 +133,15 @@ export class WorkSession {
       deadlineMs: this.#place.deadlineMs,
       abandonAfterMs: this.#place.abandonAfterMs,
       reconcile: (signal) => {
-        const log = this.#place.log.child({ key });
-        return this.#place.reconcile({ key, signal, client: this.#client(key, signal), log, now, failures: this.#place.backoff.failures(key) });
+        const run = {
+          key,
+          signal,
+          client: this.#client(key, signal),
+          log: this.#place.log.child({ key }),
+          now,
+          failures: this.#place.backoff.failures(key),
+        };
+        return withSpan(tracer, "reconcile", { controller, key, failures: run.failures }, () => this.#place.reconcile(run));
       },
     });
     this.#running.set(key, { ...started, startedMs });

@@ -4,10 +4,10 @@ import { leaseKind } from "./lease.ts";
 
 /** What a process with elections does with Leases, in the one namespace where it keeps them. */
 export const leaseAccess: readonly AccessRule[] = [
-  { kind: leaseKind, verbs: ["get", "create", "update"], why: "holds one Lease per controller, so that only one replica acts at a time" },
+  { kind: leaseKind, verbs: ["get", "create", "update"], why: "to hold one Lease per controller, so that only one replica acts at a time" },
 ];
 
 /** What it does in addition when a controller is split into shards. */
 export const shardAccess: readonly AccessRule[] = [
-  { kind: leaseKind, verbs: ["list", "delete"], why: "sees which replicas there are and shares the shards out between them" },
+  { kind: leaseKind, verbs: ["list", "delete"], why: "to see which replicas there are and share the shards out between them" },
 ];

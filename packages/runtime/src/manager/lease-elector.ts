@@ -1,6 +1,7 @@
 // Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
 import { isApiError } from "../client/api-error.ts";
 import type { Stored } from "../client/object.ts";
+import { ConnectionError } from "../client/transport.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { failureOf } from "../controller/failure.ts";
 import { missingRight } from "../controller/missing-right.ts";
@@ -31,6 +32,9 @@ export interface ElectorOptions extends Candidate {
   readonly lead: (term: Term) => Promise<void>;
   readonly onChange?: (held: boolean) => void;
 }
+
+/** Giving back is a courtesy: a process that ends has better things to wait for. */
+const releaseTimeoutMs = 3_000;
 
 /** Why an election gets nowhere. */
 export type ElectionProblem = { readonly type: "forbidden"; readonly rule: string } | { readonly type: "failing"; readonly error: string };
@@ -119,13 +123,13 @@ export class LeaseElector {
     signal.addEventListener("abort", stop, { once: true });
     // Half the deadline, so that a request that hangs leaves time for another.
     const timeoutMs = this.#options.times.renewDeadlineMs / 2;
-    const timer = clock.setTimer(timeoutMs, () => timeout.abort(new Error(`no answer within ${timeoutMs / 1000} s`)));
+    const timer = clock.setTimer(timeoutMs, () => timeout.abort(new ConnectionError(`no answer within ${timeoutMs / 1000} s`)));
     try {
       await this.#takeOrRenew(timeout.signal);
       this.#problem = undefined;
       outages.succeeded(this.#source);
     } catch (error) {
-      if (!signal.aborted) this.#note(error, timeout.signal);
+      if (!signal.aborted) this.#note(error);
     } finally {
       timer.cancel();
       signal.removeEventListener("abort", stop);
@@ -173,9 +177,9 @@ export class LeaseElector {
     return { ...lease, metadata: { ...lease.metadata, labels }, spec };
   }
 
-  #note(error: unknown, timeout: AbortSignal): void {
+  #note(error: unknown): void {
     const rule = isApiError(error, "Forbidden") ? missingRight(error) : undefined;
-    const message = timeout.aborted && timeout.reason instanceof Error ? timeout.reason.message : failureOf(error).message;
+    const { message } = failureOf(error);
     this.#problem = rule ? { type: "forbidden", rule } : { type: "failing", error: message };
     this.#options.outages.failed(this.#source, message);
   }
@@ -188,7 +192,7 @@ export class LeaseElector {
     let grace: Timer | undefined;
     let expiry: Timer | undefined;
     const term: Term = { drain: drain.signal, signal: stop.signal, isValid: () => this.held };
-    let over = false;
+    const over = new AbortController();
 
     const giveUp = (): void => {
       if (drain.signal.aborted) return;
@@ -210,16 +214,17 @@ export class LeaseElector {
         log.error({ lease, error: message, ...unexpected }, "work under a lease ended with an error");
       })
       .finally(() => {
-        over = true;
+        over.abort();
         this.#wake();
       });
 
+    const renewal = AbortSignal.any([stop.signal, over.signal]);
     let renewMs = clock.monotonic() + this.#jittered(times.retryPeriodMs);
-    while (!over && this.held) {
+    while (!over.signal.aborted && this.held) {
       if (signal.aborted || !this.#wanted) giveUp();
       await this.#pause(renewMs - clock.monotonic());
-      if (over || clock.monotonic() < renewMs) continue;
-      await this.#attempt(stop.signal);
+      if (over.signal.aborted || clock.monotonic() < renewMs) continue;
+      await this.#attempt(renewal);
       renewMs = clock.monotonic() + this.#jittered(times.retryPeriodMs);
     }
     const lost = !this.held;
@@ -236,13 +241,13 @@ export class LeaseElector {
 
   /** Gives the lease back. If that fails the others wait until it has run out. */
   async #release(): Promise<void> {
-    const { clock, store, lease, log, times } = this.#options;
+    const { clock, store, lease, log } = this.#options;
     if (!isOurs(this.#state)) return;
     const held = this.#state.lease;
     // From here on we do not act, whatever becomes of the request.
     this.#state = { type: "unknown" };
     const timeout = new AbortController();
-    const timer = clock.setTimer(times.renewDeadlineMs / 2, () => timeout.abort(new Error("no answer in time")));
+    const timer = clock.setTimer(releaseTimeoutMs, () => timeout.abort(new ConnectionError(`no answer within ${releaseTimeoutMs / 1000} s`)));
     try {
       await store.replace(this.#with(held, released(held.spec, clock.now())), timeout.signal);
       log.info({ lease }, "lease given back");

@@ -22,7 +22,8 @@ export class SimulatedLeases {
     const current = this.leases.get(name);
     if (mode === "create" && current) throw new ApiError(`create ${name}`, 409, { reason: "AlreadyExists" });
     if (mode === "replace" && !current) throw new ApiError(`replace ${name}`, 404, { reason: "NotFound" });
-    if (mode === "replace" && current?.metadata.resourceVersion !== resourceVersion) throw new ApiError(`replace ${name}`, 409, { reason: "Conflict" });
+    if (mode === "replace" && current?.metadata.resourceVersion !== resourceVersion)
+      throw new ApiError(`replace ${name}`, 409, { reason: "Conflict" });
     const version = String(++this.#version);
     const stored = { ...lease, metadata: { ...lease.metadata, name, uid: current?.metadata.uid ?? version, resourceVersion: version } };
     this.leases.set(name, stored);

@@ -74,7 +74,11 @@ export function isFree(state: LeaseState, nowMs: number, { times }: Candidate): 
 }
 
 /** What a replica that wants the lease does next. `wallMs` only dates the record for people. */
-export function nextLeaseAction(state: LeaseState, candidate: Candidate, { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number }): LeaseAction {
+export function nextLeaseAction(
+  state: LeaseState,
+  candidate: Candidate,
+  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+): LeaseAction {
   switch (state.type) {
     case "unknown":
     case "doubted":

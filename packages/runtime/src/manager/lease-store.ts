@@ -39,7 +39,7 @@ export function leaseStore(client: Client, namespace: string): LeaseStore {
     },
     async list(labelSelector, signal) {
       const query = new URLSearchParams({ labelSelector });
-      return decodeLeaseList(await send({ method: "GET", path: `${collectionPath(leaseKind, namespace)}?${query}` }, signal));
+      return decodeLeaseList(await send({ method: "GET", path: `${collectionPath(leaseKind, namespace)}?${query.toString()}` }, signal));
     },
     async create(lease, signal) {
       return decodeLease(await send({ method: "POST", path: collectionPath(leaseKind, namespace), ...body(lease) }, signal));

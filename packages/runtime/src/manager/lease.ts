@@ -48,5 +48,8 @@ export function decodeLease(body: unknown): Stored<Lease> {
 
 /** The Leases of a list as the API server returns it. */
 export function decodeLeaseList(body: unknown): readonly Stored<Lease>[] {
-  return z.looseObject({ items: z.array(z.unknown()) }).parse(body).items.map(decodeLease);
+  return z
+    .looseObject({ items: z.array(z.unknown()) })
+    .parse(body)
+    .items.map(decodeLease);
 }

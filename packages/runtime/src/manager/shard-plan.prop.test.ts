@@ -1,5 +1,5 @@
 // The plan for random views: even, complete, and with no more moves than the change demands.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { planShards } from "./shard-plan.ts";
 

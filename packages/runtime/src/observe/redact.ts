@@ -8,7 +8,8 @@ export const redacted = "[redacted]";
 const suspicious =
   /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"|\.key|:\/\/[^/\s]*@|stringData/i;
 
-const secretWord = String.raw`[\w.-]*(?:pass(?:word|wd|phrase)|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
+/** How the name of a secret field ends. What stands before it does not matter and is not matched, or long words would take quadratic time. */
+const secretWord = String.raw`(?:pass(?:word|wd|phrase)|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
 
 /** What to look for and what to put in its place, in this order. */
 const rules: readonly (readonly [RegExp, string])[] = [
@@ -22,20 +23,18 @@ const rules: readonly (readonly [RegExp, string])[] = [
   // Passwords in URLs.
   [/(:\/\/[^/\s:@]*):[^/\s@]+@/g, `$1:${redacted}@`],
   // The data of a Secret written out as JSON, with the quotes escaped or not.
-  [/(\\*"(?:stringData|data)\\*"\s*:\s*)\{[^{}]*\}/g, `$1"${redacted}"`],
-  [/(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s*:\s*\\*")[A-Za-z0-9_-]{16,}/g, `$1${redacted}`],
-  // Authorization values; at least 16 characters or one that words do not have, so that "basic authentication" stays.
-  [/\b(bearer|basic)(\s+)(?:(?=\S*[\d_~+/=])[\w.~+/=:-]{6,}|[\w.~+/=:-]{16,})/gi, `$1$2${redacted}`],
-  // "password": "…" as in JSON, also escaped.
-  [new RegExp(String.raw`(\\*["']${secretWord}\\*["']\s*:\s*)(\\*["'])(?:(?!\2)[\s\S])*(?:\2|$)`, "gi"), `$1$2${redacted}$2`],
+  [/("(?:stringData|data)\\{0,8}"\s*:\s*)\{[^{}]*\}/g, `$1"${redacted}"`],
+  [/("(?:d|p|q|dp|dq|qi|k)\\{0,8}"\s*:\s*\\{0,8}")[A-Za-z0-9_-]{16,}/g, `$1${redacted}`],
+  // Authorization values; with a character that words do not have or at least 16, so that "basic authentication" stays.
+  [/(authorization\\{0,8}["']?\s*[=:]\s*\\{0,8}["']?(?:bearer|basic|negotiate)\s+)[^\s"',;\\]+/gi, `$1${redacted}`],
+  [/\b([Bb]earer|[Bb]asic|BEARER|BASIC)(\s+)(?:(?=\S*(?:[\d_~+/=]|[a-z][A-Z]))[\w.~+/=:-]{6,}|[\w.~+/=:-]{16,})/g, `$1$2${redacted}`],
+  // "password": "…" as in JSON, also escaped. A quote after a backslash that is not the delimiter's own does not end the value.
+  [new RegExp(String.raw`(${secretWord}\\{0,8}["']\s*:\s*)(\\{0,8}["'])(?:(?!(?<!\\)\2)[\s\S])*(?:\2|$)`, "gi"), `$1$2${redacted}$2`],
   // password=…, as in URLs, forms and command lines.
-  [new RegExp(String.raw`(\b${secretWord}=)(?!\[redacted\])(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
+  [new RegExp(String.raw`(${secretWord}=)(?!\[redacted\]|(?:bearer|basic|negotiate)\s)(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
   // password: … as in YAML and headers. `token: expired` is an error message: words without a digit stay unless the name leaves no doubt.
-  [
-    new RegExp(String.raw`(\b[\w.-]*(?:password|passwd|passphrase|client[-_]?secret)\s*:\s+)(?!\[redacted\])["']?[^\s,;"']+["']?`, "gi"),
-    `$1${redacted}`,
-  ],
-  [new RegExp(String.raw`(\b${secretWord}\s*:\s+)(?!\[redacted\])(?=\S*\d)["']?[^\s,;"']{12,}["']?`, "gi"), `$1${redacted}`],
+  [new RegExp(String.raw`((?:password|passwd|passphrase|client[-_]?secret)\s*:\s+)(?!\[redacted\])["']?[^\s,;"']+["']?`, "gi"), `$1${redacted}`],
+  [new RegExp(String.raw`(${secretWord}\s*:\s+)(?!\[redacted\])(?=\S*\d)["']?[^\s,;"']{12,}["']?`, "gi"), `$1${redacted}`],
 ];
 
 /** The text with everything that looks like a secret replaced. Text without any is returned as it is, at the cost of one scan. */
@@ -79,7 +78,8 @@ export function redactData(value: unknown, describeError: (error: Error) => unkn
 
 function redactMembers(object: object, visit: (member: unknown) => unknown): unknown {
   if (object instanceof Map) return visit(Object.fromEntries(object));
-  if (Array.isArray(object) || object instanceof Set) return redactItems([...object], visit);
+  if (object instanceof Set) return visit([...object]);
+  if (Array.isArray(object)) return redactItems(object, visit);
   if ("toJSON" in object && typeof object.toJSON === "function") return visit(object.toJSON());
   const members = Object.entries(object);
   const secret = secretMembers(Object.fromEntries(members));

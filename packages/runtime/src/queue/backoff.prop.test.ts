@@ -1,5 +1,5 @@
 // Backoff over random failures and successes.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { seededRandom } from "../random.ts";
 import { KeyBackoff } from "./backoff.ts";
@@ -11,16 +11,12 @@ test("delays double up to the longest, jittered downwards only, per key, and sta
       const backoff = new KeyBackoff({ firstMs: 100, longestMs: 5_000 }, seededRandom(seed));
       const failures = { a: 0, b: 0 } as Record<string, number>;
       for (const { key, ok } of runs) {
-        if (ok) {
-          backoff.forget(key);
-          failures[key] = 0;
-        } else {
-          const wholeMs = Math.min(100 * 2 ** (failures[key] ?? 0), 5_000);
-          const delayMs = backoff.fail(key);
-          expect(delayMs).toBeGreaterThanOrEqual(wholeMs / 2);
-          expect(delayMs).toBeLessThanOrEqual(wholeMs);
-          failures[key] = (failures[key] ?? 0) + 1;
-        }
+        const wholeMs = Math.min(100 * 2 ** (failures[key] ?? 0), 5_000);
+        if (ok) backoff.forget(key);
+        const delayMs = ok ? wholeMs : backoff.fail(key);
+        failures[key] = ok ? 0 : (failures[key] ?? 0) + 1;
+        expect(delayMs).toBeGreaterThanOrEqual(wholeMs / 2);
+        expect(delayMs).toBeLessThanOrEqual(wholeMs);
         expect(backoff.failures(key)).toBe(failures[key]);
       }
     }),

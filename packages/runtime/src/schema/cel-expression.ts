@@ -1,4 +1,5 @@
 // Small pieces of CEL source: names and literals, escaped as the API server reads them.
+import type { Scalar } from "./json-schema-props.ts";
 
 /** Words that CEL reserves: https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax; fields of these names are escaped. */
 const reserved = new Set(
@@ -12,12 +13,12 @@ export function celField(name: string): string {
 }
 
 /** A CEL string, number or boolean literal. */
-export function celLiteral(value: string | number | boolean): string {
+export function celLiteral(value: Scalar): string {
   return typeof value === "string" ? `'${value.replaceAll("\\", "\\\\").replaceAll("'", String.raw`\'`)}'` : String(value);
 }
 
 /** True in CEL when `expression` is one of `values`. */
-export function celOneOf(expression: string, values: readonly (string | number | boolean)[]): string {
+export function celOneOf(expression: string, values: readonly Scalar[]): string {
   const [first, ...rest] = values.map(celLiteral);
   return rest.length === 0 ? `${expression} == ${first}` : `${expression} in [${[first, ...rest].join(", ")}]`;
 }

@@ -3,6 +3,14 @@
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
+/** A JSON value without parts, other than null. */
+export type Scalar = string | number | boolean;
+
+/** True for strings, numbers and booleans. */
+export function isScalar(value: unknown): value is Scalar {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
 /** One CEL rule on a node; see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules. */
 export interface CelRule {
   /** True when the value (`self`) is valid; a rule that names `oldSelf` is checked on updates only. */

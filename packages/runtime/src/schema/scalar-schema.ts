@@ -2,7 +2,8 @@
 import type { $ZodCheck, $ZodCheckDef, $ZodStringFormatDef, $ZodType } from "zod/v4/core";
 import { celOneOf } from "./cel-expression.ts";
 import { goPattern } from "./go-pattern.ts";
-import type { JsonSchemaProps, JsonValue } from "./json-schema-props.ts";
+import { isScalar } from "./json-schema-props.ts";
+import type { JsonSchemaProps } from "./json-schema-props.ts";
 import { SchemaError } from "./schema-error.ts";
 
 type Draft = { -readonly [Key in keyof JsonSchemaProps]: JsonSchemaProps[Key] };
@@ -145,8 +146,7 @@ export function valuesSchema(values: readonly unknown[], path: string): JsonSche
   if (mixed || (type !== "string" && type !== "integer" && type !== "number" && type !== "boolean")) {
     throw new SchemaError(path, `the values ${values.map(String).join(", ")} are not all strings, all numbers or all booleans`);
   }
-  // The check above leaves only JSON scalars.
-  const node: JsonSchemaProps = { type, enum: named as readonly JsonValue[] };
+  const node: JsonSchemaProps = { type, enum: named.filter(isScalar) };
   return named.length < values.length ? nullable(node) : node;
 }
 
@@ -156,7 +156,7 @@ export function valuesSchema(values: readonly unknown[], path: string): JsonSche
  */
 export function nullable({ enum: values, ...node }: JsonSchemaProps): JsonSchemaProps {
   if (!values) return { ...node, nullable: true };
-  const scalars = values.filter((value) => typeof value === "string" || typeof value === "number" || typeof value === "boolean");
+  const scalars = values.filter(isScalar);
   const message = `must be one of ${scalars.map((value) => JSON.stringify(value)).join(", ")} or null`;
   const lengths = scalars.map((value) => String(value).length);
   return {

@@ -64,7 +64,9 @@ describe("scalars", () => {
     expect(words(z.literal("a"))).toMatchInlineSnapshot(`"{"type":"string","enum":["a"]}"`);
     expect(words(z.literal([1, 2.5]))).toMatchInlineSnapshot(`"{"type":"number","enum":[1,2.5]}"`);
     expect(words(z.literal(true))).toMatchInlineSnapshot(`"{"type":"boolean","enum":[true]}"`);
-    expect(words(z.literal(["a", null]))).toMatchInlineSnapshot(`"{"type":"string","nullable":true,"maxLength":1,"x-kubernetes-validations":[{"rule":"self == 'a'","message":"must be one of \\"a\\" or null"}]}"`);
+    expect(words(z.literal(["a", null]))).toMatchInlineSnapshot(
+      `"{"type":"string","nullable":true,"maxLength":1,"x-kubernetes-validations":[{"rule":"self == 'a'","message":"must be one of \\"a\\" or null"}]}"`,
+    );
   });
 
   test("Kubernetes' own values", () => {

@@ -1,10 +1,9 @@
 // A discriminated union as one flat object, with CEL rules that tie each field to the discriminator.
 import { isDeepStrictEqual } from "node:util";
 import { celField, celOneOf } from "./cel-expression.ts";
-import type { CelRule, JsonSchemaProps, JsonValue } from "./json-schema-props.ts";
+import { isScalar } from "./json-schema-props.ts";
+import type { CelRule, JsonSchemaProps, Scalar } from "./json-schema-props.ts";
 import { SchemaError } from "./schema-error.ts";
-
-type Scalar = string | number | boolean;
 
 /** Where a field of a union stands: which discriminator values allow it, and which demand it. */
 interface FlatField {
@@ -48,10 +47,6 @@ export function flatUnion(variants: readonly JsonSchemaProps[], discriminator: s
     properties: { [discriminator]: tag, ...Object.fromEntries([...fields].map(([name, field]) => [name, field.schema])) },
     "x-kubernetes-validations": [...rules, ...inner],
   };
-}
-
-function isScalar(value: JsonValue): value is Scalar {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
 function mergedTag(tags: readonly JsonSchemaProps[], values: readonly Scalar[]): JsonSchemaProps {

@@ -1,5 +1,5 @@
 // Property test of the timer heap: it always gives the same timer first as a sorted list would.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { TimerHeap } from "./timer-heap.ts";
 import type { HeapTimer } from "./timer-heap.ts";

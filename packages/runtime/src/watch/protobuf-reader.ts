@@ -2,6 +2,7 @@
 import { InternedStrings } from "./interned-strings.ts";
 import { WireError } from "./wire-event.ts";
 
+/** Wire type of text, bytes and messages. */
 const lengthDelimited = 2;
 
 /** A cursor over protobuf bytes. Reading beyond the bytes given throws `WireError`. */
@@ -41,11 +42,6 @@ export class ProtobufReader {
       scale *= 128;
     }
     throw new WireError("protobuf: a number does not end");
-  }
-
-  /** The number of the next field, when it holds bytes, text or a message; else zero for a field of another sort with that `tag`. */
-  tag(): number {
-    return this.varint();
   }
 
   /** Reads the length of the coming bytes and returns where they end. */

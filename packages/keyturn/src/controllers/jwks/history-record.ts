@@ -8,7 +8,7 @@ import { entriesOfJwks } from "./jwks-document.ts";
 import type { PublishedKey } from "./key-history.ts";
 import { documentFile } from "./nginx-config.ts";
 import { publicJwkOf } from "./public-jwk.ts";
-import { algorithmsFor, isSignatureAlgorithm, keyTypeOf } from "./signature-algorithm.ts";
+import { algorithmsFor, keyTypeOf } from "./signature-algorithm.ts";
 
 /** What has been published. */
 export interface History {

@@ -31,8 +31,10 @@ export type ConditionReason =
   | "Conflict"
   /** A change waits for the ConfigMap's next turn. */
   | "UpdateDeferred"
-  /** The keys that must be published do not fit into a ConfigMap. */
+  /** All keys together do not fit into a ConfigMap, so the oldest retired ones had to go early. */
   | "DocumentTooLarge"
+  /** The document that would have been published is not valid, or too large even without retired keys. */
+  | "DocumentRefused"
   /** Every key is revoked: the document is valid and has no key in it. */
   | "AllKeysRevoked"
   /** No pod of the Deployment is available. */

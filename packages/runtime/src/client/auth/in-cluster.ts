@@ -6,6 +6,7 @@ import type { Clock } from "../../clock.ts";
 import type { Environment } from "../proxy-choice.ts";
 import type { ConnectionConfig } from "./connection-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { bearer } from "./login.ts";
 import { fileText } from "./text-source.ts";
 
 /** Where Kubernetes mounts a pod's service account. */
@@ -46,7 +47,7 @@ export async function inClusterConfig(options: InClusterOptions): Promise<Connec
     server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
     credentials: {
       async authorize() {
-        return { headers: { authorization: `Bearer ${(await token.read()).trim()}` }, tls: { ca: await ca.read() } };
+        return { headers: bearer((await token.read()).trim()), tls: { ca: await ca.read() } };
       },
       refresh: () => token.reread(),
     },

@@ -78,6 +78,7 @@ describe("users", () => {
     expect(await credentials.refresh()).toBe(true);
     expect((await credentials.authorize()).headers).toEqual({ authorization: "Bearer newer" });
     expect(await headersOf({})).toEqual({});
+    await expect(headersOf({ token: "s3cr3t\nother: header" })).rejects.toThrow(/^the token is empty or holds characters that no token has$/);
   });
 
   it("can act as others", async () => {

@@ -1,5 +1,5 @@
 // The part of credentials that identifies a user, apart from certificates in files: tokens, passwords, and what plugins bring.
-import type { Authorization, TlsMaterial } from "./credentials.ts";
+import { CredentialError, type Authorization, type TlsMaterial } from "./credentials.ts";
 import type { TextSource } from "./text-source.ts";
 
 /** What a login adds to a request. */
@@ -37,7 +37,8 @@ export function basicLogin(username: string, password: string): Login {
   return { current: () => Promise.resolve({ headers: { authorization }, tls: {} }), refresh: () => Promise.resolve(false) };
 }
 
-/** The header of a bearer token. */
+/** The header of a bearer token. Throws `CredentialError` for one that cannot stand in a header, such as a file of another kind. */
 export function bearer(token: string): Authorization["headers"] {
+  if (!/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(token)) throw new CredentialError("the token is empty or holds characters that no token has");
   return { authorization: `Bearer ${token}` };
 }

@@ -50,7 +50,7 @@ describe("withLock", () => {
     const abort = new AbortController();
     await withLock(file, async () => {
       const second = withLock(file, () => Promise.resolve(), { onWait: () => abort.abort(new Error("enough")), signal: abort.signal });
-      await expect(second).rejects.toThrow();
+      await expect(second).rejects.toThrow("aborted");
     });
     expect(readdirSync(folder)).toEqual([]);
   });

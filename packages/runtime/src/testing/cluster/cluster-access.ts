@@ -86,7 +86,9 @@ export function accessCluster(folder: string, options: BinaryOptions = {}): Clus
     },
     async kubectl(...args) {
       const { kubectl } = await findBinaries(["kubectl"], options);
-      const { stdout } = await promisify(execFile)(kubectl, ["--kubeconfig", files.adminKubeconfig, ...args], { maxBuffer: 2 ** 28 });
+      // A home of its own: kubectl keeps a cache there, and reads preferences.
+      const environment = { ...process.env, HOME: folder, KUBECONFIG: files.adminKubeconfig };
+      const { stdout } = await promisify(execFile)(kubectl, args, { env: environment, maxBuffer: 2 ** 28 });
       return stdout;
     },
   };

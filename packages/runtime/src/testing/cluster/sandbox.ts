@@ -15,8 +15,8 @@ folder=$1
 while read -r line; do :; done
 : > "$folder/closing"
 for file in "$folder"/pids/*; do [ -f "$file" ] && kill -s KILL -- "-$(cat "$file")" 2>/dev/null; done
+tries=0
 for file in "$folder"/pids/*; do
-  tries=0
   while [ -f "$file" ] && [ $tries -lt 40 ] && kill -0 "$(cat "$file")" 2>/dev/null; do tries=$((tries + 1)); sleep 0.05; done
 done
 rm -rf "$folder" || { sleep 1; rm -rf "$folder"; }

@@ -90,7 +90,9 @@ export class ServerProcess {
   }
 
   #launch(): State & { readonly type: "running" } {
-    const child = this.#sandbox.launch(this.#options);
+    const { folder } = this.#sandbox;
+    // Nothing of the user's surroundings: no proxies, no preferences, no files in the home folder.
+    const child = this.#sandbox.launch({ ...this.#options, environment: { PATH: process.env["PATH"], HOME: folder, TMPDIR: folder } });
     const exited = new Promise<string>((resolve) => {
       child.once("error", (error) => resolve(error.message));
       child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));

@@ -75,6 +75,8 @@ export class FaultProxy implements AsyncDisposable {
       requestCert: true,
       rejectUnauthorized: false,
       requestTimeout: 0,
+      // Only faults end connections: one that is closed for idleness could lose a write.
+      keepAliveTimeout: 0,
     });
     this.#tls.on("request", (incoming, outgoing) => void this.#serve(incoming, outgoing));
     this.#tcp = createTcpServer({ noDelay: true }, (socket) => this.#accept(socket));
@@ -106,7 +108,10 @@ export class FaultProxy implements AsyncDisposable {
   /** Cuts the connections of matching exchanges that are under way now, at most `limit` of them (default all). Returns how many it cut. */
   cut(match: RequestMatch = {}, { manner = "reset", limit = Infinity }: { readonly manner?: CutManner; readonly limit?: number } = {}): number {
     const chosen = [...this.#live].filter(({ line }) => matches(match, line)).slice(0, limit);
-    for (const exchange of chosen) exchange.cut(manner);
+    for (const exchange of chosen) {
+      this.#live.delete(exchange);
+      exchange.cut(manner);
+    }
     return chosen.length;
   }
 

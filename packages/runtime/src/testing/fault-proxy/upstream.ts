@@ -32,7 +32,8 @@ const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding", "cont
  */
 export function openUpstream({ url, authority }: ClusterConnection): Upstream {
   const frontProxy = issueCertificate(authority, { usage: "client", commonName: frontProxyUser });
-  const shared = { ca: authority.certificate, keepAlive: true, noDelay: true };
+  // Idle connections are given up well before the API server does so (90 s), else a write could run into one that is just being closed.
+  const shared = { ca: authority.certificate, keepAlive: true, noDelay: true, timeout: 30_000 };
   const anonymous = new Agent(shared);
   const trusted = new Agent({ ...shared, cert: frontProxy.certificate, key: frontProxy.privateKey });
   const forward: Forward = (request, identity, signal) =>

@@ -32,7 +32,11 @@ export function parsePath(pathname: string): ApiPath | undefined {
 export type View = (object: JsonObject) => JsonObject;
 
 /** The object's metadata as a `PartialObjectMetadata`. */
-export const metadataView: View = (object) => ({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: objectOr(object["metadata"]) });
+export const metadataView: View = (object) => ({
+  kind: "PartialObjectMetadata",
+  apiVersion: "meta.k8s.io/v1",
+  metadata: objectOr(object["metadata"]),
+});
 
 /** What of the collection is selected by namespace and query, or why the query is wrong. */
 export function selectorOf(served: ServedKind, namespace: string | undefined, query: URLSearchParams): Selector | Refusal {
@@ -40,7 +44,8 @@ export function selectorOf(served: ServedKind, namespace: string | undefined, qu
   if (!labels) return badRequest("unable to parse the label selector");
   const known = ["metadata.name", "metadata.namespace", ...(served.kind.kind === "Secret" ? ["type"] : [])];
   const fields = fieldSelector(query.get("fieldSelector") ?? "", known);
-  if (typeof fields === "string") return badRequest(`"${fields}" is not a known field selector: only ${known.map((field) => `"${field}"`).join(", ")}`);
+  if (typeof fields === "string")
+    return badRequest(`"${fields}" is not a known field selector: only ${known.map((field) => `"${field}"`).join(", ")}`);
   return (object) => {
     if (namespace !== undefined && stringOr(objectOr(object["metadata"])["namespace"], "") !== namespace) return false;
     return labels(object) && fields(object);

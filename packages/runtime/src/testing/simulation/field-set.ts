@@ -25,22 +25,34 @@ export function fieldSet(owned: boolean, children: Iterable<readonly [string, Fi
 
 export function union(left: FieldSet, right: FieldSet): FieldSet {
   const steps = new Set([...left.children.keys(), ...right.children.keys()]);
-  return fieldSet(left.owned || right.owned, [...steps].map((step) => [step, union(childOf(left, step), childOf(right, step))]));
+  return fieldSet(
+    left.owned || right.owned,
+    [...steps].map((step) => [step, union(childOf(left, step), childOf(right, step))]),
+  );
 }
 
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
-  return fieldSet(left.owned && right.owned, [...left.children].map(([step, child]) => [step, intersection(child, childOf(right, step))]));
+  return fieldSet(
+    left.owned && right.owned,
+    [...left.children].map(([step, child]) => [step, intersection(child, childOf(right, step))]),
+  );
 }
 
 /** The paths of `left` that are not in `right`. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
-  return fieldSet(left.owned && !right.owned, [...left.children].map(([step, child]) => [step, difference(child, childOf(right, step))]));
+  return fieldSet(
+    left.owned && !right.owned,
+    [...left.children].map(([step, child]) => [step, difference(child, childOf(right, step))]),
+  );
 }
 
 /** The paths of `left` that are neither in `right` nor below a path of it. */
 export function withoutSubtrees(left: FieldSet, right: FieldSet): FieldSet {
   if (right.owned) return emptySet;
-  return fieldSet(left.owned, [...left.children].map(([step, child]) => [step, withoutSubtrees(child, childOf(right, step))]));
+  return fieldSet(
+    left.owned,
+    [...left.children].map(([step, child]) => [step, withoutSubtrees(child, childOf(right, step))]),
+  );
 }
 
 export function childOf(set: FieldSet, step: string): FieldSet {

@@ -1,5 +1,5 @@
 // The two plain patch formats of the API server: JSON patch (RFC 6902) and JSON merge patch (RFC 7386).
-import { isList, isObject, sameJson, withKey } from "./json.ts";
+import { isList, isObject, sameJson, stringOr, withKey } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 
 /** The document after all operations, or undefined if one of them fails: a `test` that does not hold, or a path that is not there. */
@@ -15,7 +15,7 @@ export function applyJsonPatch(document: Json, operations: readonly Json[]): Jso
 function applyOperation(document: Json, operation: JsonObject, path: string): Json | undefined {
   const pointer = parsePointer(path);
   const value = operation["value"];
-  switch (operation["op"]) {
+  switch (stringOr(operation["op"], "")) {
     case "test":
       return sameJson(valueAt(document, pointer) ?? null, value ?? null) ? document : undefined;
     case "remove":

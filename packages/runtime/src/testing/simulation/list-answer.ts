@@ -41,7 +41,9 @@ export function answerList(store: ObjectStore, list: ListRequest): ServerAnswer 
     metadata["continue"] = tokenOf({ revision: start.revision, after: last[0] });
     metadata["remainingItemCount"] = rest.length - page.length;
   }
-  const type = isPartial ? { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1" } : { kind: `${served.kind.kind}List`, apiVersion: apiVersionOf(served.kind) };
+  const type = isPartial
+    ? { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1" }
+    : { kind: `${served.kind.kind}List`, apiVersion: apiVersionOf(served.kind) };
   const items = page.map(([, object]) => (isPartial || served.typedItems ? view(object) : untyped(object)));
   return { type: "answer", status: 200, body: JSON.stringify({ ...type, metadata, items }) };
 }
@@ -61,7 +63,9 @@ function startOf(store: ObjectStore, { query, cached }: ListRequest): PageStart 
   const { revision, after } = parsed ?? {};
   if (typeof revision !== "number" || typeof after !== "string") return badRequest("continue key is not valid");
   if (revision < store.compacted || revision > store.revision) {
-    return expired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.");
+    return expired(
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+    );
   }
   return { revision, after };
 }

@@ -2,7 +2,7 @@
 import { difference, fromFieldsV1, intersection, isEmptySet, pathsOf, toFieldsV1, union, emptySet } from "./field-set.ts";
 import type { FieldSet } from "./field-set.ts";
 import { isObject, listOr, objectOr, sameJson, stringOr, withKey } from "./json.ts";
-import type { Json, JsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import { changesBetween, fieldsOf, mergeFields, removeFields } from "./object-fields.ts";
 import type { ServedKind } from "./served-kind.ts";
 
@@ -21,10 +21,13 @@ interface Owner extends Writer {
 }
 
 /** Fields that nobody owns, because the server sets them or the URL does. */
-const unowned = ["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
+const unowned = new Set(["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"]);
 
 /** `after` with managedFields that say what the writer changed in `before`. */
-export function recordUpdate(served: ServedKind, { before, after, writer }: { readonly before: JsonObject; readonly after: JsonObject; readonly writer: Writer }): JsonObject {
+export function recordUpdate(
+  served: ServedKind,
+  { before, after, writer }: { readonly before: JsonObject; readonly after: JsonObject; readonly writer: Writer },
+): JsonObject {
   const place = { rules: served.mergeRules, path: "" };
   const { changed, removed } = changesBetween(ownable(served, before, writer), ownable(served, after, writer), place);
   const owners = ownersOf(before);
@@ -32,7 +35,7 @@ export function recordUpdate(served: ServedKind, { before, after, writer }: { re
   const isUntracked = owners.length === 0 && objectOr(before["metadata"])["uid"] !== undefined;
   if (isUntracked || (isEmptySet(changed) && isEmptySet(removed))) return withOwners(after, owners);
   const isSelf = (owner: Owner): boolean => isSameWriter(owner, writer) && owner.operation === "Update";
-  const others = owners.filter((owner) => !isSelf(owner)).map((owner) => ({ ...owner, fields: difference(difference(owner.fields, changed), removed) }));
+  const others = owners.filter((owner) => !isSelf(owner)).map((owner) => withFields(owner, difference(difference(owner.fields, changed), removed)));
   const previous = owners.find(isSelf);
   const fields = difference(union(previous?.fields ?? emptySet, changed), removed);
   const time = previous && isEmptySet(changed) ? previous.time : writer.time;
@@ -40,7 +43,9 @@ export function recordUpdate(served: ServedKind, { before, after, writer }: { re
 }
 
 /** What an apply comes to. */
-export type Applied = { readonly type: "applied"; readonly object: JsonObject } | { readonly type: "conflict"; readonly causes: readonly FieldConflict[] };
+export type Applied =
+  | { readonly type: "applied"; readonly object: JsonObject }
+  | { readonly type: "conflict"; readonly causes: readonly FieldConflict[] };
 
 /** A field that another manager owns with another value. */
 export interface FieldConflict {
@@ -59,10 +64,7 @@ export interface ApplyRequest {
 }
 
 /** Server-side apply of `config` to `live`: conflicts without `force`; fields that the manager applied before and now leaves out go, if nobody else owns them. */
-export function applyConfig(
-  served: ServedKind,
-  { live, config, writer, force, isNew = false }: ApplyRequest,
-): Applied {
+export function applyConfig(served: ServedKind, { live, config, writer, force, isNew = false }: ApplyRequest): Applied {
   const place = { rules: served.mergeRules, path: "" };
   const wanted = ownable(served, config, writer);
   const opinions = Object.keys(objectOr(wanted["metadata"])).length > 0 ? wanted : withKey(wanted, "metadata", undefined);
@@ -80,7 +82,7 @@ export function applyConfig(
   const keep = others.reduce((all, owner) => union(all, owner.fields), fields);
   const set = difference(previous?.fields ?? emptySet, fields);
   const object = objectOr(removeFields(merged, { set, keep }, place));
-  const remaining = others.map((owner) => ({ ...owner, fields: difference(owner.fields, changed) }));
+  const remaining = others.map((owner) => withFields(owner, difference(owner.fields, changed)));
   const candidate = (time: string): JsonObject => withOwners(object, [...remaining, { ...writer, operation: "Apply", fields, time }]);
   const unchanged = candidate(previous?.time ?? writer.time);
   return { type: "applied", object: previous && sameJson(unchanged, live) ? live : candidate(writer.time) };
@@ -88,16 +90,16 @@ export function applyConfig(
 
 /** What an object without records holds at its first apply belongs to a manager of this name. */
 function beforeFirstApply(served: ServedKind, live: JsonObject, writer: Writer): readonly Owner[] {
-  const base = { ...writer, subresource: "" as const };
-  const { changed } = changesBetween({ ...served.blank, metadata: {} }, ownable(served, live, base), { rules: served.mergeRules, path: "" });
-  return [{ ...base, manager: "before-first-apply", operation: "Update", fields: changed }];
+  const nothing = ownable(served, { ...served.blank, metadata: {} }, writer);
+  const { changed } = changesBetween(nothing, ownable(served, live, writer), { rules: served.mergeRules, path: "" });
+  return [{ ...writer, manager: "before-first-apply", operation: "Update", fields: changed }];
 }
 
 /** The part of an object that can be owned through the writer's endpoint. */
 function ownable(served: ServedKind, object: JsonObject, { subresource }: Writer): JsonObject {
   if (subresource === "status") return object["status"] === undefined ? {} : { status: object["status"] };
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
-  const owned = Object.fromEntries(Object.entries(objectOr(metadata)).filter(([key]) => !unowned.includes(key)));
+  const owned = Object.fromEntries(Object.entries(objectOr(metadata)).filter(([key]) => !unowned.has(key)));
   const body = served.status ? withKey(rest, "status", undefined) : rest;
   return { ...body, metadata: owned };
 }
@@ -119,20 +121,21 @@ function ownersOf(object: JsonObject): readonly Owner[] {
     }));
 }
 
+function withFields(owner: Owner, fields: FieldSet): Owner {
+  return { ...owner, fields };
+}
+
 function withOwners(object: JsonObject, owners: readonly Owner[]): JsonObject {
   const entries = owners
     .filter((owner) => !isEmptySet(owner.fields))
-    .sort((left, right) => orderOf(left).localeCompare(orderOf(right), "en"))
-    .map(({ manager, operation, apiVersion, subresource, time, fields }): Json => ({
-      manager,
-      operation,
-      apiVersion,
-      time,
-      fieldsType: "FieldsV1",
-      fieldsV1: toFieldsV1(fields),
-      ...(subresource === "" ? {} : { subresource }),
-    }));
+    .sort((left, right) => (orderOf(left) < orderOf(right) ? -1 : 1))
+    .map(entryOf);
   return { ...object, metadata: withKey(objectOr(object["metadata"]), "managedFields", entries.length > 0 ? entries : undefined) };
+}
+
+function entryOf({ manager, operation, apiVersion, subresource, time, fields }: Owner): JsonObject {
+  const entry = { manager, operation, apiVersion, time, fieldsType: "FieldsV1", fieldsV1: toFieldsV1(fields) };
+  return subresource === "" ? entry : { ...entry, subresource };
 }
 
 function orderOf({ operation, time, manager, apiVersion, subresource }: Owner): string {

@@ -47,14 +47,25 @@ export function changesBetween(before: Json | undefined, after: Json | undefined
   const steps = [...new Set([...was.keys(), ...is.keys()])];
   const inner = steps.map((step) => [step, changesBetween(was.get(step), is.get(step), placeOf(place, step))] as const);
   return {
-    changed: fieldSet(false, inner.map(([step, { changed }]) => [step, changed])),
-    removed: fieldSet(false, inner.map(([step, { removed }]) => [step, removed])),
+    changed: fieldSet(
+      false,
+      inner.map(([step, { changed }]) => [step, changed]),
+    ),
+    removed: fieldSet(
+      false,
+      inner.map(([step, { removed }]) => [step, removed]),
+    ),
   };
 }
 
 function allPathsOf(value: Json | undefined, place: Place): FieldSet {
   const members = membersOf(value, place);
-  return members ? fieldSet(true, [...members].map(([step, member]) => [step, allPathsOf(member, placeOf(place, step))])) : leaf;
+  return members
+    ? fieldSet(
+        true,
+        [...members].map(([step, member]) => [step, allPathsOf(member, placeOf(place, step))]),
+      )
+    : leaf;
 }
 
 /** `live` with everything that `config` says; what it does not mention stays. */

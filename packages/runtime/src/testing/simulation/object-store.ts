@@ -84,7 +84,7 @@ export class ObjectStore {
       if (!change || change.revision <= revision) break;
       if (change.resource === resource) newer.push(change);
     }
-    return newer.reverse();
+    return newer.toReversed();
   }
 
   /** Every object there is, with its resource and key. */

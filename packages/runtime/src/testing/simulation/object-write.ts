@@ -29,7 +29,14 @@ const refused = (answer: Refusal): WriteResult => ({ type: "refused", refusal: a
 export function createObject({ served, namespace, writer, uid }: WriteContext, given: JsonObject, name: string): WriteResult {
   const posted = { ...served.blank, ...received(given) };
   const { resourceVersion: _version, uid: _uid, deletionTimestamp: _deletion, managedFields: _fields, ...own } = objectOr(posted["metadata"]);
-  const metadata = { ...own, ...(namespace === undefined ? {} : { namespace }), name, uid, creationTimestamp: writer.time, ...(served.generation ? { generation: 1 } : {}) };
+  const metadata = {
+    ...own,
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    uid,
+    creationTimestamp: writer.time,
+    ...(served.generation ? { generation: 1 } : {}),
+  };
   const object = served.complete({ ...(served.status ? withKey(posted, "status", undefined) : posted), ...typeOf(served), metadata });
   const problem = validate(served, object, undefined);
   if (problem) return refused(problem);
@@ -51,7 +58,11 @@ export function applyObject(
 ): WriteResult {
   const result = applyConfig(served, { live: before, config: received(config), writer, force });
   if (result.type === "conflict") {
-    const causes = result.causes.map(({ manager, path }) => ({ reason: "FieldManagerConflict", message: `conflict with "${manager}" using ${writer.apiVersion}`, field: path }));
+    const causes = result.causes.map(({ manager, path }) => ({
+      reason: "FieldManagerConflict",
+      message: `conflict with "${manager}" using ${writer.apiVersion}`,
+      field: path,
+    }));
     return refused(refusal(409, "Conflict", `Apply failed with ${causes.length} conflict${causes.length === 1 ? "" : "s"}`, { causes }));
   }
   // Fields are merged before anybody decodes them, so conflicts come first.
@@ -74,15 +85,14 @@ export function applyToNothing(context: WriteContext, config: JsonObject, name: 
 }
 
 /** What a delete does: removes the object, or marks it and waits for its finalizers. */
-export function deleteObject(
-  { served, writer }: Pick<WriteContext, "served" | "writer">,
-  before: JsonObject,
-  options: JsonObject,
-): WriteResult {
+export function deleteObject({ served, writer }: Pick<WriteContext, "served" | "writer">, before: JsonObject, options: JsonObject): WriteResult {
   const metadata = objectOr(before["metadata"]);
   const { uid, resourceVersion } = objectOr(options["preconditions"]);
   const name = stringOr(metadata["name"], "");
-  for (const [what, wanted, actual] of [["UID", uid, metadata["uid"]], ["ResourceVersion", resourceVersion, metadata["resourceVersion"]]] as const) {
+  for (const [what, wanted, actual] of [
+    ["UID", uid, metadata["uid"]],
+    ["ResourceVersion", resourceVersion, metadata["resourceVersion"]],
+  ] as const) {
     if (typeof wanted === "string" && wanted !== actual) {
       const why = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${stringOr(actual, "")}). The object might have been ${what === "UID" ? "deleted and then recreated" : "modified"}`;
       return refused(conflict(served.kind.kind, name, why));
@@ -114,7 +124,17 @@ function limitToEndpoint(
   if (writer.subresource === "status") return withKey(before, "status", proposed["status"]);
   const was = objectOr(before["metadata"]);
   let metadata = objectOr(proposed["metadata"]);
-  for (const key of ["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"]) {
+  for (const key of [
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+  ]) {
     metadata = withKey(metadata, key, was[key]);
   }
   const body = served.status ? withKey(proposed, "status", before["status"]) : proposed;
@@ -124,7 +144,12 @@ function limitToEndpoint(
 /** Checks, counts the generation, and decides between storing, keeping and removing. */
 function finishUpdate(
   served: ServedKind,
-  { before, object, proposed, writer }: { readonly before: JsonObject; readonly object: JsonObject; readonly proposed: JsonObject; readonly writer: Writer },
+  {
+    before,
+    object,
+    proposed,
+    writer,
+  }: { readonly before: JsonObject; readonly object: JsonObject; readonly proposed: JsonObject; readonly writer: Writer },
 ): WriteResult {
   const was = objectOr(before["metadata"]);
   const asked = objectOr(proposed["metadata"]);
@@ -139,7 +164,12 @@ function finishUpdate(
   }
   const isDeleting = was["deletionTimestamp"] !== undefined;
   if (isDeleting && finalizersOf(object).some((finalizer) => !finalizersOf(before).includes(finalizer))) {
-    return refused(invalid(served.kind.kind, name, { field: "metadata.finalizers", problem: "Forbidden: no new finalizers can be added if the object is being deleted" }));
+    return refused(
+      invalid(served.kind.kind, name, {
+        field: "metadata.finalizers",
+        problem: "Forbidden: no new finalizers can be added if the object is being deleted",
+      }),
+    );
   }
   const problem = validate(served, object, before);
   if (problem) return refused(problem);

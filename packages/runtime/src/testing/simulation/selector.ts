@@ -30,11 +30,16 @@ function requirementOf(part: string): Selector | undefined {
   const operator = groups["operator"]?.trim();
   if (operator === undefined) return (object) => (labelOf(object) === undefined) === isAbsent;
   if (isAbsent) return undefined;
-  const values = (groups["values"] ?? "").replace(/^\(|\)$/g, "").split(",").map((value) => value.trim());
+  const values = new Set(
+    (groups["values"] ?? "")
+      .replace(/^\(|\)$/g, "")
+      .split(",")
+      .map((value) => value.trim()),
+  );
   const isNegative = operator === "!=" || operator === "notin";
   return (object) => {
     const value = labelOf(object);
-    return isNegative ? value === undefined || !values.includes(value) : value !== undefined && values.includes(value);
+    return isNegative ? value === undefined || !values.has(value) : value !== undefined && values.has(value);
   };
 }
 

@@ -142,7 +142,8 @@ function validateEvent(object: JsonObject, before: JsonObject | undefined): Prob
   if (!["Normal", "Warning"].includes(stringOr(object["type"], ""))) return { field: "type", problem: "has invalid value" };
   if (stringOr(object["note"], "").length > 1024) return { field: "message", problem: "can have at most 1024 characters" };
   const namespace = stringOr(objectOr(object["regarding"])["namespace"], "default");
-  if (namespace !== objectOr(object["metadata"])["namespace"]) return { field: "involvedObject.namespace", problem: "does not match event.namespace" };
+  if (namespace !== objectOr(object["metadata"])["namespace"])
+    return { field: "involvedObject.namespace", problem: "does not match event.namespace" };
   return undefined;
 }
 

@@ -87,7 +87,8 @@ export class SimulatedApiServer {
     const path = `${group === "" ? `/api/${version}` : `/apis/${group}/${version}`}${scope}/${plural}`;
     const answer = this.handle({ method: "POST", path, body: JSON.stringify(object), headers: { "user-agent": "seed" } });
     const body = answer.type === "answer" ? parseObject(answer.body) : undefined;
-    if (answer.type !== "answer" || answer.status !== 201 || !body) throw new Error(`cannot seed ${plural} ${object.metadata.name ?? ""}: ${JSON.stringify(answer)}`);
+    if (answer.type !== "answer" || answer.status !== 201 || !body)
+      throw new Error(`cannot seed ${plural} ${object.metadata.name ?? ""}: ${JSON.stringify(answer)}`);
     return body;
   }
 
@@ -108,7 +109,12 @@ export class SimulatedApiServer {
 
   #collection(
     served: ServedKind,
-    { path, query, request, cacheLag }: { readonly path: ApiPath; readonly query: URLSearchParams; readonly request: TransportRequest; readonly cacheLag: number },
+    {
+      path,
+      query,
+      request,
+      cacheLag,
+    }: { readonly path: ApiPath; readonly query: URLSearchParams; readonly request: TransportRequest; readonly cacheLag: number },
   ): ServerAnswer {
     const selects = selectorOf(served, path.namespace, query);
     if (typeof selects !== "function") return refuse(selects);
@@ -122,13 +128,24 @@ export class SimulatedApiServer {
 
   #watch(
     served: ServedKind,
-    { selects, view, query, cached }: { readonly selects: (object: JsonObject) => boolean; readonly view: View; readonly query: URLSearchParams; readonly cached: number },
+    {
+      selects,
+      view,
+      query,
+      cached,
+    }: { readonly selects: (object: JsonObject) => boolean; readonly view: View; readonly query: URLSearchParams; readonly cached: number },
   ): ServerAnswer {
     const bookmarks = query.get("allowWatchBookmarks") === "true" || query.get("allowWatchBookmarks") === "1";
     const wantsList = query.get("sendInitialEvents") === "true";
     const version = query.get("resourceVersion") ?? "";
     if (wantsList && query.get("resourceVersionMatch") !== "NotOlderThan") {
-      return refuse(refusal(422, "Invalid", 'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+      return refuse(
+        refusal(
+          422,
+          "Invalid",
+          'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+        ),
+      );
     }
     if (!/^\d*$/.test(version)) return refuse(badRequest(`invalid resource version "${version}"`));
     const seconds = Number(query.get("timeoutSeconds") ?? 0);
@@ -140,11 +157,23 @@ export class SimulatedApiServer {
     if (wantsList && asked > this.store.revision) {
       return { type: "answer", status: 200, body: eventLine("ERROR", tooLargeResourceVersion(version, this.store.revision).body) };
     }
-    const request = { served, selects, view, since: initialEvents ? start : asked, initialEvents, initialBookmark: wantsList && bookmarks, bookmarks, timeoutMs };
+    const request = {
+      served,
+      selects,
+      view,
+      since: initialEvents ? start : asked,
+      initialEvents,
+      initialBookmark: wantsList && bookmarks,
+      bookmarks,
+      timeoutMs,
+    };
     return { type: "watch", session: new WatchSession(this.store, request) };
   }
 
-  #get(served: ServedKind, { path, query, request }: { readonly path: ApiPath; readonly query: URLSearchParams; readonly request: TransportRequest }): ServerAnswer {
+  #get(
+    served: ServedKind,
+    { path, query, request }: { readonly path: ApiPath; readonly query: URLSearchParams; readonly request: TransportRequest },
+  ): ServerAnswer {
     const view = viewOf(request, "PartialObjectMetadata");
     if (typeof view !== "function") return refuse(view);
     const version = Number(query.get("resourceVersion") ?? 0);
@@ -153,9 +182,19 @@ export class SimulatedApiServer {
     return object ? success(200, view(object)) : refuse(notFound(resourceName(served), path.name ?? ""));
   }
 
-  #write(served: ServedKind, { path, query, request }: { readonly path: ApiPath; readonly query: URLSearchParams; readonly request: TransportRequest }): ServerAnswer {
+  #write(
+    served: ServedKind,
+    { path, query, request }: { readonly path: ApiPath; readonly query: URLSearchParams; readonly request: TransportRequest },
+  ): ServerAnswer {
     const outcome = performWrite(
-      { store: this.store, served, time: this.#time(), uid: () => this.#uid(), suffix: () => this.#hex(5), namespaceProblem: (name) => this.#namespaceProblem(name) },
+      {
+        store: this.store,
+        served,
+        time: this.#time(),
+        uid: () => this.#uid(),
+        suffix: () => this.#hex(5),
+        namespaceProblem: (name) => this.#namespaceProblem(name),
+      },
       { path, query, request },
     );
     if (outcome.type === "refused") return refuse(outcome.refusal);
@@ -189,7 +228,9 @@ export class SimulatedApiServer {
     const namespace = this.store.get("namespaces", name);
     if (!namespace) return notFound("namespaces", name);
     if (objectOr(namespace["metadata"])["deletionTimestamp"] === undefined) return undefined;
-    return refusal(403, "Forbidden", `unable to create new content in namespace ${name} because it is being terminated`, { causes: [{ reason: "NamespaceTerminating", message: `namespace ${name} is being terminated`, field: "metadata.namespace" }] });
+    return refusal(403, "Forbidden", `unable to create new content in namespace ${name} because it is being terminated`, {
+      causes: [{ reason: "NamespaceTerminating", message: `namespace ${name} is being terminated`, field: "metadata.namespace" }],
+    });
   }
 
   #plainAnswer(pathname: string): ServerAnswer | undefined {
@@ -200,8 +241,15 @@ export class SimulatedApiServer {
     const { group = "", version } = match.groups;
     const kinds = this.kinds.filter(({ kind }) => kind.group === group && kind.version === version);
     if (kinds.length === 0) return undefined;
-    const resources = kinds.flatMap(({ kind, status }) => ["", ...(status ? ["/status"] : [])].map((suffix) => ({ name: `${kind.plural}${suffix}`, kind: kind.kind, namespaced: kind.namespaced })));
-    return success(200, { kind: "APIResourceList", apiVersion: "v1", groupVersion: group === "" ? (version ?? "") : `${group}/${version}`, resources });
+    const resources = kinds.flatMap(({ kind, status }) =>
+      ["", ...(status ? ["/status"] : [])].map((suffix) => ({ name: `${kind.plural}${suffix}`, kind: kind.kind, namespaced: kind.namespaced })),
+    );
+    return success(200, {
+      kind: "APIResourceList",
+      apiVersion: "v1",
+      groupVersion: group === "" ? (version ?? "") : `${group}/${version}`,
+      resources,
+    });
   }
 
   #unknownPath(path: ApiPath | undefined): ServerAnswer {

@@ -52,7 +52,10 @@ export class WatchSession {
     this.#initial = undefined;
     if (this.#cursor < this.#store.compacted) {
       this.#ended = true;
-      return { lines: [...lines, eventLine("ERROR", expired(`too old resource version: ${this.#cursor} (${this.#store.compacted})`).body)], ended: true };
+      return {
+        lines: [...lines, eventLine("ERROR", expired(`too old resource version: ${this.#cursor} (${this.#store.compacted})`).body)],
+        ended: true,
+      };
     }
     for (const change of this.#store.changesSince(this.request.served.resource, this.#cursor)) {
       const line = this.#changeLine(change);
@@ -69,7 +72,9 @@ export class WatchSession {
 
   #initialLines(): string[] {
     const { served, selects, view, initialBookmark } = this.request;
-    const lines = this.#store.list(served.resource, this.#cursor).flatMap(([, object]) => (selects(object) ? [eventLine("ADDED", view(object))] : []));
+    const lines = this.#store
+      .list(served.resource, this.#cursor)
+      .flatMap(([, object]) => (selects(object) ? [eventLine("ADDED", view(object))] : []));
     if (initialBookmark) lines.push(this.#bookmarkLine({ annotations: { "k8s.io/initial-events-end": "true" } }));
     return lines;
   }
@@ -84,7 +89,11 @@ export class WatchSession {
 
   #bookmarkLine(metadata: JsonObject): string {
     const { served, view } = this.request;
-    const object = { kind: served.kind.kind, apiVersion: apiVersionOf(served.kind), metadata: { resourceVersion: String(this.#cursor), ...metadata } };
+    const object = {
+      kind: served.kind.kind,
+      apiVersion: apiVersionOf(served.kind),
+      metadata: { resourceVersion: String(this.#cursor), ...metadata },
+    };
     return eventLine("BOOKMARK", view(object));
   }
 }

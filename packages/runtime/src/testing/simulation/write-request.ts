@@ -54,10 +54,12 @@ function create(desk: WriteDesk, write: WriteRequest, posted: JsonObject): Write
   const metadata = objectOr(posted["metadata"]);
   const generateName = stringOr(metadata["generateName"], "");
   const name = stringOr(metadata["name"], "") || (generateName && `${generateName}${desk.suffix()}`);
-  if (name === "") return refused(invalid(served.kind.kind, "", { field: "metadata.name", problem: "Required value: name or generateName is required" }));
+  if (name === "")
+    return refused(invalid(served.kind.kind, "", { field: "metadata.name", problem: "Required value: name or generateName is required" }));
   const blocked = namespaceProblem(desk, write);
   if (blocked) return refused(blocked);
-  if (stringOr(metadata["resourceVersion"], "") !== "") return refused(refusal(500, undefined, "resourceVersion should not be set on objects to be created"));
+  if (stringOr(metadata["resourceVersion"], "") !== "")
+    return refused(refusal(500, undefined, "resourceVersion should not be set on objects to be created"));
   const key = keyFor(write.path, name);
   const result = createObject(contextOf(desk, write), posted, name);
   if (result.type !== "refused" && store.get(served.resource, key)) return refused(alreadyExists(served.resource, name));
@@ -72,12 +74,17 @@ function replace(desk: WriteDesk, write: WriteRequest, proposed: JsonObject): Wr
   const { resourceVersion, uid } = objectOr(proposed["metadata"]);
   if (!before) {
     if (!served.createOnUpdate || write.path.subresource !== undefined) return refused(notFound(served.resource, name));
-    const blocked = namespaceProblem(desk, write) ?? (stringOr(uid, "") === "" ? undefined : conflict(served.resource, name, "Precondition failed: there is no object with that UID"));
+    const blocked =
+      namespaceProblem(desk, write) ??
+      (stringOr(uid, "") === "" ? undefined : conflict(served.resource, name, "Precondition failed: there is no object with that UID"));
     return blocked ? refused(blocked) : accepted(createObject(contextOf(desk, write), proposed, name), 201, key);
   }
-  if (stringOr(uid, "") !== "" && uid !== objectOr(before["metadata"])["uid"]) return refused(conflict(served.resource, name, "Precondition failed: the UID in the precondition is not that of the object"));
+  if (stringOr(uid, "") !== "" && uid !== objectOr(before["metadata"])["uid"])
+    return refused(conflict(served.resource, name, "Precondition failed: the UID in the precondition is not that of the object"));
   if (!served.unconditionalUpdate && stringOr(resourceVersion, "") === "") {
-    return refused(invalid(served.kind.kind, name, { field: "metadata.resourceVersion", problem: "Invalid value: 0x0: must be specified for an update" }));
+    return refused(
+      invalid(served.kind.kind, name, { field: "metadata.resourceVersion", problem: "Invalid value: 0x0: must be specified for an update" }),
+    );
   }
   return accepted(updateObject(contextOf(desk, write), before, proposed), 200, key);
 }
@@ -97,14 +104,21 @@ function patch(desk: WriteDesk, write: WriteRequest, body: Json): WriteOutcome {
     if (proposed === undefined) return refused(refusal(422, "Invalid", "the server rejected our request due to an error in our request", {}));
     return patched(context, before, { proposed, key });
   }
-  return refused(refusal(415, "UnsupportedMediaType", `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml`));
+  return refused(
+    refusal(
+      415,
+      "UnsupportedMediaType",
+      `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml`,
+    ),
+  );
 }
 
 function patched(context: WriteContext, before: JsonObject, { proposed, key }: { readonly proposed: Json; readonly key: string }): WriteOutcome {
   if (!isObject(proposed)) return refused(badRequest("the patch leaves no object"));
   const was = objectOr(before["metadata"]);
   const is = objectOr(proposed["metadata"]);
-  if (is["name"] !== was["name"] || is["namespace"] !== was["namespace"]) return refused(badRequest("the name of the object does not match the name on the URL"));
+  if (is["name"] !== was["name"] || is["namespace"] !== was["namespace"])
+    return refused(badRequest("the name of the object does not match the name on the URL"));
   const problem = unreadable(context.served, proposed, (text) => refusal(422, "Invalid", text, {}));
   return problem ? refused(problem) : accepted(updateObject(context, before, proposed), 200, key);
 }
@@ -145,7 +159,12 @@ function contextOf({ served, time, uid }: WriteDesk, { path, query, request }: W
     served,
     namespace: path.namespace,
     uid: uid(),
-    writer: { manager: query.get("fieldManager") || agent || "unknown", subresource: path.subresource === "status" ? "status" : "", apiVersion: apiVersionOf(served.kind), time },
+    writer: {
+      manager: query.get("fieldManager") || agent || "unknown",
+      subresource: path.subresource === "status" ? "status" : "",
+      apiVersion: apiVersionOf(served.kind),
+      time,
+    },
   };
 }
 
@@ -158,13 +177,17 @@ function unreadable({ kind, decode }: ServedKind, object: JsonObject, refuse: (t
 function typeProblem({ kind }: ServedKind, { path }: WriteRequest, body: JsonObject): Refusal | undefined {
   const metadata = objectOr(body["metadata"]);
   if (body["apiVersion"] !== apiVersionOf(kind) || body["kind"] !== kind.kind) {
-    return badRequest(`the object is a ${stringOr(body["apiVersion"], "")} ${stringOr(body["kind"], "")}, but the path is for ${apiVersionOf(kind)} ${kind.kind}`);
+    return badRequest(
+      `the object is a ${stringOr(body["apiVersion"], "")} ${stringOr(body["kind"], "")}, but the path is for ${apiVersionOf(kind)} ${kind.kind}`,
+    );
   }
   if (kind.namespaced && path.namespace === undefined) return badRequest("an empty namespace may not be set during creation");
   const namespace = metadata["namespace"];
-  if (typeof namespace === "string" && namespace !== (path.namespace ?? "")) return badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  if (typeof namespace === "string" && namespace !== (path.namespace ?? ""))
+    return badRequest("the namespace of the provided object does not match the namespace sent on the request");
   const name = metadata["name"];
-  if (path.name !== undefined && name !== path.name) return badRequest(`the name of the object (${stringOr(name, "")}) does not match the name on the URL (${path.name})`);
+  if (path.name !== undefined && name !== path.name)
+    return badRequest(`the name of the object (${stringOr(name, "")}) does not match the name on the URL (${path.name})`);
   return undefined;
 }
 

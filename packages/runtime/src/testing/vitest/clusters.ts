@@ -8,7 +8,7 @@ import { startCluster } from "../cluster/cluster.ts";
 import type { Cluster, ClusterOptions } from "../cluster/cluster.ts";
 import { accessCluster } from "../cluster/cluster-access.ts";
 import type { ClusterAccess } from "../cluster/cluster-access.ts";
-import type {} from "./global-setup.ts";
+import type { SharedClusterAnswer } from "./global-setup.ts";
 import { tailOfServerLogs } from "./server-logs.ts";
 
 /**
@@ -48,9 +48,11 @@ function whenThere<T extends ClusterAccess>(get: () => T | undefined): () => T {
   };
 }
 
-const answerSchema = z.union([z.object({ folder: z.string() }), z.object({ error: z.string() })]);
+const answerSchema: z.ZodType<SharedClusterAnswer> = z.union([z.object({ folder: z.string() }), z.object({ error: z.string() })]);
 
-async function askForFolder(socketPath: string): Promise<string> {
+async function askForFolder(socketPath: string | undefined): Promise<string> {
+  if (socketPath === undefined)
+    throw new Error("using the shared cluster: name testing/vitest/global-setup.ts as globalSetup in vitest's configuration");
   const socket = connect(socketPath);
   await once(socket, "connect");
   const answer = answerSchema.parse(JSON.parse(await text(socket)));

@@ -10,7 +10,10 @@ export async function tailOfServerLogs(folder: string, lastLines = 30): Promise<
   const names = (await readdir(logs)).sort();
   const tails = names.map(async (name) => {
     const lines = (await readFile(join(logs, name), "utf8")).trimEnd().split("\n");
-    return [`--- ${name}, last ${Math.min(lastLines, lines.length)} of ${lines.length} lines`, ...lines.slice(-lastLines).map((line) => line.slice(0, widestLine))].join("\n");
+    return [
+      `--- ${name}, last ${Math.min(lastLines, lines.length)} of ${lines.length} lines`,
+      ...lines.slice(-lastLines).map((line) => line.slice(0, widestLine)),
+    ].join("\n");
   });
   return `${(await Promise.all(tails)).join("\n")}\n`;
 }

@@ -1,0 +1,118 @@
+// `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import {
+  createCaches,
+  createHttpTransport,
+  createLogger,
+  loadConfig,
+  type Logger,
+  runOperator,
+  sleep,
+  systemClock,
+  systemRandom,
+} from "@keyturn/runtime";
+import { type Cluster, everything, startCluster } from "@keyturn/runtime/testing";
+import { features } from "../controllers/registry.ts";
+import { examplesFolder, readManifests } from "../dev/checkout.ts";
+import { watchInventory } from "../dev/inventory.ts";
+import { LiveTable } from "../dev/live-table.ts";
+import { readFlags, textFlagWithDefault } from "../flags/flag.ts";
+import { operatorFlags } from "../flags/operator-flags.ts";
+import { keyturn } from "../operator-identity.ts";
+import type { Console } from "./console.ts";
+import { renderCrds } from "./crds.ts";
+import { renderRbac } from "./rbac.ts";
+import { controllersOf } from "./run.ts";
+import { version } from "./version.ts";
+
+const flags = {
+  examples: textFlagWithDefault({ name: "examples", placeholder: "FOLDER", default: examplesFolder, help: "the manifests to apply" }),
+  logLevel: operatorFlags.logLevel,
+};
+
+/** The flags of `keyturn dev`. The folder is that of the checkout, which is different on every machine. */
+export const devFlags = [{ ...flags.examples, default: "examples" }, flags.logLevel];
+
+const serviceAccount = { namespace: "keyturn-system", name: keyturn.name };
+const redrawEveryMs = 1000;
+
+/** Runs until asked to stop; then everything is gone again. */
+export async function devCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
+  const { examples, logLevel } = readFlags(flags, given, console.environment);
+  const manifests = await readManifests(examples);
+  const say = (line: string): void => console.out(`${line}\n`);
+  const { signal } = console;
+
+  say("starting a local Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok)");
+  await using cluster = await startCluster(everything);
+  if (signal.aborted) return;
+  const namespaces = await applyAll(cluster, manifests);
+  const logFile = join(cluster.folder, "keyturn.log");
+  const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
+  say(`the cluster is ready: export KUBECONFIG=${cluster.adminKubeconfig}`);
+  say(`the operator's log: ${logFile}`);
+  say("Ctrl-C stops everything and leaves nothing behind\n");
+
+  await Promise.all([operate(cluster, { log, given, console }), follow(cluster, { namespaces, log, console })]);
+  say("\nstopping");
+}
+
+/** Applies the CRDs, the operator's rights and the examples; resolves to the namespaces that the examples are in. */
+async function applyAll(cluster: Cluster, manifests: readonly string[]): Promise<readonly string[]> {
+  await cluster.apply([
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: serviceAccount.namespace } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
+  ]);
+  await cluster.apply(renderRbac({ features, namespaces: [], leaderElection: true, serviceAccount }));
+  await cluster.apply(renderCrds());
+  const applied = [];
+  for (const manifest of manifests) applied.push(...(await cluster.apply(manifest)));
+  return [...new Set(applied.map(({ metadata }) => metadata.namespace).filter((namespace) => namespace !== undefined))];
+}
+
+/** Runs every controller as the ServiceAccount that it has in production, with exactly its rights. */
+async function operate(
+  cluster: Cluster,
+  { log, given, console }: { readonly log: Logger; readonly given: Readonly<Record<string, string | undefined>>; readonly console: Console },
+): Promise<void> {
+  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount });
+  await runOperator(
+    {
+      operator: keyturn,
+      connection: await loadConfig({ kubeconfig, env: {} }),
+      controllers: controllersOf(features, given, console.environment),
+      version,
+      log,
+      env: {},
+      metricsBindAddress: "0",
+      healthBindAddress: "0",
+      leaderElection: { namespace: serviceAccount.namespace },
+    },
+    console.signal,
+  );
+}
+
+/** Shows the table until asked to stop. */
+async function follow(
+  cluster: Cluster,
+  { namespaces, log, console }: { readonly namespaces: readonly string[]; readonly log: Logger; readonly console: Console },
+): Promise<void> {
+  const { signal } = console;
+  const transport = createHttpTransport(await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} }));
+  const caches = createCaches({ transport, clock: systemClock, random: systemRandom, log });
+  const inventory = watchInventory({ caches, features, namespaces });
+  caches.start(signal);
+  const table = new LiveTable(console.out, console.isTerminal);
+  try {
+    await Promise.all(inventory.caches.map((cache) => cache.whenSynced(signal)));
+    while (!signal.aborted) {
+      table.show(inventory.rows(), systemClock.now());
+      await sleep(systemClock, redrawEveryMs, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    transport.close();
+  }
+}

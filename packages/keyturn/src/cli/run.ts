@@ -1,0 +1,67 @@
+// `keyturn run`: the operator, as it runs in a cluster.
+import { ConfigError, type ControllerDefinition, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
+import { chooseFeatures, features } from "../controllers/registry.ts";
+import type { Feature } from "../controllers/feature.ts";
+import { type Flag, readFlags, UsageError } from "../flags/flag.ts";
+import { operatorFlags } from "../flags/operator-flags.ts";
+import { keyturn } from "../operator-identity.ts";
+import type { Console } from "./console.ts";
+import { version } from "./version.ts";
+
+/** Texts of flags by name, as given on the command line. */
+type Given = Readonly<Record<string, string | undefined>>;
+
+/** The flags of `keyturn run`: the operator's own, then each feature's. */
+export const runFlags: readonly Flag[] = [...Object.values(operatorFlags), ...features.flatMap((feature) => feature.flags)];
+
+/** Runs until asked to stop. Rejects with a `UsageError` for a flag, kubeconfig or address that cannot be used. */
+export async function runCommand(given: Given, console: Console): Promise<void> {
+  const { environment, signal } = console;
+  const flags = readFlags(operatorFlags, given, environment);
+  const controllers = controllersOf(chooseFeatures(flags.controllers), given, environment);
+  const connection = await orUsageError(() =>
+    loadConfig({ env: environment, ...(flags.kubeconfig && { kubeconfig: flags.kubeconfig }), ...(flags.context && { context: flags.context }) }),
+  );
+  const log = createLogger({ level: flags.logLevel, format: flags.logFormat });
+  log.info({ version, controllers: controllers.map(({ name }) => name), server: connection.server, source: connection.source }, "keyturn starts");
+  const { leaseDuration } = flags;
+  await orUsageError(() =>
+    runOperator(
+      {
+        operator: keyturn,
+        connection,
+        controllers,
+        version,
+        log,
+        env: environment,
+        namespaces: flags.namespaces,
+        dryRun: flags.dryRun,
+        metricsBindAddress: flags.metricsBindAddress,
+        healthBindAddress: flags.healthProbeBindAddress,
+        leaderElection: {
+          enabled: flags.leaderElect,
+          ...(flags.leaderElectNamespace && { namespace: flags.leaderElectNamespace }),
+          // client-go's proportions: 15 s, 10 s, 2 s.
+          durations: { leaseDurationMs: leaseDuration, renewDeadlineMs: (leaseDuration * 2) / 3, retryPeriodMs: (leaseDuration * 2) / 15 },
+        },
+      },
+      signal,
+    ),
+  );
+  log.info({}, "keyturn has stopped");
+}
+
+/** The controllers of some features, with their flags read. */
+export function controllersOf(chosen: readonly Feature[], given: Given, environment: Given): readonly ControllerDefinition[] {
+  return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
+}
+
+/** Errors that the person who typed the command can mend are wrong usage: one line, exit code 2. */
+async function orUsageError<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}

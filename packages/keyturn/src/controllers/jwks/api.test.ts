@@ -1,0 +1,60 @@
+// The CRDs: structural, with the columns and defaults that users rely on, and the original's schema as it was.
+import { crdOf } from "@keyturn/runtime";
+import { describe, expect, test } from "vitest";
+import { JWKS, JWKSConfig } from "./api.ts";
+
+const versionOf = (kind: typeof JWKSConfig | typeof JWKS) => crdOf(kind).spec.versions[0];
+const specOf = (kind: typeof JWKSConfig | typeof JWKS) => JSON.parse(JSON.stringify(versionOf(kind)?.schema?.openAPIV3Schema)).properties.spec;
+
+describe("JWKSConfig", () => {
+  test("shows at a glance what there is to know", () => {
+    expect(versionOf(JWKSConfig)?.additionalPrinterColumns?.map(({ name, type }) => `${name}: ${type}`)).toEqual([
+      "Ready: string",
+      "Keys: integer",
+      "Next removal: string",
+      "Reason: string",
+      "Key ID: string",
+      "ConfigMap: string",
+      "Age: date",
+    ]);
+  });
+
+  test("has the document's fields and defaults", () => {
+    const { properties, required } = specOf(JWKSConfig);
+    expect(required).toEqual(["certificateSecret", "configMapName"]);
+    expect(properties).toMatchObject({
+      endpoint: { default: "/jwks.json" },
+      updateStrategy: { default: "rolling", enum: ["rolling", "immediate"] },
+      keepOldKeys: { default: true },
+      oldKeysTTL: { default: "720h" },
+      cleanupOnDelete: { default: false },
+      keyId: { default: "Thumbprint" },
+    });
+    expect(properties.nginx).not.toHaveProperty("default");
+  });
+});
+
+describe("JWKS", () => {
+  test("has the names, columns and fields of the original", () => {
+    expect(crdOf(JWKS).spec).toMatchObject({
+      group: "rieset.io",
+      scope: "Namespaced",
+      names: { kind: "JWKS", listKind: "JWKSList", plural: "jwks", singular: "jwks", shortNames: ["jwks"] },
+    });
+    expect(versionOf(JWKS)?.additionalPrinterColumns?.map(({ name }) => name)).toEqual(["Secret", "ConfigMap", "Ready", "Age"]);
+    const { properties, required } = specOf(JWKS);
+    expect(required).toEqual(["certificateSecret", "configMapName"]);
+    expect(Object.keys(properties).sort()).toEqual([
+      "certificateSecret",
+      "configMapName",
+      "endpoint",
+      "jwksUpdateInterval",
+      "jwksVerificationInterval",
+      "keepOldKeys",
+      "nginxConfigMapName",
+      "oldKeysTTL",
+      "reconcileInterval",
+      "updateStrategy",
+    ]);
+  });
+});

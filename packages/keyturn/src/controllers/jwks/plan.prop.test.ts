@@ -1,0 +1,173 @@
+// Random lives of an object: renewals, rotations, flaps, edits, crashes, clock steps, in any order. Whatever happens, what is published is right.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { makeCertificate, secretData } from "../../../test/certificates.ts";
+import { JwksWorld } from "../../../test/jwks-world.ts";
+import { problemWithJwks } from "./jwks-document.ts";
+
+const sources = ["tls", "next"] as const;
+const ttlMs = 3_600_000;
+const intervalMs = 60_000;
+
+/** Six keys with two certificates each; made once, because making them is slow. */
+const pool = Array.from({ length: 6 }, () => {
+  const first = makeCertificate();
+  const second = makeCertificate({ privateKey: first.privateKey });
+  return [first, second].map(({ certificate, privateKey }) => secretData(certificate, privateKey));
+});
+const kidsOfPool = pool.map(([data]) => {
+  const world = new JwksWorld();
+  world.putSecret("tls", data);
+  world.pass(0);
+  return world.kids[0] ?? "";
+});
+
+type Edit = "delete" | "text" | "annotation" | "both" | "rollback";
+
+type Command =
+  | { readonly type: "put"; readonly source: (typeof sources)[number]; readonly key: number; readonly certificate: number }
+  | { readonly type: "lose"; readonly source: (typeof sources)[number]; readonly how: "delete" | "empty" | "garbage" }
+  | { readonly type: "edit"; readonly how: Edit }
+  | { readonly type: "crash"; readonly after: number }
+  | { readonly type: "clock"; readonly byMs: number }
+  | { readonly type: "wait"; readonly forMs: number }
+  | { readonly type: "revoke"; readonly keys: readonly number[] };
+
+const source = fc.constantFrom(...sources);
+const key = fc.nat(pool.length - 1);
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ type: fc.constant("put"), source, key, certificate: fc.nat(1) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("lose"), source, how: fc.constantFrom("delete", "empty", "garbage") }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("edit"), how: fc.constantFrom<Edit>("delete", "text", "annotation", "both", "rollback") }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("crash"), after: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("clock"), byMs: fc.integer({ min: -2 * ttlMs, max: 2 * ttlMs }) }) },
+  { weight: 5, arbitrary: fc.record({ type: fc.constant("wait"), forMs: fc.nat(ttlMs) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("revoke"), keys: fc.uniqueArray(key, { maxLength: 2 }) }) },
+);
+
+/**
+ * Plays the commands, and checks after every pass what must always hold, against a model of the promise that shares nothing with the code.
+ * Time moves as a controller sees it: there is a pass at every date that a plan named.
+ */
+function live(commands: readonly Command[]): void {
+  const world = new JwksWorld({ certificateSecrets: ["next"], oldKeysTTL: "1h" });
+  world.configMapIntervalMs = intervalMs;
+  let nowMs = Date.UTC(2026, 0, 1);
+  let crashAfter: number | undefined;
+  let crashed = false;
+  let published: readonly string[] = [];
+  let earlier: JwksWorld["configMap"];
+  /** What each Secret held when it last held something. */
+  const held = new Map<string, string>();
+  const everHeld = new Set<string>();
+  /** From when on a key may be missing, and has to be: an hour after the change of the ConfigMap that made another key the one to use. */
+  const goesAtMs = new Map<string, number>();
+  let version: string | undefined;
+
+  const pass = (): number | undefined => {
+    const plan = world.pass(nowMs, crashAfter);
+    crashed = crashAfter !== undefined;
+    const wroteNothing = crashAfter === 0;
+    crashAfter = undefined;
+    if (wroteNothing) return plan.nextAtMs;
+    check(plan.nextAtMs);
+    return plan.nextAtMs;
+  };
+
+  const check = (nextAtMs = Number.POSITIVE_INFINITY): void => {
+    const { kids, document } = world;
+    const wanted = new Set(held.values());
+    if (document !== undefined) expect(problemWithJwks(document)).toBeUndefined();
+    expect(new Set(kids).size).toBe(kids.length);
+    for (const kid of kids) {
+      expect(everHeld).toContain(kid);
+      expect(world.revoked).not.toContain(kid);
+    }
+    for (const kid of published) {
+      if (kids.includes(kid) || world.revoked.includes(kid)) continue;
+      expect(wanted).not.toContain(kid);
+      expect(goesAtMs.get(kid)).toBeLessThanOrEqual(nowMs);
+    }
+    const changed = version !== (version = world.configMap?.metadata.annotations?.["keyturn.io/jwks-history"]);
+    const replaced = changed && kids.some((kid) => wanted.has(kid));
+    for (const kid of everHeld) {
+      if (!kids.includes(kid) || wanted.has(kid)) goesAtMs.delete(kid);
+      else if (replaced && !goesAtMs.has(kid)) goesAtMs.set(kid, nowMs + ttlMs);
+    }
+    // A key that is past its time waits for the ConfigMap's turn, and for nothing else.
+    const isLate = kids.some((kid) => (goesAtMs.get(kid) ?? Number.POSITIVE_INFINITY) <= nowMs);
+    if (isLate) expect(nextAtMs).toBeLessThanOrEqual(nowMs + intervalMs);
+    published = kids;
+  };
+
+  const edit = (how: Edit): void => {
+    // People are slower than a restart: before somebody edits anything, the pass that crashed has been made up for.
+    if (crashed) pass();
+    if (how === "rollback") world.editConfigMap((configMap) => earlier ?? configMap);
+    else earlier = world.configMap;
+    if (how === "delete") world.editConfigMap(undefined);
+    else if (how !== "rollback") world.editConfigMap((configMap) => edited(configMap, how));
+  };
+
+  for (const each of commands) {
+    switch (each.type) {
+      case "put":
+        world.putSecret(each.source, pool[each.key]?.[each.certificate]);
+        held.set(each.source, kidsOfPool[each.key] ?? "");
+        everHeld.add(kidsOfPool[each.key] ?? "");
+        break;
+      case "lose":
+        world.putSecret(each.source, each.how === "delete" ? undefined : { "tls.crt": each.how === "empty" ? "" : "AAAA" });
+        break;
+      case "edit":
+        edit(each.how);
+        break;
+      case "crash":
+        crashAfter = each.after;
+        break;
+      case "clock":
+        nowMs += each.byMs;
+        break;
+      case "revoke":
+        world.revoked = each.keys.map((index) => kidsOfPool[index] ?? "");
+        break;
+      case "wait": {
+        const endMs = nowMs + each.forMs;
+        for (let nextAtMs = pass(); nextAtMs !== undefined && nextAtMs <= endMs; nextAtMs = pass()) nowMs = Math.max(nowMs, nextAtMs);
+        nowMs = endMs;
+        break;
+      }
+    }
+    if (each.type !== "crash") pass();
+  }
+}
+
+function edited(configMap: NonNullable<JwksWorld["configMap"]>, how: "text" | "annotation" | "both"): NonNullable<JwksWorld["configMap"]> {
+  const { metadata } = configMap;
+  const { "keyturn.io/jwks-history": _history, ...annotations } = metadata.annotations ?? {};
+  return {
+    ...configMap,
+    metadata: how === "text" ? metadata : { ...metadata, annotations },
+    data: how === "annotation" ? configMap.data ?? {} : { "jwks.json": '{"keys":[{"kid":"evil","x5c":["AAAA"]}]}' },
+  };
+}
+
+test("whatever happens, in whatever order, what is published is right", () => {
+  fc.assert(fc.property(fc.array(command, { maxLength: 40 }), live), { numRuns: 200 });
+});
+
+test("a pass with nothing new changes nothing", () => {
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 10 }), (commands) => {
+      const world = new JwksWorld({ certificateSecrets: ["next"], oldKeysTTL: "1h" });
+      const nowMs = Date.UTC(2026, 0, 1);
+      for (const each of commands) if (each.type === "put") world.putSecret(each.source, pool[each.key]?.[each.certificate]);
+      world.pass(nowMs);
+      const [objects, status] = [structuredClone([...world.objects]), structuredClone(world.status)];
+      const plan = world.pass(nowMs + 1000);
+      expect([...world.objects]).toEqual(objects);
+      expect(world.status).toEqual(status);
+      expect(plan.notices).toEqual([]);
+    }),
+  );
+});

@@ -1,0 +1,72 @@
+// What there is in a cluster that Keyturn serves or keeps: a live list for `keyturn dev`.
+import {
+  type Cache,
+  type Condition,
+  ConfigMap,
+  type createCaches,
+  Deployment,
+  findCondition,
+  type Kind,
+  type KubeObject,
+  managedBySelector,
+  nameOf,
+  Secret,
+  Service,
+} from "@keyturn/runtime";
+import type { Feature } from "../controllers/feature.ts";
+import { keyturn } from "../operator-identity.ts";
+
+/** One object of the list. */
+export interface InventoryRow {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** `True`, `False`, `Unknown`, or `-` for objects that have no such condition. */
+  readonly ready: string;
+  /** The reason beside it, or what else is worth knowing. */
+  readonly detail: string;
+  readonly createdMs: number;
+}
+
+interface Summary {
+  readonly ready: string;
+  readonly detail: string;
+  readonly createdMs: number;
+}
+
+interface Conditioned extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/** Keeps of an object only what a row shows; in particular no Secret's content. */
+function summarise(object: Conditioned & { readonly type?: string }): Summary {
+  const condition = findCondition(object.status?.conditions, "Ready") ?? findCondition(object.status?.conditions, "Available");
+  return {
+    ready: condition?.status ?? "-",
+    detail: condition?.reason ?? object.type ?? "",
+    createdMs: Date.parse(object.metadata.creationTimestamp ?? ""),
+  };
+}
+
+/** Watches everything that the features serve, what they keep, and the Secrets of the given namespaces. */
+export function watchInventory(options: {
+  readonly caches: ReturnType<typeof createCaches>;
+  readonly features: readonly Feature[];
+  readonly namespaces: readonly string[];
+}): { rows(): readonly InventoryRow[]; readonly caches: readonly Cache<Summary>[] } {
+  const served: readonly Kind[] = options.features.flatMap((feature) => feature.kinds);
+  const kept: readonly Kind[] = [ConfigMap, Deployment, Service];
+  const caches = [
+    ...served.map((kind) => options.caches.watch<KubeObject, Summary>(kind, { keep: summarise })),
+    ...kept.map((kind) => options.caches.watch<KubeObject, Summary>(kind, { keep: summarise, labels: managedBySelector(keyturn) })),
+    ...options.namespaces.map((namespace) => options.caches.watch<KubeObject, Summary>(Secret, { keep: summarise, namespace })),
+  ];
+  return { caches, rows: () => caches.flatMap(rowsOf) };
+}
+
+function rowsOf(cache: Cache<Summary>): readonly InventoryRow[] {
+  return Array.from(cache.entries(), ([key, summary]) => {
+    const { namespace = "", name } = nameOf(key);
+    return { kind: cache.kind.kind, namespace, name, ...summary };
+  }).sort((left, right) => (`${left.namespace}/${left.name}` < `${right.namespace}/${right.name}` ? -1 : 1));
+}

@@ -1,0 +1,190 @@
+// The live copy of a watched kind: turns watch events into a readable state and tells listeners what changed.
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../clock.ts";
+import type { ObjectKey } from "../client/object.ts";
+import { TimeSlice } from "../watch/time-slice.ts";
+import type { WatchEvent } from "../watch/watch-event.ts";
+import type { Change, DeepReadonly } from "./cache.ts";
+import { Table } from "./table.ts";
+import type { Entry, IndexFunction } from "./table.ts";
+
+/** What a store needs. */
+export interface StoreOptions {
+  readonly clock: Clock;
+  /** Hears of listeners and index functions that throw; they hurt nobody else. */
+  readonly onFault: (fault: { readonly what: "listener" | "index"; readonly key: ObjectKey; readonly error: unknown }) => void;
+}
+
+/** How far a store has come, for those who wait for a write to be seen. */
+export interface StorePosition {
+  /** Everything up to here has been delivered; undefined before the first list is complete. */
+  readonly resourceVersion: string | undefined;
+  /** Lists begun so far, and the number of the last one completed. */
+  readonly listsBegun: number;
+  readonly lastListDone: number;
+  /** Bookmarks so far. */
+  readonly bookmarks: number;
+}
+
+type Listener<V> = (change: Change<V>) => void;
+
+/**
+ * Guarantees: reads are of one state; a list takes effect whole, at its end; listeners hear of every difference between two states once, in order,
+ * and of nothing else. A relisted object whose uid and resourceVersion are the same is no change.
+ */
+export class Store<V> {
+  readonly #options: StoreOptions;
+  readonly #listeners = new Set<{ readonly listener: Listener<V> }>();
+  readonly #watchers = new Set<() => void>();
+  #table: Table<V>;
+  /** The list that is coming in. */
+  #incoming: Table<V> | undefined;
+  #position: StorePosition = { resourceVersion: undefined, listsBegun: 0, lastListDone: 0, bookmarks: 0 };
+  #synced = false;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    this.#table = new Table<V>([], this.#onIndexError);
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  /** True once the first list is complete and all listeners have heard of it. */
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  get position(): StorePosition {
+    return this.#position;
+  }
+
+  get(key: ObjectKey): Entry<V> | undefined {
+    return this.#table.get(key);
+  }
+
+  entries(): IterableIterator<[ObjectKey, Entry<V>]> {
+    return this.#table.entries();
+  }
+
+  addIndex(index: IndexFunction<V>): void {
+    this.#table.addIndex(index);
+    this.#incoming?.addIndex(index);
+  }
+
+  keysUnder(index: IndexFunction<V>, value: string): Iterable<ObjectKey> {
+    return this.#table.keysUnder(index, value);
+  }
+
+  /** Replays what is there to `listener`, then tells it of every change. Returns the way to stop. */
+  subscribe(listener: Listener<V>): () => void {
+    // Wrapped, so that the same function can listen twice.
+    const subscription = { listener };
+    for (const [key, { value }] of [...this.#table.entries()]) this.#call(subscription.listener, { type: "added", key, value, initial: true });
+    this.#listeners.add(subscription);
+    return () => void this.#listeners.delete(subscription);
+  }
+
+  /** Calls `notice` after every event that moved `position` or `synced`. Returns the way to stop. */
+  onMove(notice: () => void): () => void {
+    this.#watchers.add(notice);
+    return () => void this.#watchers.delete(notice);
+  }
+
+  /** Takes in one event. The promise, when there is one, must be awaited before the next event: telling of a long list takes several turns of the event loop. */
+  take(event: WatchEvent<V>): void | Promise<void> {
+    switch (event.type) {
+      case "init":
+        this.#incoming = new Table<V>(this.#table.indexes, this.#onIndexError);
+        this.#move({ listsBegun: this.#position.listsBegun + 1 });
+        return undefined;
+      case "initApply": {
+        const { key, uid, resourceVersion, value } = event.object;
+        const known = this.#table.get(key);
+        // The values are compared too: a server restored from a backup gives the same resourceVersions out again.
+        const same = known?.uid === uid && known.resourceVersion === resourceVersion && isDeepStrictEqual(known.value, value);
+        this.#incoming?.set(key, same ? known : { uid, resourceVersion, value: value as DeepReadonly<V> });
+        return undefined;
+      }
+      case "initDone":
+        return this.#commit(event.resourceVersion);
+      case "apply":
+        this.#apply(event.object.key, { ...event.object, value: event.object.value as DeepReadonly<V> });
+        this.#move({ resourceVersion: event.object.resourceVersion });
+        return undefined;
+      case "delete":
+        if (this.#incoming) {
+          this.#incoming.delete(event.object.key);
+          return undefined;
+        }
+        this.#remove(event.object.key);
+        this.#move({ resourceVersion: event.object.resourceVersion });
+        return undefined;
+      case "progress":
+        this.#move({ resourceVersion: event.resourceVersion, bookmarks: this.#position.bookmarks + 1 });
+        return undefined;
+    }
+  }
+
+  #apply(key: ObjectKey, { uid, resourceVersion, value }: Entry<V>): void {
+    const previous = this.#table.get(key);
+    if (previous?.uid === uid && previous.resourceVersion === resourceVersion) return;
+    this.#table.set(key, { uid, resourceVersion, value });
+    this.#tell([...this.#listeners], changeOf(key, previous, { entry: { uid, resourceVersion, value }, initial: false }));
+  }
+
+  #remove(key: ObjectKey): void {
+    const previous = this.#table.get(key);
+    if (!previous) return;
+    this.#table.delete(key);
+    this.#tell([...this.#listeners], { type: "deleted", key, previous: previous.value });
+  }
+
+  /** Swaps the whole state at once; then tells of the differences in slices. Those who subscribe meanwhile have seen the new state already. */
+  async #commit(resourceVersion: string): Promise<void> {
+    const incoming = this.#incoming;
+    if (!incoming) throw new Error("the watch ended a list that it had not begun");
+    const before = this.#table;
+    const initial = this.#position.lastListDone === 0;
+    const listeners = [...this.#listeners];
+    this.#table = incoming;
+    this.#incoming = undefined;
+    const slice = new TimeSlice(this.#options.clock);
+    for (const [key, { value }] of before.entries()) {
+      if (!incoming.get(key)) this.#tell(listeners, { type: "deleted", key, previous: value });
+      if (slice.used) await slice.pause();
+    }
+    for (const [key, entry] of incoming.entries()) {
+      const previous = before.get(key);
+      if (previous !== entry) this.#tell(listeners, changeOf(key, previous, { entry, initial }));
+      if (slice.used) await slice.pause();
+    }
+    this.#synced = true;
+    this.#move({ resourceVersion, lastListDone: this.#position.listsBegun });
+  }
+
+  #tell(listeners: readonly { readonly listener: Listener<V> }[], change: Change<V>): void {
+    for (const subscription of listeners) if (this.#listeners.has(subscription)) this.#call(subscription.listener, change);
+  }
+
+  #call(listener: Listener<V>, change: Change<V>): void {
+    try {
+      listener(change);
+    } catch (error) {
+      this.#options.onFault({ what: "listener", key: change.key, error });
+    }
+  }
+
+  #move(position: Partial<StorePosition>): void {
+    this.#position = { ...this.#position, ...position };
+    for (const notice of [...this.#watchers]) notice();
+  }
+
+  readonly #onIndexError = (key: ObjectKey, error: unknown): void => this.#options.onFault({ what: "index", key, error });
+}
+
+function changeOf<V>(key: ObjectKey, previous: Entry<V> | undefined, { entry, initial }: { readonly entry: Entry<V>; readonly initial: boolean }): Change<V> {
+  if (!previous) return { type: "added", key, value: entry.value, initial };
+  return { type: previous.uid === entry.uid ? "updated" : "replaced", key, value: entry.value, previous: previous.value };
+}

@@ -1,0 +1,65 @@
+// Tells when a store shows a write of ours, so that nothing is decided from a state older than it.
+import type { Selection } from "../client/client.ts";
+import type { Kind } from "../client/kind.ts";
+import { nameOf } from "../client/object.ts";
+import type { WriteRecord } from "../client/write-record.ts";
+import { compareResourceVersions } from "../watch/resource-version.ts";
+import { parseLabelSelector } from "./label-selector.ts";
+import type { Store } from "./store.ts";
+
+/** What a cache covers. */
+export interface Coverage {
+  readonly kind: Kind;
+  readonly selection: Selection;
+}
+
+/**
+ * Bookmarks come in order with the events. One may be under way when the write is made; a second one that still lies before the write
+ * shows that the server has forgotten it (restored from a backup) or that the two cannot be compared.
+ */
+const bookmarksThatSettle = 2;
+
+/** True if `write` can make a difference to a cache of this coverage, now or once an earlier write is undone. */
+export function covers({ kind, selection }: Coverage, write: WriteRecord, held: boolean): boolean {
+  if (kind.group !== write.kind.group || kind.plural !== write.kind.plural) return false;
+  if (selection.namespace !== undefined && kind.namespaced && nameOf(write.key).namespace !== selection.namespace) return false;
+  // What is held must be seen to leave, even if the write moved it out of the selection.
+  if (held || write.type === "deleted" || selection.labels === undefined) return true;
+  return parseLabelSelector(selection.labels)(write.labels);
+}
+
+/** Resolves when `store` shows `write` or something newer, or when a list begun after this call is complete. Rejects with the signal's reason. */
+export function whenStoreShows(store: Store<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<void> {
+  const { listsBegun, bookmarks } = store.position;
+  const settled = (): boolean =>
+    shows(store, write) || store.position.lastListDone > listsBegun || store.position.bookmarks >= bookmarks + bookmarksThatSettle;
+  return whenMoved(store, settled, signal);
+}
+
+/** Resolves when `condition` holds; it is looked at now and whenever the store moves. */
+export function whenMoved(store: Pick<Store<unknown>, "onMove">, condition: () => boolean, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    if (condition()) return resolve();
+    const onAbort = (): void => {
+      stop();
+      reject(signal?.reason);
+    };
+    const stop = store.onMove(() => {
+      if (!condition()) return;
+      stop();
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+function shows(store: Store<unknown>, write: WriteRecord): boolean {
+  const held = store.get(write.key);
+  if (write.type === "deleted") return store.synced && (!held || (write.uid !== undefined && held.uid !== write.uid));
+  if (held?.uid === write.uid && held.resourceVersion === write.resourceVersion) return true;
+  // Events come in the order of their resourceVersions, so one number tells for every object.
+  const { resourceVersion } = store.position;
+  return resourceVersion !== undefined && (compareResourceVersions(resourceVersion, write.resourceVersion) ?? -1) >= 0;
+}

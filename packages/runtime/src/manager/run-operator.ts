@@ -1,0 +1,128 @@
+// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
+import { type ConnectionConfig } from "../client/auth/connection-config.ts";
+import { createCaches } from "../cache/cache-registry.ts";
+import type { WatchStatus } from "../cache/caches.ts";
+import { dryRunClient } from "../client/dry-run-client.ts";
+import { createHttpTransport } from "../client/http-transport.ts";
+import { createClient } from "../client/kube-client.ts";
+import { observeTransport } from "../client/observed-transport.ts";
+import type { Transport } from "../client/transport.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { conditionReporter } from "../controller/condition-reporter.ts";
+import type { ControllerDefinition } from "../controller/controller.ts";
+import type { Operator } from "../controller/operator.ts";
+import { controllerCheck, watchCheck } from "../observe/health-report.ts";
+import { startHealthServer } from "../observe/health-server.ts";
+import { startHeartbeat } from "../observe/heartbeat.ts";
+import type { Logger } from "../observe/logger.ts";
+import { createMetrics } from "../observe/metrics.ts";
+import { createLogger } from "../observe/pino-logger.ts";
+import { observeProcess } from "../observe/process-metrics.ts";
+import { controllerMetrics, observeCaches, observeWatches, requestMetrics } from "../observe/runtime-observers.ts";
+import { SeriesEventRecorder } from "../observe/series-event-recorder.ts";
+import { type Random, systemRandom } from "../random.ts";
+import type { ControllerStatus } from "./controller-status.ts";
+import type { LeaseTimes } from "./lease-times.ts";
+import { createManager } from "./manager.ts";
+import { processIdentity } from "./process-identity.ts";
+
+/** What an operator process is made of. Everything but the first three has a default that suits production. */
+export interface OperatorOptions {
+  readonly operator: Operator;
+  readonly connection: ConnectionConfig;
+  readonly controllers: readonly ControllerDefinition[];
+  /** Shown in metrics. Default `unknown`. */
+  readonly version?: string;
+  /** Limits the operator to these namespaces. Default all. */
+  readonly namespaces?: readonly string[];
+  /** Default: on, in the connection's namespace or else `default`, held 15 s. */
+  readonly leaderElection?: { readonly enabled?: boolean; readonly namespace?: string; readonly durations?: LeaseTimes };
+  /** Checks and logs every write and makes none; takes no Lease and records no Event. Default false. */
+  readonly dryRun?: boolean;
+  /** Default `:8080`; `0` for none. */
+  readonly metricsBindAddress?: string;
+  /** Default `:8081`; `0` for none. */
+  readonly healthBindAddress?: string;
+  /** Default JSON lines on standard output. */
+  readonly log?: Logger;
+  /** Called once everything listens and the controllers have been started. */
+  readonly onStarted?: (operator: StartedOperator) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Default: HTTP to the connection's server. */
+  readonly transport?: Transport;
+  /** Where proxies are looked up. Default the process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A running operator, to look at. */
+export interface StartedOperator {
+  readonly healthUrl: string | undefined;
+  readonly metricsUrl: string | undefined;
+  controllers(): readonly ControllerStatus[];
+  watches(): readonly WatchStatus[];
+}
+
+/** How long Events that are still to be written may hold up the end. */
+const lastEventsMs = 2000;
+
+/** Runs until the signal aborts, and then ends in order. Rejects only for what makes a start impossible: an address that cannot be had, a controller whose set-up throws. */
+export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
+  const { operator, connection, clock = systemClock, random = systemRandom, env = process.env, dryRun = false } = options;
+  const log = options.log ?? createLogger();
+  const metrics = createMetrics();
+  const wire = options.transport ?? createHttpTransport({ ...connection, env, userAgent: operator.name, clock });
+  const transport = observeTransport(wire, { clock, onRequest: requestMetrics(metrics, new URL(connection.server).host) });
+  const direct = createClient(transport, { clock, random });
+  const client = dryRun ? dryRunClient(direct, (write) => log.info(write, "dry run: this write is withheld")) : direct;
+  const caches = createCaches({ transport, clock, random, log });
+  const identity = processIdentity();
+  const recorder = new SeriesEventRecorder({ client, clock, random, log, metrics, reportingDomain: operator.domain, reportingInstance: identity });
+  const events = (controller: string) => (dryRun ? { record() {} } : recorder.forController(controller));
+  const { enabled = true, namespace = connection.namespace ?? "default", durations } = options.leaderElection ?? {};
+
+  const manager = createManager({
+    client,
+    caches,
+    clock,
+    random,
+    log,
+    metrics,
+    events,
+    dryRun,
+    controllers: options.controllers,
+    namespaces: options.namespaces ?? [],
+    observer: controllerMetrics(metrics),
+    report: (report, reportSignal) => conditionReporter({ operator, events: events(report.controller) })(report, reportSignal),
+    leaderElection: { enabled: enabled && !dryRun, namespace, identity, leasePrefix: `${operator.name}-`, ...(durations && { durations }) },
+  });
+
+  observeWatches(metrics, () => caches.statuses());
+  observeCaches(metrics, () => caches.statistics());
+  const stopObserving = observeProcess(metrics, { version: options.version ?? "unknown" });
+  const heartbeat = startHeartbeat(clock);
+  const server = await startHealthServer({
+    healthBindAddress: options.healthBindAddress ?? ":8081",
+    metricsBindAddress: options.metricsBindAddress ?? ":8080",
+    liveness: [heartbeat.check],
+    readiness: [watchCheck(() => caches.statuses()), controllerCheck(() => manager.statuses())],
+    metrics,
+    log,
+  });
+  try {
+    const running = manager.run(signal);
+    options.onStarted?.({
+      healthUrl: server.healthUrl,
+      metricsUrl: server.metricsUrl,
+      controllers: () => manager.statuses(),
+      watches: () => caches.statuses(),
+    });
+    await running;
+    await recorder.close(AbortSignal.timeout(lastEventsMs));
+  } finally {
+    heartbeat.stop();
+    stopObserving();
+    await server.close();
+    transport.close();
+  }
+}

@@ -1,0 +1,141 @@
+// The faults that hit a whole process or the server: drawn one at a time, each undone after a while or when the simulation calms down.
+import type { Clock } from "../../clock.ts";
+import type { Random } from "../../random.ts";
+import { chance, drawInt, drawOne } from "./draw.ts";
+import type { Range } from "./draw.ts";
+import type { WorldFaults } from "./fault-rates.ts";
+import type { Backup } from "./object-store.ts";
+import type { ProcessHost } from "./process-host.ts";
+import type { SimulatedApiServer } from "./simulated-api-server.ts";
+import type { SimulatedNetwork } from "./simulated-network.ts";
+
+/** What trouble can befall. */
+export interface WorldTroubleOptions {
+  readonly server: SimulatedApiServer;
+  readonly network: SimulatedNetwork;
+  readonly clock: Clock;
+  readonly hosts: readonly ProcessHost[];
+  readonly random: Random;
+  readonly note: (line: string) => void;
+}
+
+/** A backup is taken this often, and the last few are kept. */
+const backupEveryMs = 15_000;
+const keptBackups = 4;
+
+/** Makes trouble, and remembers how to end it. */
+export class WorldTrouble {
+  readonly #options: WorldTroubleOptions;
+  readonly #backups: Backup[] = [];
+  readonly #ends = new Set<() => void>();
+  #hasStopped = false;
+  #lastRestoreMs = -Infinity;
+
+  constructor(options: WorldTroubleOptions) {
+    this.#options = options;
+    this.#backUpForever();
+  }
+
+  /** When the store last went back to a backup, on the monotonic scale. */
+  get lastRestoreMs(): number {
+    return this.#lastRestoreMs;
+  }
+
+  /** Everything that can go wrong now, by weight. */
+  alternatives(weights: WorldFaults): readonly (readonly [weight: number, happen: () => void])[] {
+    const host = drawOne(this.#options.random, this.#options.hosts);
+    const server = [
+      [weights.compaction, () => this.#compact()],
+      [weights.serverRestart, () => this.#restart()],
+      [weights.restore, () => this.#restore()],
+    ] as const;
+    if (!host) return server;
+    return [
+      [weights.crash, () => this.#crash(host)],
+      [weights.stop, () => this.#stop(host)],
+      [weights.pause, () => this.#pause(host)],
+      [weights.partition, () => this.#partition(host)],
+      [weights.clockJump, () => host.jumpClock(drawInt(this.#options.random, [-120_000, 120_000]))],
+      ...server,
+    ];
+  }
+
+  /** Ends all trouble: processes run, the network is whole, the server is up. */
+  stop(): void {
+    this.#hasStopped = true;
+    for (const end of this.#ends) end();
+    this.#ends.clear();
+    for (const host of this.#options.hosts) host.start();
+  }
+
+  #crash(host: ProcessHost): void {
+    host.crash();
+    this.#for([0, 20_000], () => host.start());
+  }
+
+  #stop(host: ProcessHost): void {
+    host.stop();
+    this.#for([31_000, 60_000], () => host.start());
+  }
+
+  #pause(host: ProcessHost): void {
+    host.pause();
+    this.#for([1_000, 60_000], () => host.resume());
+  }
+
+  #partition(host: ProcessHost): void {
+    const { network, note } = this.#options;
+    note(`${host.name} is cut off`);
+    network.setPartitioned(host.name, true);
+    this.#for([1_000, 90_000], () => {
+      note(`${host.name} is no longer cut off`);
+      network.setPartitioned(host.name, false);
+    });
+  }
+
+  #compact(): void {
+    const { server, random, note } = this.#options;
+    const behind = chance(random, 0.5) ? 0 : drawInt(random, [0, 20]);
+    note(`compacted to ${server.store.revision - behind}`);
+    server.store.compact(server.store.revision - behind);
+  }
+
+  #restart(): void {
+    const { network, note } = this.#options;
+    note("the server goes down");
+    network.setServerUp(false);
+    this.#for([100, 20_000], () => {
+      note("the server comes up");
+      network.setServerUp(true);
+    });
+  }
+
+  /** As an administrator would: the server down, the backup in, the server up. */
+  #restore(): void {
+    const { server, network, clock, random, note } = this.#options;
+    const backup = drawOne(random, this.#backups);
+    if (!backup) return;
+    network.setServerUp(false);
+    note(`restored from ${server.store.revision} to ${backup.revision}`);
+    this.#lastRestoreMs = clock.monotonic();
+    server.store.restore(backup);
+    this.#backups.length = 0;
+    this.#for([100, 5_000], () => network.setServerUp(true));
+  }
+
+  #backUpForever(): void {
+    this.#options.clock.setTimer(backupEveryMs, () => {
+      this.#backups.push(this.#options.server.store.backup());
+      if (this.#backups.length > keptBackups) this.#backups.shift();
+      if (!this.#hasStopped) this.#backUpForever();
+    });
+  }
+
+  /** Ends the trouble after a time of the range, or when all trouble ends. */
+  #for(range: Range, end: () => void): void {
+    this.#ends.add(end);
+    this.#options.clock.setTimer(drawInt(this.#options.random, range), () => {
+      if (this.#ends.delete(end)) end();
+    });
+  }
+}

@@ -1,0 +1,130 @@
+// The decoders: the same objects from JSON and protobuf, however the bytes are cut, and nothing of the bytes in errors.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SecretLike } from "./decoder.fixture.ts";
+import { cutInto, envelope, jsonLine, message, protobufFrame, secretMessage } from "./decoder.fixture.ts";
+import { JsonWatchDecoder, decodeJsonPage, finishMetadata, finishWhole } from "./json-decoder.ts";
+import { ProtobufWatchDecoder, decodeProtobufPage, decodeProtobufStatus } from "./protobuf-decoder.ts";
+import { protobufObjectReader, readMetadataOnly } from "./protobuf-kinds.ts";
+import type { WatchDecoder, WireEvent } from "./wire-event.ts";
+import { WireError } from "./wire-event.ts";
+
+const readSecret = protobufObjectReader({ group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true }) ?? readMetadataOnly;
+const secretType = { apiVersion: "v1", kind: "Secret" };
+
+const word = fc.oneof(fc.string({ minLength: 1, maxLength: 20 }), fc.constantFrom("app", "app.kubernetes.io/name", "__proto__", "ключ", "名前🔑"), fc.string({ minLength: 60, maxLength: 70 }));
+const wellFormed = fc.string({ unit: "grapheme", minLength: 0, maxLength: 30 });
+const map = (value: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> =>
+  fc.array(fc.tuple(word, value), { minLength: 1, maxLength: 4 }).map((entries) => Object.fromEntries(entries));
+const date = fc.date({ min: new Date(0), max: new Date("2100-01-01"), noInvalidDate: true }).map((at) => `${at.toISOString().slice(0, 19)}Z`);
+const base64 = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("base64"));
+const owner = fc.record(
+  { apiVersion: word, kind: word, name: word, uid: word, controller: fc.boolean(), blockOwnerDeletion: fc.boolean() },
+  { requiredKeys: ["apiVersion", "kind", "name", "uid"] },
+);
+const metadata = fc.record(
+  {
+    name: word,
+    uid: fc.uuid(),
+    resourceVersion: fc.nat().map(String),
+    creationTimestamp: date,
+    namespace: word,
+    generateName: word,
+    generation: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    deletionTimestamp: date,
+    deletionGracePeriodSeconds: fc.nat(),
+    labels: map(wellFormed),
+    annotations: map(wellFormed),
+    ownerReferences: fc.array(owner, { minLength: 1, maxLength: 2 }),
+    finalizers: fc.array(word, { minLength: 1, maxLength: 2 }),
+  },
+  { requiredKeys: ["name", "uid", "resourceVersion", "creationTimestamp"] },
+);
+const secret: fc.Arbitrary<SecretLike> = fc
+  .record({ metadata, data: map(base64), type: word, immutable: fc.boolean() }, { requiredKeys: ["metadata"] })
+  .map((fields) => ({ ...secretType, ...fields }) as SecretLike);
+const type = fc.constantFrom("ADDED", "MODIFIED", "DELETED");
+const events = fc.array(fc.tuple(type, secret), { maxLength: 8 });
+const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 });
+
+function decodeAll(decoder: WatchDecoder, chunks: readonly Buffer[]): WireEvent[] {
+  const decoded: WireEvent[] = [];
+  for (const chunk of chunks) {
+    decoder.push(chunk);
+    for (let event = decoder.next(); event; event = decoder.next()) decoded.push(event);
+  }
+  return decoded;
+}
+
+describe("watch decoders", () => {
+  it("give back what was sent, without managedFields, wherever the bytes are cut", () => {
+    fc.assert(
+      fc.property(events, cuts, (events, cuts) => {
+        const expected = events.map(([type, object]) => ({ type: type.toLowerCase(), object }));
+        const json = Buffer.concat(events.map(([type, object]) => jsonLine(type, object)));
+        const protobuf = Buffer.concat(events.map(([type, object]) => protobufFrame(type, envelope("Secret", secretMessage(object)))));
+        expect(decodeAll(new JsonWatchDecoder(finishWhole(secretType)), cutInto(json, cuts))).toEqual(expected);
+        expect(decodeAll(new ProtobufWatchDecoder(readSecret), cutInto(protobuf, cuts))).toEqual(expected);
+      }),
+    );
+  });
+
+  it("give the metadata alone when that was asked for", () => {
+    fc.assert(
+      fc.property(secret, (object) => {
+        const expected = [{ type: "added", object: { metadata: object.metadata } }];
+        expect(decodeAll(new JsonWatchDecoder(finishMetadata), [jsonLine("ADDED", object)])).toEqual(expected);
+        const frame = protobufFrame("ADDED", envelope("Secret", secretMessage(object)));
+        expect(decodeAll(new ProtobufWatchDecoder(readMetadataOnly), [frame])).toEqual(expected);
+      }),
+    );
+  });
+
+  it("give back lists", () => {
+    fc.assert(
+      fc.property(fc.array(secret, { maxLength: 5 }), fc.option(fc.string({ minLength: 1 }), { nil: undefined }), (items, token) => {
+        const json = { kind: "SecretList", metadata: { resourceVersion: "7", continue: token }, items: items.map(({ kind: _, apiVersion: __, ...item }) => item) };
+        const listMeta = message([1, Buffer.alloc(0)], [2, Buffer.from("7")], [3, Buffer.from(token ?? "")], [4, 12]);
+        const protobuf = envelope("SecretList", message([1, listMeta], ...items.map((item) => [2, secretMessage(item)] as const)));
+        for (const page of [decodeJsonPage(Buffer.from(JSON.stringify(json)), finishWhole(secretType)), decodeProtobufPage(protobuf, readSecret)]) {
+          expect(page).toMatchObject({ resourceVersion: "7", continue: token });
+          expect([...page.objects]).toEqual(items);
+        }
+      }),
+    );
+  });
+
+  it("read bookmarks and errors alike", () => {
+    const annotations = { "k8s.io/initial-events-end": "true" };
+    const mark: SecretLike = { ...secretType, metadata: { name: "", uid: "", resourceVersion: "42", annotations } };
+    const status = message([2, Buffer.from("Failure")], [3, Buffer.from("too old")], [4, Buffer.from("Expired")], [5, message([5, 3])], [6, 410]);
+    const protobuf = [protobufFrame("BOOKMARK", envelope("Secret", secretMessage({ ...mark, metadata: { ...mark.metadata, creationTimestamp: "1970-01-01T00:00:00Z" } })))];
+    protobuf.push(protobufFrame("ERROR", envelope("Status", status)));
+    const body = { status: "Failure", message: "too old", reason: "Expired", details: { retryAfterSeconds: 3 }, code: 410 };
+    const json = [jsonLine("BOOKMARK", mark), Buffer.from(`${JSON.stringify({ type: "ERROR", object: body })}\n`)];
+    const expected = [{ type: "bookmark", resourceVersion: "42", endOfInitialEvents: true }, { type: "error", status: body }];
+    expect(decodeAll(new ProtobufWatchDecoder(readSecret), protobuf)).toEqual(expected);
+    expect(decodeAll(new JsonWatchDecoder(finishWhole(secretType)), json)).toEqual(expected);
+    expect(decodeProtobufStatus(envelope("Status", status))).toEqual(body);
+  });
+
+  it("fail on bytes that make no sense, with nothing but a WireError that does not quote them", () => {
+    fc.assert(
+      fc.property(secret, fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 5 }), (object, damages) => {
+        const frames = [protobufFrame("ADDED", envelope("Secret", secretMessage(object))), jsonLine("ADDED", object)];
+        const decoders = [new ProtobufWatchDecoder(readSecret), new JsonWatchDecoder(finishWhole(secretType))];
+        frames.forEach((frame, i) => {
+          for (const [place, byte] of damages) frame[4 + Math.floor(place * (frame.length - 5))] = byte;
+          try {
+            decodeAll(decoders[i] ?? new JsonWatchDecoder(finishMetadata), [frame]);
+          } catch (error) {
+            expect(error).toBeInstanceOf(WireError);
+          }
+        });
+      }),
+      { numRuns: 500 },
+    );
+    const planted = Buffer.from('{"type":"ADDED","object":{"data":{"password":hunter2}}}\n');
+    expect(() => decodeAll(new JsonWatchDecoder(finishMetadata), [planted])).toThrow(/^json: \d+ characters that are not JSON$/);
+  });
+});

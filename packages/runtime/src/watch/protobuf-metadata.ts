@@ -1,0 +1,202 @@
+// The parts of the Kubernetes API that every kind shares, read from protobuf into the shape that JSON has.
+// Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto and pkg/runtime/generated.proto.
+import type { StatusBody } from "../client/api-error.ts";
+import type { OwnerReference, StoredMeta } from "../client/object.ts";
+import type { ProtobufReader } from "./protobuf-reader.ts";
+import { blockField, numberField } from "./protobuf-reader.ts";
+import { WireError } from "./wire-event.ts";
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Sets `key` as an own property, also when it is `__proto__`, which a Secret's data may have. */
+export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
+  if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  else target[key] = value;
+}
+
+/** Reads one entry of a map field into `target`; `readValue` reads the value, and `empty` is the value of an entry without one. */
+export function readMapEntry<T>(reader: ProtobufReader, target: Record<string, T>, value: { readonly read: () => T; readonly empty: T }): void {
+  const end = reader.block();
+  let key = "";
+  let entry = value.empty;
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === blockField(1)) key = reader.sharedText();
+    else if (tag === blockField(2)) entry = value.read();
+    else reader.skip(tag);
+  }
+  setOwn(target, key, entry);
+}
+
+/** Passes over the envelope that wraps every object: the bytes `k8s\0`, then a message that names the type. Returns where the object itself ends. */
+export function openEnvelope(reader: ProtobufReader, bytes: Buffer, end: number): { readonly kind: string; readonly end: number } {
+  const at = reader.at;
+  if (end - at < 4 || bytes.readUInt32BE(at) !== 0x6b387300) throw new WireError("protobuf: an object without the Kubernetes prefix");
+  reader.moveTo(at + 4);
+  let kind = "";
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === blockField(1)) kind = readTypeKind(reader);
+    else if (tag === blockField(2)) return { kind, end: reader.block() };
+    else reader.skip(tag);
+  }
+  return { kind, end: reader.at };
+}
+
+function readTypeKind(reader: ProtobufReader): string {
+  const end = reader.block();
+  let kind = "";
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === blockField(2)) kind = reader.sharedText();
+    else reader.skip(tag);
+  }
+  return kind;
+}
+
+/** Reads an `ObjectMeta`, less `managedFields`, which are passed over unread. */
+export function readObjectMeta(reader: ProtobufReader): StoredMeta {
+  const end = reader.block();
+  const meta: Mutable<StoredMeta> = { name: "", uid: "", resourceVersion: "" };
+  let labels: Record<string, string> | undefined;
+  let annotations: Record<string, string> | undefined;
+  const sharedValue = { read: () => reader.sharedText(), empty: "" };
+  const ownValue = { read: () => reader.text(), empty: "" };
+  while (reader.at < end) {
+    const tag = reader.varint();
+    switch (tag) {
+      case blockField(1):
+        meta.name = reader.text();
+        break;
+      case blockField(2):
+        setText(meta, "generateName", reader.sharedText());
+        break;
+      case blockField(3):
+        setText(meta, "namespace", reader.sharedText());
+        break;
+      case blockField(5):
+        meta.uid = reader.text();
+        break;
+      case blockField(6):
+        meta.resourceVersion = reader.text();
+        break;
+      case numberField(7):
+        setNumber(meta, "generation", reader.varint());
+        break;
+      case blockField(8):
+        setText(meta, "creationTimestamp", readTime(reader));
+        break;
+      case blockField(9):
+        setText(meta, "deletionTimestamp", readTime(reader));
+        break;
+      case numberField(10):
+        meta.deletionGracePeriodSeconds = reader.varint();
+        break;
+      case blockField(11):
+        meta.labels = labels ??= {};
+        readMapEntry(reader, labels, sharedValue);
+        break;
+      case blockField(12):
+        meta.annotations = annotations ??= {};
+        readMapEntry(reader, annotations, ownValue);
+        break;
+      case blockField(13):
+        meta.ownerReferences = [...(meta.ownerReferences ?? []), readOwnerReference(reader)];
+        break;
+      case blockField(14):
+        meta.finalizers = [...(meta.finalizers ?? []), reader.sharedText()];
+        break;
+      default:
+        reader.skip(tag);
+    }
+  }
+  return meta;
+}
+
+function setText(meta: Mutable<StoredMeta>, field: "generateName" | "namespace" | "creationTimestamp" | "deletionTimestamp", text: string): void {
+  if (text !== "") meta[field] = text;
+}
+
+function setNumber(meta: Mutable<StoredMeta>, field: "generation", value: number): void {
+  if (value !== 0) meta[field] = value;
+}
+
+function readOwnerReference(reader: ProtobufReader): OwnerReference {
+  const end = reader.block();
+  const reference: Mutable<OwnerReference> = { apiVersion: "", kind: "", name: "", uid: "" };
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === blockField(1)) reference.kind = reader.sharedText();
+    else if (tag === blockField(3)) reference.name = reader.text();
+    else if (tag === blockField(4)) reference.uid = reader.text();
+    else if (tag === blockField(5)) reference.apiVersion = reader.sharedText();
+    else if (tag === numberField(6)) reference.controller = reader.varint() !== 0;
+    else if (tag === numberField(7)) reference.blockOwnerDeletion = reader.varint() !== 0;
+    else reader.skip(tag);
+  }
+  return reference;
+}
+
+/** A `Time` as RFC 3339 in whole seconds, as the API server writes it; empty for no time. */
+function readTime(reader: ProtobufReader): string {
+  const end = reader.block();
+  let seconds: number | undefined;
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === numberField(1)) seconds = reader.varint();
+    else reader.skip(tag);
+  }
+  return seconds === undefined ? "" : timeText(seconds);
+}
+
+let lastSeconds = -1;
+let lastText = "";
+
+/** Objects made together share their creation time, so the last text is likely to be wanted again. */
+function timeText(seconds: number): string {
+  if (seconds !== lastSeconds) {
+    lastText = new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+    lastSeconds = seconds;
+  }
+  return lastText;
+}
+
+/** Reads a `ListMeta`. */
+export function readListMeta(reader: ProtobufReader): { readonly resourceVersion: string; readonly continue: string | undefined } {
+  const end = reader.block();
+  let resourceVersion = "";
+  let token = "";
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === blockField(2)) resourceVersion = reader.text();
+    else if (tag === blockField(3)) token = reader.text();
+    else reader.skip(tag);
+  }
+  return { resourceVersion, continue: token === "" ? undefined : token };
+}
+
+/** Reads a `Status` that ends at `end`. */
+export function readStatus(reader: ProtobufReader, end: number): StatusBody {
+  const status: Mutable<StatusBody> = {};
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === blockField(2)) status.status = reader.text();
+    else if (tag === blockField(3)) status.message = reader.text();
+    else if (tag === blockField(4)) status.reason = reader.text();
+    else if (tag === blockField(5)) status.details = readStatusDetails(reader);
+    else if (tag === numberField(6)) status.code = reader.varint();
+    else reader.skip(tag);
+  }
+  return status;
+}
+
+function readStatusDetails(reader: ProtobufReader): NonNullable<StatusBody["details"]> {
+  const end = reader.block();
+  const details: Mutable<NonNullable<StatusBody["details"]>> = {};
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === numberField(5)) details.retryAfterSeconds = reader.varint();
+    else reader.skip(tag);
+  }
+  return details;
+}

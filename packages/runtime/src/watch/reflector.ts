@@ -1,0 +1,263 @@
+// Drives the watch's state machine against a real transport: makes the requests it asks for, feeds it what comes, and never ends by itself.
+import type { Clock } from "../clock.ts";
+import { sleep } from "../clock.ts";
+import type { KubeObject, Stored } from "../client/object.ts";
+import { keyOfObject } from "../client/object.ts";
+import type { Transport, TransportRequest, TransportResponse } from "../client/transport.ts";
+import type { Logger } from "../observe/logger.ts";
+import type { Random } from "../random.ts";
+import { readBody } from "./body-bytes.ts";
+import { deadlineOf, step } from "./step.ts";
+import { TimeSlice } from "./time-slice.ts";
+import type { Observed, WatchEvent } from "./watch-event.ts";
+import type { WatchLimits } from "./watch-limits.ts";
+import { defaultWatchLimits } from "./watch-limits.ts";
+import type { WatchSource } from "./watch-source.ts";
+import { decodeStatus } from "./watch-source.ts";
+import type { WatchEffect, WatchInput, WatchState } from "./watch-state.ts";
+import { idleWatch } from "./watch-state.ts";
+import type { WireEvent } from "./wire-event.ts";
+
+/** What a reflector needs. */
+export interface ReflectorOptions<V> {
+  readonly source: WatchSource;
+  /** What is made of each object. One that it throws for is left out, and logged. */
+  readonly keep: (object: Stored<KubeObject>) => V;
+  /** Gets every event in order; a returned promise holds the next one back. */
+  readonly deliver: (event: WatchEvent<V>) => void | Promise<void>;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly limits?: Partial<WatchLimits>;
+}
+
+/** Aborts a request whose deadline has passed. */
+const overdue = new Error("the watch's deadline has passed");
+
+/** A watch that runs until it is told to stop. */
+export class Reflector<V> {
+  readonly #options: ReflectorOptions<V>;
+  readonly #limits: WatchLimits;
+  #state: WatchState = idleWatch;
+  #lastByteMs: number;
+  #receivedBytes = 0;
+
+  constructor(options: ReflectorOptions<V>) {
+    this.#options = options;
+    this.#limits = { ...defaultWatchLimits, ...options.limits };
+    this.#lastByteMs = options.clock.monotonic();
+  }
+
+  get state(): WatchState {
+    return this.#state;
+  }
+
+  /** Since the last byte from the server, or since the beginning. */
+  get quietForMs(): number {
+    return this.#options.clock.monotonic() - this.#lastByteMs;
+  }
+
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  /** Watches until the signal aborts, then resolves. Fails only if `deliver` does. */
+  async run(signal: AbortSignal): Promise<void> {
+    let effect = await this.#step({ type: "go" });
+    while (!signal.aborted) {
+      // Every state but those that wait for an attempt's outcome asks for something, and an attempt ends only with an effect.
+      effect = effect ? await this.#perform(effect, signal) : await this.#step({ type: "broken", message: "the request ended without an outcome" });
+    }
+  }
+
+  async #perform(effect: WatchEffect, signal: AbortSignal): Promise<WatchEffect | undefined> {
+    if (effect.type === "wait") {
+      const waitMs = effect.atLeastMs + effect.spreadMs * this.#options.random();
+      await sleep(this.#options.clock, waitMs, signal).catch(() => undefined);
+      return signal.aborted ? undefined : this.#step({ type: "go" });
+    }
+    const attempt = new AbortController();
+    const stop = (): void => attempt.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    this.#lastByteMs = this.#options.clock.monotonic();
+    const disarm = this.#armDeadline(attempt);
+    try {
+      const next = await this.#request(effect, attempt.signal);
+      return next ?? (signal.aborted ? undefined : await this.#step({ type: "ended" }));
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof DeliveryError) throw error.cause;
+      return await this.#step(attempt.signal.reason === overdue ? { type: "overdue" } : { type: "broken", message: messageOf(error) });
+    } finally {
+      disarm();
+      signal.removeEventListener("abort", stop);
+      // Closes the connection of a stream that was left before its end.
+      attempt.abort();
+    }
+  }
+
+  /** Aborts the attempt when the machine's deadline passes; the deadline moves, so an early timer just looks again. */
+  #armDeadline(attempt: AbortController): () => void {
+    const { clock } = this.#options;
+    const arm = (): { cancel(): void } | undefined => {
+      const deadlineMs = deadlineOf(this.#state, this.#lastByteMs, this.#limits);
+      if (deadlineMs === undefined) return undefined;
+      const remainingMs = deadlineMs - clock.monotonic();
+      if (remainingMs > 0) return clock.setTimer(remainingMs, () => (timer = arm()));
+      attempt.abort(overdue);
+      return undefined;
+    };
+    let timer = arm();
+    return () => timer?.cancel();
+  }
+
+  async #request(effect: Exclude<WatchEffect, { type: "wait" }>, signal: AbortSignal): Promise<WatchEffect | undefined> {
+    const response = await this.#options.transport.send(this.#requestFor(effect), signal);
+    this.#lastByteMs = this.#options.clock.monotonic();
+    const contentType = response.headers["content-type"] ?? "";
+    if (response.status !== 200) return this.#refuse(response, contentType);
+    return effect.type === "fetchPage" ? this.#readPage(response, contentType) : this.#readStream(response, contentType);
+  }
+
+  #requestFor(effect: Exclude<WatchEffect, { type: "wait" }>): TransportRequest {
+    const { source, random } = this.#options;
+    const { shortestWatchSeconds, longestWatchSeconds, pageSize } = this.#limits;
+    if (effect.type === "fetchPage") return source.pageRequest(pageSize, effect.token);
+    const timeoutSeconds = Math.round(shortestWatchSeconds + (longestWatchSeconds - shortestWatchSeconds) * random());
+    return effect.type === "openStream" ? source.streamRequest(timeoutSeconds) : source.watchRequest(effect.resourceVersion, timeoutSeconds);
+  }
+
+  async #refuse(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
+    const { status } = response;
+    const body = decodeStatus(contentType, await readBody(response.body, (count) => this.#received(count)));
+    const retryAfterMs = retryAfterOf(response.headers["retry-after"], body.details?.retryAfterSeconds);
+    return this.#step({ type: "refused", status, message: body.message ?? `the API server answered ${status}`, retryAfterMs });
+  }
+
+  async #readPage(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
+    const bytes = await readBody(response.body, (count) => this.#received(count));
+    const page = this.#options.source.decodePage(contentType, bytes);
+    await this.#step({ type: "answered" });
+    const slice = new TimeSlice(this.#options.clock);
+    for (const object of page.objects) {
+      const observed = this.#observe(object);
+      const stepped = observed && this.#stepNow({ type: "pageObjects", objects: [observed] });
+      if (stepped instanceof Promise) await stepped;
+      if (slice.used) await slice.pause();
+    }
+    return this.#step({ type: "pageEnd", resourceVersion: page.resourceVersion, token: page.continue });
+  }
+
+  async #readStream(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
+    const decoder = this.#options.source.watchDecoder(contentType);
+    await this.#step({ type: "answered" });
+    const slice = new TimeSlice(this.#options.clock);
+    for await (const chunk of response.body) {
+      this.#received(chunk.length);
+      decoder.push(chunk);
+      for (let event = decoder.next(); event; event = decoder.next()) {
+        const stepped = this.#stepNow(this.#inputFor(event));
+        const effect = stepped instanceof Promise ? await stepped : stepped;
+        if (effect) return effect;
+        if (slice.used) await slice.pause();
+      }
+    }
+    return undefined;
+  }
+
+  #received(count: number): void {
+    this.#receivedBytes += count;
+    this.#lastByteMs = this.#options.clock.monotonic();
+  }
+
+  #inputFor(event: WireEvent): WatchInput<V> {
+    switch (event.type) {
+      case "added":
+      case "modified": {
+        const observed = this.#observe(event.object);
+        if (observed) return { type: "applied", added: event.type === "added", object: observed };
+        return { type: "deleted", object: identityOf(event.object) };
+      }
+      case "deleted":
+        return { type: "deleted", object: identityOf(event.object) };
+      case "bookmark":
+        return event;
+      case "error": {
+        const { code = 500, message = "the API server ended the watch with an error", details } = event.status;
+        return { type: "refused", status: code, message, retryAfterMs: retryAfterOf(undefined, details?.retryAfterSeconds) };
+      }
+    }
+  }
+
+  #observe(object: Stored<KubeObject>): Observed<V> | undefined {
+    const { key, uid, resourceVersion } = identityOf(object);
+    try {
+      return { key, uid, resourceVersion, value: this.#options.keep(object) };
+    } catch (error) {
+      // The message may quote the object, which may be a Secret; where it was thrown is enough to find the fault.
+      const frames = error instanceof Error ? (error.stack?.match(/^\s+at .*$/gm) ?? []).slice(0, 3).map((frame) => frame.trim()) : [];
+      this.#options.log.error({ key, error: error instanceof Error ? error.name : typeof error, frames }, "keep threw: the object is left out of the cache");
+      return undefined;
+    }
+  }
+
+  async #step(input: WatchInput<V>): Promise<WatchEffect | undefined> {
+    return await this.#stepNow(input);
+  }
+
+  /** Without a promise where there is nothing to wait for: a first list makes tens of thousands of steps. */
+  #stepNow(input: WatchInput<V>): WatchEffect | undefined | Promise<WatchEffect | undefined> {
+    const before = this.#state;
+    const { state, events, effect } = step(before, input, { nowMs: this.#options.clock.monotonic(), limits: this.#limits });
+    this.#state = state;
+    if (state.problem !== before.problem || state.failures !== before.failures) this.#report(before, state);
+    try {
+      const pending = events.map((event) => this.#options.deliver(event)).filter((outcome) => outcome instanceof Promise);
+      if (pending.length === 0) return effect;
+      return Promise.all(pending).then(
+        () => effect,
+        (cause: unknown) => Promise.reject(new DeliveryError(cause)),
+      );
+    } catch (cause) {
+      throw new DeliveryError(cause);
+    }
+  }
+
+  /** Says once that it fails, then ever more rarely, and that it is well again. */
+  #report(before: WatchState, state: WatchState): void {
+    const { log } = this.#options;
+    const { problem, failures } = state;
+    if (!problem) {
+      if (before.problem) log.info({ failures }, "the watch is answered again");
+      return;
+    }
+    const isPowerOfTwo = (failures & (failures - 1)) === 0;
+    if (failures > before.failures && (problem.type !== before.problem?.type || isPowerOfTwo)) {
+      log.warn({ failures, problem }, "the watch fails and is tried again");
+    }
+  }
+}
+
+/** The store failed: no fault of the connection, so not to be retried. */
+class DeliveryError extends Error {
+  constructor(cause: unknown) {
+    super("a watch event could not be delivered", { cause });
+    this.name = "DeliveryError";
+  }
+}
+
+function identityOf(object: Stored<KubeObject>): { readonly key: string; readonly uid: string; readonly resourceVersion: string } {
+  const { uid, resourceVersion } = object.metadata;
+  return { key: keyOfObject(object), uid, resourceVersion };
+}
+
+/** `Retry-After` in seconds, or what the body says; a date form is not used by API servers and is ignored. */
+function retryAfterOf(header: string | undefined, bodySeconds: number | undefined): number | undefined {
+  const seconds = header === undefined ? bodySeconds : Number(header);
+  return seconds === undefined || Number.isNaN(seconds) ? undefined : seconds * 1000;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

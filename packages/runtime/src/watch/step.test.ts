@@ -1,0 +1,150 @@
+// The rules of the watch, one by one: what each answer of the server leads to, and how long it waits.
+import { describe, expect, it } from "vitest";
+import { deadlineOf, step } from "./step.ts";
+import { defaultWatchLimits as limits } from "./watch-limits.ts";
+import type { WatchEffect, WatchInput, WatchState } from "./watch-state.ts";
+import { idleWatch } from "./watch-state.ts";
+
+/** A watch in virtual time that remembers what it last asked for. */
+class Watch {
+  state: WatchState = idleWatch;
+  effect: WatchEffect | undefined;
+  nowMs = 0;
+  readonly events: string[] = [];
+
+  input(input: WatchInput<string>, afterMs = 0): this {
+    this.nowMs += afterMs;
+    const next = step(this.state, input, { nowMs: this.nowMs, limits });
+    this.state = next.state;
+    this.effect = next.effect;
+    this.events.push(...next.events.map((event) => event.type));
+    return this;
+  }
+
+  refuse(status: number, retryAfterMs?: number): this {
+    return this.input({ type: "refused", status, message: `status ${status}`, retryAfterMs });
+  }
+
+  bookmark(resourceVersion: string, endOfInitialEvents = false): this {
+    return this.input({ type: "bookmark", resourceVersion, endOfInitialEvents });
+  }
+
+  /** The wait asked for, at its longest. */
+  get waitMs(): number | undefined {
+    return this.effect?.type === "wait" ? this.effect.atLeastMs + this.effect.spreadMs : undefined;
+  }
+}
+
+const started = (): Watch => new Watch().input({ type: "go" });
+const live = (): Watch => started().input({ type: "answered" }).bookmark("100", true);
+const object = { key: "ns/a", uid: "u", resourceVersion: "101", value: "v" };
+
+describe("the way in", () => {
+  it("begins with a WatchList and is live at its end bookmark", () => {
+    expect(started().effect).toEqual({ type: "openStream" });
+    expect(live()).toMatchObject({ state: { type: "watching", resourceVersion: "100" }, effect: undefined, events: ["init", "initDone"] });
+  });
+
+  it.each([400, 422])("lists in pages, for good, when the server answers %i to a WatchList", (status) => {
+    const watch = started().refuse(status);
+    expect(watch.effect).toEqual({ type: "fetchPage", token: undefined });
+    watch.input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "100", token: undefined });
+    expect(watch.effect).toEqual({ type: "openWatch", resourceVersion: "100" });
+    watch.input({ type: "answered" }).input({ type: "applied", added: true, object }, limits.stableMs).refuse(410);
+    expect(watch.effect).toEqual({ type: "fetchPage", token: undefined });
+  });
+
+  it("lists in pages when a bookmark shows that the server ignored sendInitialEvents", () => {
+    expect(started().input({ type: "answered" }).bookmark("100").effect).toEqual({ type: "fetchPage", token: undefined });
+  });
+
+  it("gives a WatchList up that shows nothing new before its deadline, and tries it again at the next list", () => {
+    const watch = started().input({ type: "answered" });
+    watch.input({ type: "applied", added: true, object }, 20_000);
+    expect(deadlineOf(watch.state, watch.nowMs, limits)).toBe(20_000 + limits.listStallMs);
+    // Changes are no progress: on a server that ignores the parameter they never end.
+    watch.input({ type: "applied", added: false, object }, 20_000);
+    expect(deadlineOf(watch.state, watch.nowMs, limits)).toBe(20_000 + limits.listStallMs);
+    watch.input({ type: "overdue" }, 10_000);
+    expect(watch.effect).toEqual({ type: "fetchPage", token: undefined });
+    watch.input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "100", token: undefined }).input({ type: "answered" });
+    expect(watch.input({ type: "ended" }, limits.stableMs).refuse(410).effect).toEqual({ type: "openStream" });
+  });
+
+  it("follows the pages, repeats one that failed, and begins again when the token has expired", () => {
+    const watch = started().refuse(400).input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "100", token: "t1" });
+    expect(watch.effect).toEqual({ type: "fetchPage", token: "t1" });
+    expect(watch.refuse(503).input({ type: "go" }).effect).toEqual({ type: "fetchPage", token: "t1" });
+    expect(watch.refuse(410).input({ type: "go" }).effect).toEqual({ type: "fetchPage", token: undefined });
+    expect(watch.input({ type: "answered" }).events).toEqual(["init", "init"]);
+  });
+});
+
+describe("going on", () => {
+  it("resumes from the last resourceVersion, bookmarks included", () => {
+    const watch = live().input({ type: "applied", added: true, object });
+    expect(watch.state).toMatchObject({ resourceVersion: "101" });
+    expect(watch.bookmark("150").input({ type: "ended" }, limits.stableMs).effect).toEqual({ type: "openWatch", resourceVersion: "150" });
+  });
+
+  it("reopens a watch that lived at once, and one that did not after a wait that grows", () => {
+    const watch = live().input({ type: "ended" }, limits.stableMs);
+    const waits: (number | undefined)[] = [];
+    for (let i = 0; i < 8; i++) waits.push(watch.input({ type: "answered" }).input({ type: "ended" }, 1).waitMs) && watch.input({ type: "go" });
+    expect(waits).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+  });
+
+  it("keeps the shortest wait while each short watch delivers something", () => {
+    const watch = live();
+    for (let i = 0; i < 5; i++) {
+      watch.input({ type: "broken", message: "reset" }, 100);
+      expect(watch.waitMs).toBe(800);
+      watch.input({ type: "go" }).input({ type: "answered" }).input({ type: "applied", added: true, object });
+    }
+  });
+
+  it("lists again on 410: at once the first time, with growing waits when it goes on", () => {
+    const watch = live().refuse(410);
+    expect(watch.effect).toEqual({ type: "openStream" });
+    watch.input({ type: "answered" }).bookmark("200", true).refuse(410);
+    expect(watch.waitMs).toBe(1600);
+    watch.input({ type: "go" }).input({ type: "answered" }).bookmark("300", true).refuse(410);
+    expect(watch.waitMs).toBe(3200);
+  });
+
+  it("reopens a silent watch, and lists again when the next one is silent too", () => {
+    const watch = live();
+    expect(deadlineOf(watch.state, 5_000, limits)).toBe(155_000);
+    expect(watch.input({ type: "overdue" }, 150_000).effect).toEqual({ type: "openWatch", resourceVersion: "100" });
+    expect(watch.input({ type: "answered" }).input({ type: "overdue" }, 150_000).effect).toEqual({ type: "openStream" });
+  });
+});
+
+describe("refusals", () => {
+  it.each([429, 500, 503])("backs off on %i and honours Retry-After", (status) => {
+    expect(started().refuse(status).waitMs).toBe(800);
+    expect(started().refuse(status, 7_000).effect).toMatchObject({ type: "wait", atLeastMs: 7_000 });
+    expect(live().refuse(status, 7_000).effect).toMatchObject({ type: "wait", atLeastMs: 7_000 });
+    expect(started().refuse(status, 1e9).effect).toMatchObject({ atLeastMs: limits.longestRetryAfterMs });
+  });
+
+  it("names the verb that is forbidden, until an answer is good", () => {
+    const watch = started().refuse(403);
+    expect(watch.state.problem).toEqual({ type: "forbidden", verb: "watch" });
+    expect(watch.input({ type: "go" }).state.problem).toEqual({ type: "forbidden", verb: "watch" });
+    expect(watch.input({ type: "answered" }).state.problem).toBeUndefined();
+    expect(started().refuse(400).refuse(403).state.problem).toEqual({ type: "forbidden", verb: "list" });
+  });
+
+  it("looks for a missing kind at least every 5 s", () => {
+    const watch = started();
+    for (let i = 0; i < 10; i++) watch.refuse(404).input({ type: "go" });
+    watch.refuse(404);
+    expect(watch.state.problem).toEqual({ type: "missing" });
+    expect(watch.waitMs).toBe(5_000);
+  });
+
+  it("lists afresh when the kind of a live watch is gone", () => {
+    expect(live().refuse(404).input({ type: "go" }).effect).toEqual({ type: "openStream" });
+  });
+});

@@ -1,0 +1,247 @@
+// The watch as a pure function: a state, something that happened, and the time give the next state, what the store is told, and what to do.
+import type { WatchEvent } from "./watch-event.ts";
+import type { WatchLimits } from "./watch-limits.ts";
+import type { Problem, Resume, WatchEffect, WatchInput, WatchState, WatchStep } from "./watch-state.ts";
+
+/** What a step may know besides state and input. */
+export interface StepContext {
+  /** On the monotonic scale. */
+  readonly nowMs: number;
+  readonly limits: WatchLimits;
+}
+
+type StateOf<Type extends WatchState["type"]> = Extract<WatchState, { readonly type: Type }>;
+
+/** After so many failures in a row a list is tried in pages, in case it is the long stream that something in between does not bear. */
+const failuresBeforePages = 3;
+
+const none: readonly never[] = [];
+
+/**
+ * One step of a watch.
+ *
+ * Guarantees: every input in every state leaves the watch with something under way, so it never ends; the position to resume from moves only with
+ * what was delivered; a list is either delivered whole, to its `initDone`, or begun again.
+ */
+export function step<V>(state: WatchState, input: WatchInput<V>, context: StepContext): WatchStep<V> {
+  switch (state.type) {
+    case "idle":
+      return input.type === "go" ? begin(state, listing(state), context) : stay(state);
+    case "waiting":
+      return input.type === "go" ? begin(state, state.resume, context) : stay(state);
+    case "streaming":
+      return stepStreaming(state, input, context);
+    case "paging":
+      return stepPaging(state, input, context);
+    case "watching":
+      return stepWatching(state, input, context);
+  }
+}
+
+/** When what is under way counts as stuck, given when the last byte came; undefined while nothing can be. */
+export function deadlineOf(state: WatchState, lastByteMs: number, limits: WatchLimits): number | undefined {
+  switch (state.type) {
+    case "idle":
+    case "waiting":
+      return undefined;
+    case "streaming":
+      return state.progressMs + limits.listStallMs;
+    case "paging":
+      return lastByteMs + limits.listStallMs;
+    case "watching":
+      return lastByteMs + limits.quietMs;
+  }
+}
+
+function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, context: StepContext): WatchStep<V> {
+  switch (input.type) {
+    case "answered":
+      return { state: { ...state, problem: undefined, progressMs: context.nowMs }, events: [{ type: "init" }], effect: undefined };
+    case "applied":
+      // Only what appears counts as progress: on a server that ignores WatchList, changes could go on for ever.
+      return tell(input.added ? { ...state, progressMs: context.nowMs } : state, { type: "initApply", object: input.object });
+    case "deleted":
+      return tell(state, { type: "delete", object: input.object });
+    case "bookmark": {
+      const { resourceVersion } = input;
+      // A server that knows WatchList sends no bookmark before the one that ends the initial events.
+      if (!input.endOfInitialEvents) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
+      const { openedMs, failures, silences, problem, streamRefused } = state;
+      const watching: WatchState = { type: "watching", resourceVersion, openedMs, moved: true, failures, silences, problem, streamRefused };
+      return tell(watching, { type: "initDone", resourceVersion });
+    }
+    case "refused":
+      if (input.status === 400 || input.status === 422) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
+      return fail(state, { ...refusal(input, "watch"), resume: { type: "stream" } }, context);
+    case "overdue":
+      return begin({ ...state, failures: state.failures + 1 }, { type: "page", token: undefined }, context);
+    case "ended":
+      return fail(state, { problem: failing("the server closed the stream before the end of the initial events"), resume: { type: "stream" } }, context);
+    case "broken":
+      return fail(state, { problem: failing(input.message), resume: { type: "stream" } }, context);
+    case "go":
+    case "pageObjects":
+    case "pageEnd":
+      return stay(state);
+  }
+}
+
+function stepPaging<V>(state: StateOf<"paging">, input: WatchInput<V>, context: StepContext): WatchStep<V> {
+  const again: Resume = { type: "page", token: state.token };
+  switch (input.type) {
+    case "answered": {
+      const answered = { ...state, problem: undefined };
+      return state.token === undefined ? tell(answered, { type: "init" }) : stay(answered);
+    }
+    case "pageObjects":
+      return { state, events: input.objects.map((object) => ({ type: "initApply", object })), effect: undefined };
+    case "pageEnd": {
+      if (input.token !== undefined) return begin(state, { type: "page", token: input.token }, context);
+      const { resourceVersion } = input;
+      const next = begin<V>(state, { type: "watch", resourceVersion }, context);
+      return { ...next, events: [{ type: "initDone", resourceVersion }] };
+    }
+    case "refused":
+      // The token of a page expires with the server's history; only a new list helps.
+      if (input.status === 410) return fail(state, { ...refusal(input, "list"), resume: { type: "page", token: undefined } }, context);
+      return fail(state, { ...refusal(input, "list"), resume: again }, context);
+    case "broken":
+      return fail(state, { problem: failing(input.message), resume: again }, context);
+    case "overdue":
+      return fail(state, { problem: failing("a page of the list did not arrive"), resume: again }, context);
+    case "ended":
+    case "go":
+    case "applied":
+    case "deleted":
+    case "bookmark":
+      return stay(state);
+  }
+}
+
+function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, context: StepContext): WatchStep<V> {
+  const again: Resume = { type: "watch", resourceVersion: state.resourceVersion };
+  switch (input.type) {
+    case "answered":
+      return stay({ ...state, problem: undefined });
+    case "applied":
+      return tell(moved(state, input.object.resourceVersion), { type: "apply", object: input.object });
+    case "deleted":
+      return tell(moved(state, input.object.resourceVersion), { type: "delete", object: input.object });
+    case "bookmark":
+      return tell(moved(state, input.resourceVersion), { type: "progress", resourceVersion: input.resourceVersion });
+    case "refused":
+      return refuseWatching(state, input, context);
+    case "ended":
+      // The usual end, unless it comes too soon; then it is a problem worth showing.
+      return reopen(state, { problem: lived(state, context) ? undefined : failing("the server closed the watch early"), resume: again }, context);
+    case "broken":
+      return reopen(state, { problem: failing(input.message), resume: again }, context);
+    case "overdue": {
+      // After a restore from backup our position can lie in the server's future, where it waits in silence: a second silence means to look afresh.
+      const silent = { ...state, silences: state.silences + 1 };
+      return begin(silent, silent.silences > 1 ? listing(silent) : again, context);
+    }
+    case "go":
+    case "pageObjects":
+    case "pageEnd":
+      return stay(state);
+  }
+}
+
+function refuseWatching<V>(state: StateOf<"watching">, input: Extract<WatchInput<V>, { type: "refused" }>, context: StepContext): WatchStep<V> {
+  switch (input.status) {
+    case 410: {
+      // The first time this is the plain consequence of having been away; repeated, it must not become a storm of lists.
+      const settled = lived(state, context) ? { ...state, failures: 0 } : state;
+      if (settled.failures === 0) return begin({ ...settled, failures: 1 }, listing(settled), context);
+      return fail(settled, { problem: failing(input.message), resume: listing(settled) }, context);
+    }
+    case 400:
+    case 404:
+    case 422:
+      return fail(state, { ...refusal(input, "watch"), resume: listing(state) }, context);
+    default:
+      return reopen(state, { ...refusal(input, "watch"), resume: { type: "watch", resourceVersion: state.resourceVersion } }, context);
+  }
+}
+
+/** How a list is made: as a stream where the server can. */
+function listing(state: WatchState): Resume {
+  return state.streamRefused || state.failures >= failuresBeforePages ? { type: "page", token: undefined } : { type: "stream" };
+}
+
+function begin<V>(state: WatchState, resume: Resume, { nowMs }: StepContext): WatchStep<V> {
+  const { failures, silences, problem, streamRefused } = state;
+  const record = { failures, silences, problem, streamRefused };
+  switch (resume.type) {
+    case "stream":
+      return act({ ...record, type: "streaming", openedMs: nowMs, progressMs: nowMs }, { type: "openStream" });
+    case "page":
+      return act({ ...record, type: "paging", token: resume.token }, { type: "fetchPage", token: resume.token });
+    case "watch": {
+      const { resourceVersion } = resume;
+      return act({ ...record, type: "watching", resourceVersion, openedMs: nowMs, moved: false }, { type: "openWatch", resourceVersion });
+    }
+  }
+}
+
+/** What a failure leads to. */
+interface Failure {
+  readonly problem: Problem | undefined;
+  readonly resume: Resume;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A watch is over: at once another if it was a good one; else after a wait, which grows only while nothing is delivered. */
+function reopen<V>(state: StateOf<"watching">, failure: Failure, context: StepContext): WatchStep<V> {
+  if (lived(state, context)) {
+    const rested = { ...state, failures: 0 };
+    return failure.retryAfterMs === undefined ? begin({ ...rested, problem: failure.problem }, failure.resume, context) : fail(rested, failure, context);
+  }
+  return fail(state.moved ? { ...state, failures: 0 } : state, failure, context);
+}
+
+function lived(state: StateOf<"watching">, { nowMs, limits }: StepContext): boolean {
+  return nowMs - state.openedMs >= limits.stableMs;
+}
+
+function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, { limits }: StepContext): WatchStep<V> {
+  const failures = state.failures + 1;
+  const longestMs = problem?.type === "missing" ? limits.longestMissingMs : limits.longestBackoffMs;
+  const delayMs = Math.min(longestMs, limits.firstBackoffMs * 2 ** Math.min(failures - 1, 30));
+  const askedMs = Math.min(retryAfterMs ?? 0, limits.longestRetryAfterMs);
+  const { silences, streamRefused } = state;
+  const next = resume.type === "stream" ? listing({ ...state, failures }) : resume;
+  const waiting: WatchState = { type: "waiting", resume: next, failures, silences, problem: problem ?? state.problem, streamRefused };
+  return act(waiting, { type: "wait", atLeastMs: Math.max(delayMs / 2, askedMs), spreadMs: delayMs / 2 });
+}
+
+function refusal(
+  input: { readonly status: number; readonly message: string; readonly retryAfterMs: number | undefined },
+  verb: "list" | "watch",
+): { readonly problem: Problem; readonly retryAfterMs: number | undefined } {
+  const { status, message, retryAfterMs } = input;
+  if (status === 403) return { problem: { type: "forbidden", verb }, retryAfterMs };
+  if (status === 404) return { problem: { type: "missing" }, retryAfterMs };
+  return { problem: failing(message), retryAfterMs };
+}
+
+function failing(error: string): Problem {
+  return { type: "failing", error };
+}
+
+function moved(state: StateOf<"watching">, resourceVersion: string): WatchState {
+  return { ...state, resourceVersion, moved: true, silences: 0 };
+}
+
+function stay<V>(state: WatchState): WatchStep<V> {
+  return { state, events: none, effect: undefined };
+}
+
+function tell<V>(state: WatchState, event: WatchEvent<V>): WatchStep<V> {
+  return { state, events: [event], effect: undefined };
+}
+
+function act<V>(state: WatchState, effect: WatchEffect): WatchStep<V> {
+  return { state, events: none, effect };
+}

@@ -1,0 +1,36 @@
+// The times that govern a watch, in one place.
+
+/** Every field has a default, in `defaultWatchLimits`. */
+export interface WatchLimits {
+  /** A WatchList that shows nothing new for this long before its end bookmark, or a page that stands still, is given up. */
+  readonly listStallMs: number;
+  /** A watch without a byte for this long is dead: bookmarks come about every minute. */
+  readonly quietMs: number;
+  /** A stream that lived this long was a success: the next one opens at once and failures are forgotten. */
+  readonly stableMs: number;
+  /** Backoff: the first delay, doubled with each failure up to the longest; half of each delay is random. client-go's reflector has the same two ends. */
+  readonly firstBackoffMs: number;
+  readonly longestBackoffMs: number;
+  /** The longest delay while the kind is not served: a CRD that is installed should be noticed soon. */
+  readonly longestMissingMs: number;
+  /** The longest that a server's `Retry-After` is obeyed. */
+  readonly longestRetryAfterMs: number;
+  /** Objects per page of a list. */
+  readonly pageSize: number;
+  /** The server is asked to end each watch after a random time between these. */
+  readonly shortestWatchSeconds: number;
+  readonly longestWatchSeconds: number;
+}
+
+export const defaultWatchLimits: WatchLimits = {
+  listStallMs: 30_000,
+  quietMs: 150_000,
+  stableMs: 10_000,
+  firstBackoffMs: 800,
+  longestBackoffMs: 30_000,
+  longestMissingMs: 5_000,
+  longestRetryAfterMs: 300_000,
+  pageSize: 500,
+  shortestWatchSeconds: 300,
+  longestWatchSeconds: 600,
+};

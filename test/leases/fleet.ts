@@ -1,0 +1,122 @@
+// Replicas as real processes, each behind a fault proxy of its own.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { type Cluster, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
+import { type Act, readActs } from "./activity.ts";
+import type { ReplicaSettings } from "./replica-settings.ts";
+
+/** The rights of a replica, and no more: those that elections declare, and those of its controller. */
+const rules = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "list", "delete"] },
+  { apiGroups: [""], resources: ["configmaps"], verbs: ["create", "patch"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+] as const;
+
+/** What all replicas of a fleet have in common. */
+export type FleetSettings = Pick<ReplicaSettings, "shards" | "keys" | "leaseTimes">;
+
+/** A replica under the test's control. */
+export class Replica {
+  readonly name: string;
+  readonly proxy: FaultProxy;
+  readonly #child: ChildProcess;
+  readonly #activityFile: string;
+  /** What it logged, once it has ended. */
+  readonly log: Promise<string>;
+  /** Resolves to the exit code, or to the signal that ended it. */
+  readonly exited: Promise<number | string>;
+
+  constructor(settings: ReplicaSettings, proxy: FaultProxy) {
+    this.name = settings.name;
+    this.proxy = proxy;
+    this.#activityFile = settings.activityFile;
+    this.#child = spawn(process.execPath, [join(import.meta.dirname, "replica.ts")], {
+      env: { ...process.env, REPLICA_SETTINGS: JSON.stringify(settings) },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.log = this.#child.stdout ? text(this.#child.stdout) : Promise.resolve("");
+    this.exited = once(this.#child, "exit").then(([code, signal]: readonly (number | string | null)[]) => code ?? signal ?? "");
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  acts(): readonly Act[] {
+    return readActs(this.#activityFile);
+  }
+
+  /** Cuts it off from the API server, with silence or with refusals. Returns the way to mend it. */
+  async cutOff(how: "silence" | "refusal"): Promise<() => Promise<void>> {
+    if (how === "silence") {
+      const stall = this.proxy.stall();
+      return async () => stall.undo();
+    }
+    await this.proxy.refuseConnections();
+    this.proxy.cut();
+    return () => this.proxy.listen();
+  }
+}
+
+/** Any number of replicas in a namespace of their own. */
+export class Fleet implements AsyncDisposable {
+  readonly namespace: string;
+  readonly replicas: Replica[] = [];
+  readonly #cluster: Cluster;
+  readonly #kubeconfig: string;
+  readonly #settings: FleetSettings;
+  readonly #folder = mkdtempSync(join(tmpdir(), "keyturn-leases-"));
+
+  private constructor(cluster: Cluster, namespace: string, { kubeconfig, settings }: { kubeconfig: string; settings: FleetSettings }) {
+    this.#cluster = cluster;
+    this.namespace = namespace;
+    this.#kubeconfig = kubeconfig;
+    this.#settings = settings;
+  }
+
+  static async open(cluster: Cluster, settings: FleetSettings): Promise<Fleet> {
+    const namespace = await cluster.namespace("leases");
+    const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "replica" }, namespacedRules: { [namespace]: rules } });
+    return new Fleet(cluster, namespace, { kubeconfig, settings });
+  }
+
+  async start(): Promise<Replica> {
+    const name = `replica-${this.replicas.length}`;
+    const proxy = await startFaultProxy(this.#cluster);
+    const place = { kubeconfig: proxy.through(this.#kubeconfig), namespace: this.namespace, activityFile: join(this.#folder, name) };
+    const replica = new Replica({ name, ...place, ...this.#settings }, proxy);
+    this.replicas.push(replica);
+    return replica;
+  }
+
+  /** Everything that any replica did. */
+  acts(): readonly Act[] {
+    return this.replicas.flatMap((replica) => replica.acts());
+  }
+
+  /** Each shard's lease and its holder. */
+  async holders(): Promise<ReadonlyMap<string, string | undefined>> {
+    const leases = JSON.parse(await this.#cluster.kubectl("get", "leases", "-n", this.namespace, "-o", "json")) as {
+      readonly items: readonly { readonly metadata: { readonly name: string }; readonly spec: { readonly holderIdentity?: string } }[];
+    };
+    const shards = leases.items.filter(({ metadata }) => !metadata.name.includes("-member-"));
+    return new Map(shards.map(({ metadata, spec }) => [metadata.name, spec.holderIdentity]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const replica of this.replicas) {
+      replica.signal("SIGKILL");
+      await replica.exited;
+      await replica.proxy.stop();
+    }
+    rmSync(this.#folder, { recursive: true });
+  }
+}

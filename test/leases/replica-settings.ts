@@ -1,0 +1,14 @@
+// What a test tells a replica, as JSON in the environment.
+import { z } from "zod";
+
+export const replicaSettingsSchema = z.object({
+  name: z.string(),
+  kubeconfig: z.string(),
+  namespace: z.string(),
+  activityFile: z.string(),
+  shards: z.number(),
+  keys: z.array(z.string()),
+  leaseTimes: z.object({ leaseDurationMs: z.number(), renewDeadlineMs: z.number(), retryPeriodMs: z.number() }),
+});
+
+export type ReplicaSettings = z.infer<typeof replicaSettingsSchema>;

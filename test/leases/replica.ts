@@ -1,0 +1,45 @@
+// One replica of a small operator, as a process of its own: it writes down every moment at which it acts.
+import { appendFileSync } from "node:fs";
+import { ConfigMap, type ControllerDefinition, loadConfig, runOperator, sleep, systemClock } from "@keyturn/runtime";
+import type { Act } from "./activity.ts";
+import { replicaSettingsSchema } from "./replica-settings.ts";
+
+const { name, namespace, keys, shards, leaseTimes, kubeconfig, activityFile } = replicaSettingsSchema.parse(
+  JSON.parse(process.env["REPLICA_SETTINGS"] ?? "{}"),
+);
+
+const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+const note = (act: Omit<Act, "replica">): void => appendFileSync(activityFile, `${JSON.stringify({ replica: name, ...act })}\n`);
+
+/** Acts on each key about 20 times a second: at the start of a run, and with a write some time later. */
+const pulse: ControllerDefinition = {
+  name: "pulse",
+  shards,
+  access: [],
+  setup(scope) {
+    for (const key of keys) scope.enqueue(key);
+    return async ({ key, client, signal }) => {
+      note({ key, type: "run", atMs: nowMs() });
+      await sleep(systemClock, 25, signal);
+      const trace = { metadata: { namespace, name: `pulse-${key}` }, data: { replica: name } };
+      const sentMs = nowMs();
+      await client.apply(ConfigMap, trace, { fieldManager: "pulse", force: true }, signal);
+      note({ key, type: "write", atMs: sentMs });
+      return { requeueAfterMs: 25 };
+    };
+  },
+};
+
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+await runOperator(
+  {
+    operator: { name: "replica", domain: "replica.test" },
+    connection: await loadConfig({ kubeconfig, env: {} }),
+    controllers: [pulse],
+    leaderElection: { namespace, durations: leaseTimes },
+    metricsBindAddress: "0",
+    healthBindAddress: "0",
+  },
+  stop.signal,
+);
