@@ -1,22 +1,15 @@
 // Owned writes on a real API server: created, updated, left alone, never taken from others.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ConfigMap, type Client, NameConflictError, ownedWriter, type OwnedWriter } from "@keyturn/runtime";
-import { testNamespace } from "../test-namespace.ts";
-import { type Cluster, startCluster } from "@keyturn/runtime/testing";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 
 const operator = { name: "demo", domain: "demo.example" };
 const kind = { group: "demo.example", version: "v1", kind: "Widget", plural: "widgets", namespaced: true } as const;
 const signal = new AbortController().signal;
 
-let cluster: Cluster;
-let client: Client;
-beforeAll(async () => {
-  cluster = await startCluster();
-  client = cluster.client;
-});
-afterAll(() => cluster?.stop());
+const cluster = useSharedCluster();
 
-function writerFor(namespace: string, name: string, through: Client = client): OwnedWriter {
+function writerFor(namespace: string, name: string, through: Client = cluster().client): OwnedWriter {
   return ownedWriter({ client: through, operator, controller: "widgets", owner: { kind, name: { namespace, name } }, signal });
 }
 
@@ -24,7 +17,8 @@ const configMap = (namespace: string, data: Record<string, string>) => ({ metada
 
 describe("an owned writer", () => {
   it("creates an object with its mark, and sends nothing when nothing changed", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     const writer = writerFor(namespace, "one");
     expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }))).toBe("created");
     const created = await client.get(ConfigMap, { namespace, name: "thing" });
@@ -37,7 +31,8 @@ describe("an owned writer", () => {
   });
 
   it("removes a field that is no longer wanted, and keeps what others added", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     const writer = writerFor(namespace, "one");
     await writer.apply(ConfigMap, configMap(namespace, { a: "1", b: "2" }));
     await client.mergePatch(ConfigMap, { namespace, name: "thing" }, { metadata: { labels: { team: "shop" } } }, { fieldManager: "someone" });
@@ -48,7 +43,8 @@ describe("an owned writer", () => {
   });
 
   it("repairs what others changed", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     const writer = writerFor(namespace, "one");
     await writer.apply(ConfigMap, configMap(namespace, { a: "1" }));
     await client.mergePatch(ConfigMap, { namespace, name: "thing" }, { data: { a: "changed" } }, { fieldManager: "someone" });
@@ -57,7 +53,8 @@ describe("an owned writer", () => {
   });
 
   it("leaves an object that somebody else made exactly as it is", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     const foreign = await client.create(ConfigMap, configMap(namespace, { theirs: "yes" }));
     const writer = writerFor(namespace, "one");
     await expect(writer.apply(ConfigMap, configMap(namespace, { a: "1" }))).rejects.toThrow(NameConflictError);
@@ -66,7 +63,8 @@ describe("an owned writer", () => {
   });
 
   it("leaves another owner's object exactly as it is, and says whose it is", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     await writerFor(namespace, "one").apply(ConfigMap, configMap(namespace, { a: "1" }));
     const before = await client.get(ConfigMap, { namespace, name: "thing" });
     const two = writerFor(namespace, "two");
@@ -76,7 +74,8 @@ describe("an owned writer", () => {
   });
 
   it("takes its fields back when somebody creates the name between look and apply", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     const racing: Client = {
       ...client,
       get: async (...call) => {
@@ -93,18 +92,20 @@ describe("an owned writer", () => {
   });
 
   it("does not bring back an object that was deleted after it was seen", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     const writer = writerFor(namespace, "one");
     await writer.apply(ConfigMap, configMap(namespace, { a: "1" }));
     const object = await client.get(ConfigMap, { namespace, name: "thing" });
     await client.delete(ConfigMap, { namespace, name: "thing" });
     if (!object) throw new Error("the object was just written");
-    await expect(writer.apply(ConfigMap, configMap(namespace, { a: "2" }), { seen: "present", object })).rejects.toMatchObject({ code: "Conflict" });
+    await expect(writer.apply(ConfigMap, configMap(namespace, { a: "2" }), { seen: "present", object, uid: object.metadata.uid })).rejects.toMatchObject({ code: "Conflict" });
     expect(await client.get(ConfigMap, { namespace, name: "thing" })).toBeUndefined();
   });
 
   it("deletes its own", async () => {
-    const namespace = await testNamespace(client);
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
     const writer = writerFor(namespace, "one");
     await writer.apply(ConfigMap, configMap(namespace, { a: "1" }));
     expect(await writer.remove(ConfigMap, { namespace, name: "thing" })).toBe(true);

@@ -52,7 +52,11 @@ describe("open to every origin", () => {
     const first = await nginx.fetch("/jwks.json");
     const headers = { "if-none-match": String(first.headers["etag"]) };
     const same = await nginx.fetch("/jwks.json", { headers });
-    expect(same).toMatchObject({ status: 304, body: "", headers: { ...always, "cache-control": "public, max-age=3600", etag: first.headers["etag"] } });
+    expect(same).toMatchObject({
+      status: 304,
+      body: "",
+      headers: { ...always, "cache-control": "public, max-age=3600", etag: first.headers["etag"] },
+    });
     await nginx.publish(`${document}\n`);
     expect(await nginx.fetch("/jwks.json", { headers })).toMatchObject({ status: 200, body: `${document}\n` });
   });
@@ -60,15 +64,15 @@ describe("open to every origin", () => {
   test("serves a new document from the moment it is in place, and never a mixture", async () => {
     const texts = Array.from({ length: 40 }, (_, index) => `{"keys":["${`${index}`.repeat(2000)}"]}`);
     const answers: Answer[] = [];
-    let publishing = true;
+    const done = new AbortController();
     const reading = (async () => {
-      while (publishing) answers.push(await nginx.fetch("/jwks.json"));
+      while (!done.signal.aborted) answers.push(await nginx.fetch("/jwks.json"));
     })();
     for (const text of texts) {
       await nginx.publish(text);
       expect((await nginx.fetch("/jwks.json")).body).toBe(text);
     }
-    publishing = false;
+    done.abort();
     await reading;
     const published = new Set([document, ...texts]);
     expect(answers.every(({ status, body }) => status === 200 && published.has(body))).toBe(true);
@@ -78,7 +82,12 @@ describe("open to every origin", () => {
     await nginx.publish(undefined);
     const answer = await nginx.fetch("/jwks.json");
     expect(answer).toMatchObject({ status: 404, body: '{"error":"404"}' });
-    expect(answer.headers).toMatchObject({ ...always, "content-type": "application/json", "cache-control": "no-store", "access-control-allow-origin": "*" });
+    expect(answer.headers).toMatchObject({
+      ...always,
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "access-control-allow-origin": "*",
+    });
     await nginx.publish(document);
     expect(await nginx.fetch("/jwks.json")).toMatchObject({ status: 200 });
   });

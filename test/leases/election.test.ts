@@ -4,7 +4,7 @@ import { seededRandom } from "@keyturn/runtime";
 import { type Cluster, startCluster } from "@keyturn/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { handovers } from "./activity.ts";
-import { Fleet, type Replica } from "./fleet.ts";
+import { cutOffs, Fleet, type Replica } from "./fleet.ts";
 
 const short = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 250 };
 const long = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 250 };
@@ -65,16 +65,16 @@ describe("two replicas", () => {
     await actsAgain(first);
   });
 
-  test.for(["silence", "refusal"] as const)("a leader that is cut off by %s stops, lives on, and takes over again later", async (how) => {
+  test.for(cutOffs)("a leader that is cut off (%s) stops, lives on, and takes over again later", async (how) => {
     await using fleet = await Fleet.open(cluster, { ...oneKey, leaseTimes: short });
     const [first, second] = await pair(fleet);
-    const mend = await first.cutOff(how);
+    const cut = first.cutOff(how);
     await actsAgain(second);
     const before = first.acts().length;
     await actsAgain(second);
     expect(first.acts()).toHaveLength(before);
     expect(first.running).toBe(true);
-    await mend();
+    cut.undo();
     second.signal("SIGKILL");
     await actsAgain(first);
     const [there, back] = handovers(fleet.acts());
@@ -107,8 +107,8 @@ test("three replicas, killed, paused and cut off at random: never two at once, a
       victim?.signal("SIGSTOP");
       setTimeout(() => victim?.signal("SIGCONT"), durationMs).unref();
     } else {
-      const mend = await victim?.cutOff(random() < 0.5 ? "silence" : "refusal");
-      setTimeout(() => void mend?.(), durationMs).unref();
+      const cut = victim?.cutOff(cutOffs[Math.floor(random() * cutOffs.length)] ?? "silence");
+      setTimeout(() => cut?.undo(), durationMs).unref();
     }
     // Faults of several replicas overlap, or do not.
     await delay(random() * 2_500);

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { type Cluster, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
+import { type Cluster, cutAt, type Disturbance, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
 import { type Act, readActs } from "./activity.ts";
 import type { ReplicaSettings } from "./replica-settings.ts";
 
@@ -18,6 +18,11 @@ const rules = [
 
 /** What all replicas of a fleet have in common. */
 export type FleetSettings = Pick<ReplicaSettings, "shards" | "keys" | "leaseTimes">;
+
+/** How a replica can be cut off: nothing passes and nothing breaks; the API server hears nothing; it hears everything, but its answers do not arrive. */
+export const cutOffs = ["silence", "requests are lost", "answers are lost"] as const;
+
+export type CutOff = (typeof cutOffs)[number];
 
 /** A replica under the test's control. */
 export class Replica {
@@ -54,15 +59,12 @@ export class Replica {
     return readActs(this.#activityFile);
   }
 
-  /** Cuts it off from the API server, with silence or with refusals. Returns the way to mend it. */
-  async cutOff(how: "silence" | "refusal"): Promise<() => Promise<void>> {
-    if (how === "silence") {
-      const stall = this.proxy.stall();
-      return async () => stall.undo();
-    }
-    await this.proxy.refuseConnections();
+  /** Cuts it off from the API server until the returned disturbance is undone. */
+  cutOff(how: CutOff): Disturbance {
+    if (how === "silence") return this.proxy.stall();
+    const fault = this.proxy.inject(cutAt(how === "requests are lost" ? "before" : "after"));
     this.proxy.cut();
-    return () => this.proxy.listen();
+    return { undo: () => fault.remove(), [Symbol.dispose]: () => fault.remove() };
   }
 }
 

@@ -49,11 +49,11 @@ test("replicas share the shards; one that comes or goes moves only its share; ev
   await sharesAre(fleet, [6]);
   await allKeysAct(fleet);
 
-  // A key that leaves a replica does not come back to it here, so whoever acts after its successor was not alone.
+  // A key came back to a replica only because its successor was killed, and then the successor's lease had to run out.
   const pasts = new Map(keys.map((key) => [key, new Set<string>()]));
-  const returns = handovers(fleet.acts()).filter(({ from, to }) => {
+  const hasty = handovers(fleet.acts()).filter(({ from, to, gapMs }) => {
     pasts.get(from.key)?.add(from.replica);
-    return pasts.get(to.key)?.has(to.replica);
+    return pasts.get(to.key)?.has(to.replica) && gapMs < leaseTimes.leaseDurationMs - leaseTimes.renewDeadlineMs;
   });
-  expect(returns).toEqual([]);
+  expect(hasty).toEqual([]);
 }, 240_000);

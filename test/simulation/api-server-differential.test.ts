@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 /** A token that may do everything. */
-async function adminToken({ apply, tokenFor }: Cluster): Promise<string> {
+async function adminToken(admin: Cluster): Promise<string> {
   const subject = { kind: "ServiceAccount", name: "differential", namespace: "default" };
   const binding = {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -50,8 +50,8 @@ async function adminToken({ apply, tokenFor }: Cluster): Promise<string> {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
     subjects: [subject],
   };
-  await apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: subject.name, namespace: subject.namespace } }, binding]);
-  return tokenFor(subject);
+  await admin.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: subject.name, namespace: subject.namespace } }, binding]);
+  return admin.tokenFor(subject);
 }
 
 const onReal: Exchange = async (request) => {

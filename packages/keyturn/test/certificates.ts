@@ -28,7 +28,7 @@ let serial = 0;
 /** Makes a certificate. No two are alike, even for the same key and dates. */
 export function makeCertificate(options: CertificateOptions = {}): TestCertificate {
   const { commonName = "test", issuer, notBeforeMs = Date.UTC(2020, 0), notAfterMs = Date.UTC(2049, 0) } = options;
-  const privateKey = options.privateKey ?? makePrivateKey(options.keyType ?? "p256");
+  const privateKey = options.privateKey ?? keyMakers[options.keyType ?? "p256"]();
   const signer = issuer?.privateKey ?? privateKey;
   const algorithm = sequence(...algorithmOf(signer));
   serial += 1;
@@ -52,39 +52,23 @@ export function secretData(certificate: string, privateKey?: KeyObject): Record<
   return { "tls.crt": Buffer.from(certificate).toString("base64"), ...(key ? { "tls.key": Buffer.from(key).toString("base64") } : {}) };
 }
 
-function makePrivateKey(keyType: TestKeyType): KeyObject {
-  switch (keyType) {
-    case "rsa1024":
-    case "rsa2048":
-    case "rsa3072":
-      return generateKeyPairSync("rsa", { modulusLength: Number(keyType.slice(3)) }).privateKey;
-    case "ed25519":
-      return generateKeyPairSync("ed25519").privateKey;
-    case "ed448":
-      return generateKeyPairSync("ed448").privateKey;
-    case "p256":
-    case "p384":
-    case "p521":
-      return generateKeyPairSync("ec", { namedCurve: `P-${keyType.slice(1)}` }).privateKey;
-    case "secp256k1":
-      return generateKeyPairSync("ec", { namedCurve: keyType }).privateKey;
-  }
-}
+const keyMakers: Readonly<Record<TestKeyType, () => KeyObject>> = {
+  rsa1024: () => generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey,
+  rsa2048: () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey,
+  rsa3072: () => generateKeyPairSync("rsa", { modulusLength: 3072 }).privateKey,
+  p256: () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
+  p384: () => generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey,
+  p521: () => generateKeyPairSync("ec", { namedCurve: "P-521" }).privateKey,
+  secp256k1: () => generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey,
+  ed25519: () => generateKeyPairSync("ed25519").privateKey,
+  ed448: () => generateKeyPairSync("ed448").privateKey,
+};
 
 /** SHA-256 with RSA, ECDSA with SHA-256, and the EdDSA algorithms, by object identifier. */
-function algorithmOf(signer: KeyObject): readonly Buffer[] {
-  switch (signer.asymmetricKeyType) {
-    case "rsa":
-      return [element(0x06, Buffer.from("2a864886f70d01010b", "hex")), element(0x05)];
-    case "ec":
-      return [element(0x06, Buffer.from("2a8648ce3d040302", "hex"))];
-    case "ed25519":
-      return [element(0x06, Buffer.from("2b6570", "hex"))];
-    case "ed448":
-      return [element(0x06, Buffer.from("2b6571", "hex"))];
-    default:
-      throw new Error(`no test certificate can be signed with a key of type ${signer.asymmetricKeyType ?? "unknown"}`);
-  }
+function algorithmOf({ asymmetricKeyType }: KeyObject): readonly Buffer[] {
+  if (asymmetricKeyType === "rsa") return [element(0x06, Buffer.from("2a864886f70d01010b", "hex")), element(0x05)];
+  if (asymmetricKeyType === "ec") return [element(0x06, Buffer.from("2a8648ce3d040302", "hex"))];
+  return [element(0x06, Buffer.from(asymmetricKeyType === "ed25519" ? "2b6570" : "2b6571", "hex"))];
 }
 
 function element(tag: number, ...content: readonly Uint8Array[]): Buffer {

@@ -1,5 +1,17 @@
 // A namespace in memory with one JWKSConfig in it: enough of an API server to carry plans out, crash between two writes, and look at what is published.
-import { type ConfigMap, type Deployment, type Kind, keyOf, keyOfObject, type KubeObject, managedByLabel, type Plan, resourceOf, type Service, type Stored } from "@keyturn/runtime";
+import {
+  type ConfigMap,
+  type Deployment,
+  type Kind,
+  keyOf,
+  keyOfObject,
+  type KubeObject,
+  managedByLabel,
+  type Plan,
+  resourceOf,
+  type Service,
+  type Stored,
+} from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "../src/controllers/jwks/certificate-secret.ts";
 import type { Rival } from "../src/controllers/jwks/name-claims.ts";
@@ -61,7 +73,8 @@ export class JwksWorld {
   }
 
   observe(): Observation {
-    const live = <T extends KubeObject>(plural: string, name: string | undefined) => this.objects.get(`${plural}/shop/${name}`) as Stored<T> | undefined;
+    const live = <T extends KubeObject>(plural: string, name: string | undefined) =>
+      this.objects.get(`${plural}/shop/${name}`) as Stored<T> | undefined;
     return {
       kind: JWKSConfig,
       object: this.object,
@@ -74,7 +87,9 @@ export class JwksWorld {
         service: live<Service>("services", "site"),
       },
       owned: [...this.objects].flatMap(([key, object]) =>
-        object.metadata.annotations?.["keyturn.io/owner"] === owner ? [{ kind: kinds.get(key.slice(0, key.indexOf("/"))) ?? JWKSConfig, object }] : [],
+        object.metadata.annotations?.["keyturn.io/owner"] === owner
+          ? [{ kind: kinds.get(key.slice(0, key.indexOf("/"))) ?? JWKSConfig, object }]
+          : [],
       ),
       rivals: this.rivals,
       configMapIntervalMs: this.configMapIntervalMs,

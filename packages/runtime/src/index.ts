@@ -40,7 +40,7 @@ export { carryOut, type PlanContext } from "./controller/carry-out.ts";
 export type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "./controller/controller.ts";
 export { type OutcomeError, TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
 export { addFinalizer, dropFinalizer, hasFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
-export { type Live, type OwnedWriter, ownedWriter, type WriteResult } from "./controller/owned-writer.ts";
+export { type Live, liveIn, type OwnedWriter, ownedWriter, type WriteResult } from "./controller/owned-writer.ts";
 export { fieldManagerOf, managedByLabel, managedBySelector, type Operator } from "./controller/operator.ts";
 export { isOwnedBy, ownerReferenceTo } from "./controller/owner-reference.ts";
 export { NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
@@ -59,6 +59,7 @@ export * from "./schema/kubernetes-values.ts";
 export { type CustomKind, defineCustomKind, type ObjectOf } from "./schema/custom-kind.ts";
 
 // Watching it work
+export { parseBindAddress } from "./observe/bind-address.ts";
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from "./observe/conditions.ts";
 export type { EventRecorder, EventToRecord } from "./observe/event-recorder.ts";
 export type { Logger } from "./observe/logger.ts";

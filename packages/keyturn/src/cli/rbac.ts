@@ -29,7 +29,7 @@ export function renderRbac(options: {
   const manager = managerAccess({
     operatorNamespace: options.serviceAccount.namespace,
     controllerAccess: declared,
-    leaderElection: options.leaderElection,
+    leaderElection: options.leaderElection ? "single" : "off",
   });
   return yamlDocuments(
     rbacObjects({

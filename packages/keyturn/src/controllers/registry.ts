@@ -9,13 +9,12 @@ export const features: readonly Feature[] = [];
 export function chooseFeatures(choice: string, available: readonly Feature[] = features): readonly Feature[] {
   if (choice === "all") return available;
   const wanted = choice.split(",").map((name) => name.trim());
+  const unknown = wanted.find((name) => !featureNames.some((known) => known === name));
+  if (unknown !== undefined) throw new UsageError(`--controllers: there is no controller "${unknown}"; there are ${list(featureNames)} (or all)`);
   return wanted.map((name) => {
     const feature = available.find((candidate) => candidate.name === name);
-    if (feature) return feature;
-    if (featureNames.some((known) => known === name)) {
-      throw new UsageError(`--controllers: ${name} is not part of this build; it has ${list(available.map((each) => each.name))}`);
-    }
-    throw new UsageError(`--controllers: there is no controller "${name}"; there are ${list(featureNames)} (or all)`);
+    if (!feature) throw new UsageError(`--controllers: ${name} is not part of this build; it has ${list(available.map((each) => each.name))}`);
+    return feature;
   });
 }
 

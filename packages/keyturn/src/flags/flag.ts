@@ -1,5 +1,5 @@
 // Flags as data: one table gives the parser, the `--help` text, the environment variables, the chart's values and the reference page.
-import { parseDuration } from "@keyturn/runtime";
+import { parseBindAddress, parseDuration } from "@keyturn/runtime";
 
 /** A flag: how it is called, what it means, and how its text becomes a value. */
 export interface Flag<T = unknown> {
@@ -102,6 +102,19 @@ export function listFlag(flag: Described): Flag<readonly string[]> {
 /** A length of time in Go's notation (`5s`, `1m30s`, `720h`; `0` for none), in milliseconds. */
 export function durationFlag(flag: Described & { readonly default: string }): Flag<number> {
   return { placeholder: "DURATION", ...flag, standsAlone: false, parse: (text = flag.default) => parseDuration(text) };
+}
+
+/** Where to listen: `:8080`, `127.0.0.1:8080`, `[::1]:8080`, or `0` for nowhere. */
+export function addressFlag(flag: Described & { readonly default: string }): Flag<string> {
+  return {
+    placeholder: "ADDRESS",
+    ...flag,
+    standsAlone: false,
+    parse(text = flag.default) {
+      parseBindAddress(text);
+      return text;
+    },
+  };
 }
 
 /** A whole number within bounds. */

@@ -1,5 +1,20 @@
 // The flags of `keyturn run` that are not a controller's own.
-import { choiceFlag, durationFlag, listFlag, switchFlag, textFlag, textFlagWithDefault } from "./flag.ts";
+import { addressFlag, choiceFlag, durationFlag, type Flag, listFlag, switchFlag, textFlag, textFlagWithDefault } from "./flag.ts";
+
+const leaseDuration = durationFlag({
+  name: "leader-elect-lease-duration",
+  default: "15s",
+  help: "how long a silent holder keeps a Lease, in whole seconds; the holder itself gives up after two thirds of it",
+});
+
+const leaseDurationFlag: Flag<number> = {
+  ...leaseDuration,
+  parse(text) {
+    const durationMs = leaseDuration.parse(text);
+    if (durationMs < 3000 || durationMs % 1000 !== 0) throw new Error(`"${text}" is not a whole number of seconds, at least 3s`);
+    return durationMs;
+  },
+};
 
 export const operatorFlags = {
   controllers: textFlagWithDefault({
@@ -21,25 +36,15 @@ export const operatorFlags = {
     placeholder: "NAMESPACE",
     help: "where the Leases are; otherwise the pod's own namespace, or default",
   }),
-  leaseDuration: durationFlag({
-    name: "leader-elect-lease-duration",
-    default: "15s",
-    help: "how long a silent holder keeps a Lease; renewed after two thirds at the latest",
-  }),
+  leaseDuration: leaseDurationFlag,
   dryRun: switchFlag({
     name: "dry-run",
     default: false,
     help: "send every write as a server-side dry run: it is checked and logged, and changes nothing",
   }),
-  metricsBindAddress: textFlagWithDefault({
-    name: "metrics-bind-address",
-    placeholder: "ADDRESS",
-    default: ":8080",
-    help: "where /metrics is served; 0 = off",
-  }),
-  healthProbeBindAddress: textFlagWithDefault({
+  metricsBindAddress: addressFlag({ name: "metrics-bind-address", default: ":8080", help: "where /metrics is served; 0 = off" }),
+  healthProbeBindAddress: addressFlag({
     name: "health-probe-bind-address",
-    placeholder: "ADDRESS",
     default: ":8081",
     help: "where /healthz and /readyz are served; 0 = off",
   }),

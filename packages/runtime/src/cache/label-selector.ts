@@ -36,7 +36,10 @@ function parseRequirement(requirement: string): LabelMatcher {
     return operator === "!=" ? (labels) => !has(labels, key) || labels[key] !== value : (labels) => has(labels, key) && labels[key] === value;
   }
   const [, negation, key = ""] = /^(!?)\s*(\S+)$/.exec(requirement) ?? [];
-  if (key === "") throw new Error(`the label selector requirement ${JSON.stringify(requirement)} is not understood: use a=b, a!=b, a in (b,c), a notin (b,c), a or !a`);
+  if (key === "")
+    throw new Error(
+      `the label selector requirement ${JSON.stringify(requirement)} is not understood: use a=b, a!=b, a in (b,c), a notin (b,c), a or !a`,
+    );
   return negation ? (labels) => !has(labels, key) : (labels) => has(labels, key);
 }
 

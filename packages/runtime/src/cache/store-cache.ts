@@ -54,7 +54,7 @@ export class StoreCache<V> implements Cache<V> {
     }
     // An index over all objects, made when the first one asks.
     this.#store.addIndex(byNamespace);
-    for (const key of [...this.#store.keysUnder(byNamespace, namespace)]) {
+    for (const key of this.#store.keysUnder(byNamespace, namespace)) {
       const entry = this.#store.get(key);
       if (entry) yield [key, entry.value];
     }

@@ -81,7 +81,7 @@ export class Store<V> {
   subscribe(listener: Listener<V>): () => void {
     // Wrapped, so that the same function can listen twice.
     const subscription = { listener };
-    for (const [key, { value }] of [...this.#table.entries()]) this.#call(subscription.listener, { type: "added", key, value, initial: true });
+    for (const [key, { value }] of this.#table.entries()) this.#call(subscription.listener, { type: "added", key, value, initial: true });
     this.#listeners.add(subscription);
     return () => void this.#listeners.delete(subscription);
   }
@@ -101,18 +101,19 @@ export class Store<V> {
         return undefined;
       case "initApply": {
         const { key, uid, resourceVersion, value } = event.object;
+        const entry = { uid, resourceVersion, value: value as DeepReadonly<V> };
         const known = this.#table.get(key);
-        // The values are compared too: a server restored from a backup gives the same resourceVersions out again.
-        const same = known?.uid === uid && known.resourceVersion === resourceVersion && isDeepStrictEqual(known.value, value);
-        this.#incoming?.set(key, same ? known : { uid, resourceVersion, value: value as DeepReadonly<V> });
+        this.#incoming?.set(key, known && isSame(known, entry) ? known : entry);
         return undefined;
       }
       case "initDone":
         return this.#commit(event.resourceVersion);
-      case "apply":
-        this.#apply(event.object.key, { ...event.object, value: event.object.value as DeepReadonly<V> });
-        this.#move({ resourceVersion: event.object.resourceVersion });
+      case "apply": {
+        const { key, uid, resourceVersion, value } = event.object;
+        this.#apply(key, { uid, resourceVersion, value: value as DeepReadonly<V> });
+        this.#move({ resourceVersion });
         return undefined;
+      }
       case "delete":
         if (this.#incoming) {
           this.#incoming.delete(event.object.key);
@@ -127,11 +128,11 @@ export class Store<V> {
     }
   }
 
-  #apply(key: ObjectKey, { uid, resourceVersion, value }: Entry<V>): void {
+  #apply(key: ObjectKey, entry: Entry<V>): void {
     const previous = this.#table.get(key);
-    if (previous?.uid === uid && previous.resourceVersion === resourceVersion) return;
-    this.#table.set(key, { uid, resourceVersion, value });
-    this.#tell([...this.#listeners], changeOf(key, previous, { entry: { uid, resourceVersion, value }, initial: false }));
+    if (previous && isSame(previous, entry)) return;
+    this.#table.set(key, entry);
+    this.#tell([...this.#listeners], changeOf(key, previous, { entry, initial: false }));
   }
 
   #remove(key: ObjectKey): void {
@@ -178,13 +179,22 @@ export class Store<V> {
 
   #move(position: Partial<StorePosition>): void {
     this.#position = { ...this.#position, ...position };
-    for (const notice of [...this.#watchers]) notice();
+    for (const notice of this.#watchers) notice();
   }
 
   readonly #onIndexError = (key: ObjectKey, error: unknown): void => this.#options.onFault({ what: "index", key, error });
 }
 
-function changeOf<V>(key: ObjectKey, previous: Entry<V> | undefined, { entry, initial }: { readonly entry: Entry<V>; readonly initial: boolean }): Change<V> {
+function changeOf<V>(
+  key: ObjectKey,
+  previous: Entry<V> | undefined,
+  { entry, initial }: { readonly entry: Entry<V>; readonly initial: boolean },
+): Change<V> {
   if (!previous) return { type: "added", key, value: entry.value, initial };
   return { type: previous.uid === entry.uid ? "updated" : "replaced", key, value: entry.value, previous: previous.value };
+}
+
+/** The values are compared too: a server restored from a backup gives the same resourceVersions out again. */
+function isSame<V>(left: Entry<V>, right: Entry<V>): boolean {
+  return left.uid === right.uid && left.resourceVersion === right.resourceVersion && isDeepStrictEqual(left.value, right.value);
 }

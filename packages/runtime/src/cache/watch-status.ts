@@ -11,7 +11,10 @@ export function statusStateOf(state: WatchState, kind: Kind, namespace: string |
     case "missing":
       return { type: "missing" };
     case "forbidden":
-      return { type: "forbidden", rule: `${problem.verb} ${resourceOf(kind)} ${namespace === undefined ? "in the cluster" : `in the namespace ${namespace}`}` };
+      return {
+        type: "forbidden",
+        rule: `${problem.verb} ${resourceOf(kind)} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`,
+      };
     case "failing":
       return { type: "retrying", error: problem.error };
     case undefined:

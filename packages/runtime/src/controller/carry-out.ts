@@ -18,7 +18,7 @@ export interface PlanContext<Status, T extends WithStatus<Status>> {
   readonly object: Stored<T>;
   readonly events: EventRecorder;
   /** What the caches show of an object that is to be applied. Default: nothing is known, and it is looked up. */
-  live?(kind: Kind, object: KubeObject): Live<KubeObject>;
+  live?(kind: Kind, object: KubeObject): Live;
 }
 
 /**

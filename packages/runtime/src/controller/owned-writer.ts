@@ -1,7 +1,8 @@
 // Writes of objects that are kept on an owner's behalf: never touches what is not ours, never sends what would change nothing.
 import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
-import { type KubeObject, nameOf, keyOfObject, type ObjectName, type Stored } from "../client/object.ts";
+import { keyOfObject, type KubeObject, nameOf, type ObjectKey, type ObjectName, type Stored } from "../client/object.ts";
+import type { Cache } from "../cache/cache.ts";
 import { isApiError } from "../client/api-error.ts";
 import { fieldManagerOf, type Operator, ownerAnnotation } from "./operator.ts";
 import { marked, NameConflictError, type Owner, ownershipOf } from "./ownership.ts";
@@ -9,13 +10,22 @@ import { TransientError } from "./errors.ts";
 import { covers, withAppliedDigest } from "./unchanged.ts";
 
 /** What the caller knows of the object as it is now. */
-export type Live<T extends KubeObject> =
-  /** A cache of ours (by label) or of everything shows this object. */
-  | { readonly seen: "present"; readonly object: Stored<T> }
+export type Live =
+  /** A cache of whole objects shows this one. */
+  | { readonly seen: "present"; readonly object: KubeObject; readonly uid: string }
   /** A cache that covers every object of the kind shows none of this name. */
   | { readonly seen: "absent" }
   /** The caches cannot tell; it is looked up first. */
   | { readonly seen: "unknown" };
+
+/** What a cache of whole objects knows about an object. A cache with a selection shows only some objects, so that one it does not show may still exist. */
+export function liveIn(cache: Cache<KubeObject>, key: ObjectKey): Live {
+  const object = cache.get(key);
+  const uid = cache.identity(key)?.uid;
+  if (object && uid) return { seen: "present", object, uid };
+  const { namespace, labels, fields } = cache.selection;
+  return { seen: labels || fields || (namespace && namespace !== nameOf(key).namespace) ? "unknown" : "absent" };
+}
 
 /** What a write came to. */
 export type WriteResult = "created" | "updated" | "unchanged";
@@ -23,7 +33,7 @@ export type WriteResult = "created" | "updated" | "unchanged";
 /** Applies and removes one owner's objects. */
 export interface OwnedWriter {
   /** Brings the object to `desired` by server-side apply. Throws `NameConflictError`, having written nothing, if the name is taken by an object that is not this owner's. */
-  apply<T extends KubeObject>(kind: Kind<T>, desired: T, live?: Live<T>): Promise<WriteResult>;
+  apply<T extends KubeObject>(kind: Kind<T>, desired: T, live?: Live): Promise<WriteResult>;
   /** Deletes the object if it is this owner's; leaves any other alone. True if something was deleted. */
   remove<T extends KubeObject>(kind: Kind<T>, name: ObjectName): Promise<boolean>;
 }
@@ -39,9 +49,9 @@ export function ownedWriter(options: {
   const { client, operator, owner, signal } = options;
   const fieldManager = fieldManagerOf(operator, options.controller);
 
-  async function lookUp<T extends KubeObject>(kind: Kind<T>, name: ObjectName): Promise<Live<T>> {
+  async function lookUp(kind: Kind, name: ObjectName): Promise<Live> {
     const object = await client.get(kind, name, signal);
-    return object ? { seen: "present", object } : { seen: "absent" };
+    return object ? { seen: "present", object, uid: object.metadata.uid } : { seen: "absent" };
   }
 
   function conflict(kind: Kind, object: KubeObject): NameConflictError {
@@ -78,8 +88,7 @@ export function ownedWriter(options: {
       // Items of a list come without apiVersion and kind, so those say nothing about a difference.
       if (covers(known.object, { ...wanted, apiVersion: undefined, kind: undefined })) return "unchanged";
       // The uid makes sure that what we decided about is what we write to.
-      const { uid } = known.object.metadata;
-      await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, uid } }, { fieldManager, force: true }, signal);
+      await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, uid: known.uid } }, { fieldManager, force: true }, signal);
       return "updated";
     },
 

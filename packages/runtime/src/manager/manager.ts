@@ -45,6 +45,9 @@ export interface Manager {
 /** How often watches and controllers are looked at for what should be logged. */
 const lookEveryMs = 1_000;
 
+/** The longest that Node's timers can do. */
+const longestIntervalMs = 2 ** 31 - 1;
+
 /** Sets all controllers up; throws what a `setup` throws, and for lease times that make no sense. */
 export function createManager(options: ManagerOptions): Manager {
   const { client, caches, clock, log, leaderElection, graceMs = 22_000 } = options;
@@ -88,9 +91,12 @@ export function createManager(options: ManagerOptions): Manager {
       const end = new AbortController();
       caches.start(end.signal);
       const looking = keepLooking(end.signal);
+      // The clock's timers and idle sockets do not keep a process alive, so a standby would simply end.
+      const alive = setInterval(() => {}, longestIntervalMs);
       await Promise.all(controllers.map((controller) => controller.run(signal)));
       end.abort();
       await looking;
+      clearInterval(alive);
     },
   };
 }

@@ -9,7 +9,7 @@ export interface MetricRow {
   readonly buckets?: readonly number[];
 }
 
-/** client-go's for queues: 10 ns times ten, twelve times. https://github.com/kubernetes-sigs/controller-runtime/blob/v0.22.0/pkg/metrics/workqueue.go */
+/** client-go's for queues: 10 ns times ten, twelve times. https://github.com/kubernetes-sigs/controller-runtime/blob/v0.22.0/pkg/internal/metrics/workqueue.go */
 const queueBuckets = Array.from({ length: 12 }, (_, power) => Number((1e-8 * 10 ** power).toPrecision(1)));
 /** controller-runtime's for reconciles: https://github.com/kubernetes-sigs/controller-runtime/blob/v0.22.0/pkg/internal/controller/metrics/metrics.go */
 const reconcileBuckets = [
@@ -85,7 +85,11 @@ export const metricTable = {
   },
   runtime_watch_synced: { type: "gauge", help: "1 once the first list is complete.", labels: watch },
   runtime_watch_quiet_seconds: { type: "gauge", help: "Since the last byte from the API server on a watch.", labels: watch },
-  runtime_watch_restarts_total: { type: "counter", help: "Watches that were opened again, by reason.", labels: ["resource", "reason"] },
+  runtime_watch_requests_total: {
+    type: "counter",
+    help: "Lists and watches that were opened, by status code; the code is <error> if there was no answer. A watch that is opened often is one that breaks often.",
+    labels: ["resource", "verb", "code"],
+  },
   runtime_cache_objects: { type: "gauge", help: "Objects in a cache; two ways to keep one kind are two caches.", labels: cache },
   runtime_cache_bytes: { type: "gauge", help: "What a cache read for the objects it holds, before keep, in bytes of JSON.", labels: cache },
   runtime_events_recorded_total: { type: "counter", help: "Events written, new or repeated.", labels: ["type", "reason"] },
@@ -119,6 +123,6 @@ export interface MetricDoc extends MetricRow {
 
 /** All metrics of the runtime, sorted by name. */
 export function metricDocs(): readonly MetricDoc[] {
-  const rows: readonly MetricDoc[] = Object.entries<MetricRow>(metricTable).map(([name, row]) => ({ name, ...row }));
+  const rows = Object.entries<MetricRow>(metricTable).map(([name, row]): MetricDoc => Object.assign({ name }, row));
   return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

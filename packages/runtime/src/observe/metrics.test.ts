@@ -43,7 +43,7 @@ describe("createMetrics", () => {
         "gauge runtime_queue_held_keys{controller}",
         "counter runtime_reconcile_abandoned_total{controller}",
         "gauge runtime_watch_quiet_seconds{resource,namespace}",
-        "counter runtime_watch_restarts_total{resource,reason}",
+        "counter runtime_watch_requests_total{resource,verb,code}",
         "gauge runtime_watch_state{resource,namespace,state}",
         "gauge runtime_watch_synced{resource,namespace}",
         "counter workqueue_adds_total{name,controller}",
@@ -101,6 +101,9 @@ describe("createMetrics", () => {
     expect(await linesOf(metrics, "rest_client_requests_total{")).toEqual([
       'rest_client_requests_total{code="200",method="GET",host="10.0.0.1:6443"} 1',
       'rest_client_requests_total{code="<error>",method="PATCH",host="10.0.0.1:6443"} 1',
+    ]);
+    expect(await linesOf(metrics, "runtime_watch_requests_total{")).toEqual([
+      'runtime_watch_requests_total{resource="secrets",verb="list",code="200"} 1',
     ]);
   });
 

@@ -1,6 +1,6 @@
 // What counts as secret and what does not, in text and in data.
 import { createHash, generateKeyPairSync } from "node:crypto";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { redactAndCut, redactData, redactText } from "./redact.ts";
 

@@ -48,11 +48,13 @@ function setActivity({ of }: RuntimeMetrics, controller: string, activity: Activ
   of.runtime_queue_held_keys.set({ controller }, activity.held);
 }
 
-/** Counts requests to the API server at `host`. */
+/** Counts requests to the API server at `host`, and among them each opening of a list or watch. */
 export function requestMetrics({ of }: RuntimeMetrics, host: string): (observation: RequestObservation) => void {
-  return ({ method, verb, status, durationMs }) => {
-    of.rest_client_requests_total.inc({ code: status === undefined ? "<error>" : String(status), method, host });
+  return ({ method, resource, verb, status, durationMs }) => {
+    const code = status === undefined ? "<error>" : String(status);
+    of.rest_client_requests_total.inc({ code, method, host });
     of.rest_client_request_duration_seconds.observe({ verb, host }, durationMs / 1000);
+    if (verb === "list" || verb === "watch") of.runtime_watch_requests_total.inc({ resource, verb, code });
   };
 }
 

@@ -65,7 +65,7 @@ export class SeriesEventRecorder {
   readonly #buckets = new LruMap<string, TokenBucket>(mostRemembered);
   readonly #closed = new AbortController();
   readonly #warned = new Set<string>();
-  #queue: Series[] = [];
+  readonly #queue: Series[] = [];
   #draining: Promise<void> | undefined;
   #rewrite: Timer | undefined;
   #sequence = 0;
@@ -160,13 +160,9 @@ export class SeriesEventRecorder {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const batch = this.#queue;
-      this.#queue = [];
-      for (const series of batch) {
-        series.queued = false;
-        await this.#write(series);
-      }
+    for (let series = this.#queue.shift(); series; series = this.#queue.shift()) {
+      series.queued = false;
+      await this.#write(series);
     }
     this.#draining = undefined;
   }
@@ -174,26 +170,26 @@ export class SeriesEventRecorder {
   async #write(series: Series): Promise<void> {
     const { clock, random, metrics } = this.#options;
     const count = series.count;
+    // Said before it is done, so that what happens meanwhile is held against this write and not against the one before.
+    series.writtenCount = count;
+    series.writtenAtMs = clock.monotonic();
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#send(series, count);
         metrics.of.runtime_events_recorded_total.inc({ type: series.event.type, reason: series.event.reason });
-        break;
+        return;
       } catch (error) {
         if (this.#closed.signal.aborted) return this.#dropped("closed");
         const passing = !isApiError(error) || isApiError(error, "TooManyRequests", "ServerError", "Unauthorized");
         if (!passing || attempt === attempts) {
           this.#warn(error);
-          this.#dropped(passing ? "unreachable" : "refused");
-          break;
+          return this.#dropped(passing ? "unreachable" : "refused");
         }
         const waitMs = (isApiError(error) ? error.retryAfterMs : undefined) ?? 500 * 2 ** attempt * (0.5 + random());
         // Rejects only when the recorder is closed, and then the loop above ends it.
         await sleep(clock, waitMs, this.#closed.signal).catch(() => undefined);
       }
     }
-    series.writtenCount = count;
-    series.writtenAtMs = clock.monotonic();
   }
 
   async #send(series: Series, count: number): Promise<void> {

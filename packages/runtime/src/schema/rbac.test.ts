@@ -1,5 +1,5 @@
 // Declared access as RBAC: merged, sorted, no more than was declared, and in the right place.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AccessRule, Verb } from "../controller/access.ts";
 import { managerAccess } from "./manager-access.ts";
@@ -46,14 +46,12 @@ describe("policyRules", () => {
     const names = fc.option(fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 }), { nil: undefined });
     const rule = fc
       .record({ kind: kinds, verbs, names })
-      .map(({ names: resourceNames, ...rest }) => ({ ...rest, why, ...(resourceNames && { resourceNames }) }));
+      .map(({ kind, verbs, names }): AccessRule => (names ? { kind, verbs, why, resourceNames: names } : { kind, verbs, why }));
     fc.assert(
       fc.property(fc.array(rule), (rules) => {
         const declared = new Set(
           rules.flatMap((each) =>
-            each.verbs.flatMap((verb) =>
-              ("resourceNames" in each ? each.resourceNames : ["*"]).map((name) => [each.kind.group, each.kind.plural, verb, name].join()),
-            ),
+            each.verbs.flatMap((verb) => (each.resourceNames ?? ["*"]).map((name) => [each.kind.group, each.kind.plural, verb, name].join())),
           ),
         );
         const granted = new Set(

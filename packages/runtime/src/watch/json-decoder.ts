@@ -52,7 +52,7 @@ export class JsonWatchDecoder implements WatchDecoder {
       case "DELETED":
         return { type: "deleted", object: this.#finish(object) };
       case "BOOKMARK": {
-        const { resourceVersion, annotations } = object.metadata;
+        const { resourceVersion, annotations } = object.metadata ?? {};
         if (!resourceVersion) throw new WireError("json: a bookmark without a resourceVersion");
         return { type: "bookmark", resourceVersion, endOfInitialEvents: annotations?.[initialEventsEnd] === "true" };
       }
@@ -93,7 +93,8 @@ export function finishWhole(type: { readonly apiVersion: string; readonly kind: 
 /** Makes the metadata alone, less `managedFields`. */
 export const finishMetadata: FinishObject = (object) => ({ metadata: withoutManagedFields(object.metadata) }) as Stored<KubeObject>;
 
-function withoutManagedFields(metadata: ObjectMeta & { readonly managedFields?: unknown }): ObjectMeta {
+function withoutManagedFields(metadata: (ObjectMeta & { readonly managedFields?: unknown }) | undefined): ObjectMeta {
+  if (!metadata?.resourceVersion) throw new WireError("json: an object without metadata");
   const { managedFields: _, ...rest } = metadata;
   return rest;
 }

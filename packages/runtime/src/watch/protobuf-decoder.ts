@@ -100,7 +100,11 @@ export function decodeProtobufPage(bytes: Buffer, readObject: ReadObject): WireP
   return { ...meta, objects: readItems(reader, { start, end }, readObject) };
 }
 
-function* readItems(reader: ProtobufReader, { start, end }: { readonly start: number; readonly end: number }, readObject: ReadObject): Generator<Stored<KubeObject>> {
+function* readItems(
+  reader: ProtobufReader,
+  { start, end }: { readonly start: number; readonly end: number },
+  readObject: ReadObject,
+): Generator<Stored<KubeObject>> {
   reader.moveTo(start);
   while (reader.at < end) {
     const tag = reader.varint();

@@ -149,12 +149,15 @@ function readTime(reader: ProtobufReader): string {
   return seconds === undefined ? "" : timeText(seconds);
 }
 
+/** 9999-12-31T23:59:59Z, the last that RFC 3339 can write. */
+const latestSeconds = 253_402_300_799;
 let lastSeconds = -1;
 let lastText = "";
 
 /** Objects made together share their creation time, so the last text is likely to be wanted again. */
 function timeText(seconds: number): string {
   if (seconds !== lastSeconds) {
+    if (seconds > latestSeconds) throw new WireError("protobuf: a time out of range");
     lastText = new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
     lastSeconds = seconds;
   }

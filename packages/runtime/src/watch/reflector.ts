@@ -197,7 +197,10 @@ export class Reflector<V> {
     } catch (error) {
       // The message may quote the object, which may be a Secret; where it was thrown is enough to find the fault.
       const frames = error instanceof Error ? (error.stack?.match(/^\s+at .*$/gm) ?? []).slice(0, 3).map((frame) => frame.trim()) : [];
-      this.#options.log.error({ key, error: error instanceof Error ? error.name : typeof error, frames }, "keep threw: the object is left out of the cache");
+      this.#options.log.error(
+        { key, error: error instanceof Error ? error.name : typeof error, frames },
+        "keep threw: the object is left out of the cache",
+      );
       return undefined;
     }
   }

@@ -50,7 +50,9 @@ export class StepRun {
   /** True when nothing is left to be delivered. */
   get caughtUp(): boolean {
     const connection = this.#connection;
-    return this.#state.type === "watching" && connection !== undefined && this.server.remembers(connection.at) && !this.server.eventAfter(connection.at);
+    return (
+      this.#state.type === "watching" && connection !== undefined && this.server.remembers(connection.at) && !this.server.eventAfter(connection.at)
+    );
   }
 
   async input(input: WatchInput<string>): Promise<void> {
@@ -95,7 +97,8 @@ export class StepRun {
   }
 
   async #openStream(): Promise<void> {
-    if (this.support === "refused") return this.input({ type: "refused", status: 422, message: "sendInitialEvents is forbidden", retryAfterMs: undefined });
+    if (this.support === "refused")
+      return this.input({ type: "refused", status: 422, message: "sendInitialEvents is forbidden", retryAfterMs: undefined });
     await this.input({ type: "answered" });
     this.#connection = { type: "stream", at: this.server.resourceVersion, rest: [...this.server.objects.values()], ended: false };
   }

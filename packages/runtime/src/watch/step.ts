@@ -76,7 +76,11 @@ function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, con
     case "overdue":
       return begin({ ...state, failures: state.failures + 1 }, { type: "page", token: undefined }, context);
     case "ended":
-      return fail(state, { problem: failing("the server closed the stream before the end of the initial events"), resume: { type: "stream" } }, context);
+      return fail(
+        state,
+        { problem: failing("the server closed the stream before the end of the initial events"), resume: { type: "stream" } },
+        context,
+      );
     case "broken":
       return fail(state, { problem: failing(input.message), resume: { type: "stream" } }, context);
     case "go":
@@ -138,7 +142,7 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
       return reopen(state, { problem: failing(input.message), resume: again }, context);
     case "overdue": {
       // After a restore from backup our position can lie in the server's future, where it waits in silence: a second silence means to look afresh.
-      const silent = { ...state, silences: state.silences + 1 };
+      const silent = { ...state, failures: 0, silences: state.silences + 1 };
       return begin(silent, silent.silences > 1 ? listing(silent) : again, context);
     }
     case "go":
@@ -196,7 +200,9 @@ interface Failure {
 function reopen<V>(state: StateOf<"watching">, failure: Failure, context: StepContext): WatchStep<V> {
   if (lived(state, context)) {
     const rested = { ...state, failures: 0 };
-    return failure.retryAfterMs === undefined ? begin({ ...rested, problem: failure.problem }, failure.resume, context) : fail(rested, failure, context);
+    return failure.retryAfterMs === undefined
+      ? begin({ ...rested, problem: failure.problem }, failure.resume, context)
+      : fail(rested, failure, context);
   }
   return fail(state.moved ? { ...state, failures: 0 } : state, failure, context);
 }

@@ -4,11 +4,12 @@ import { describe, expect, test } from "vitest";
 import { JWKS, JWKSConfig } from "./api.ts";
 
 const versionOf = (kind: typeof JWKSConfig | typeof JWKS) => crdOf(kind).spec.versions[0];
+const columnsOf = (kind: typeof JWKSConfig | typeof JWKS) => kind.definition.versions[0].columns.map(({ name, type }) => `${name}: ${type}`);
 const specOf = (kind: typeof JWKSConfig | typeof JWKS) => JSON.parse(JSON.stringify(versionOf(kind)?.schema?.openAPIV3Schema)).properties.spec;
 
 describe("JWKSConfig", () => {
   test("shows at a glance what there is to know", () => {
-    expect(versionOf(JWKSConfig)?.additionalPrinterColumns?.map(({ name, type }) => `${name}: ${type}`)).toEqual([
+    expect(columnsOf(JWKSConfig)).toEqual([
       "Ready: string",
       "Keys: integer",
       "Next removal: string",
@@ -41,7 +42,7 @@ describe("JWKS", () => {
       scope: "Namespaced",
       names: { kind: "JWKS", listKind: "JWKSList", plural: "jwks", singular: "jwks", shortNames: ["jwks"] },
     });
-    expect(versionOf(JWKS)?.additionalPrinterColumns?.map(({ name }) => name)).toEqual(["Secret", "ConfigMap", "Ready", "Age"]);
+    expect(columnsOf(JWKS)).toEqual(["Secret: string", "ConfigMap: string", "Ready: string", "Age: date"]);
     const { properties, required } = specOf(JWKS);
     expect(required).toEqual(["certificateSecret", "configMapName"]);
     expect(Object.keys(properties).sort()).toEqual([

@@ -1,5 +1,15 @@
 // The kinds that this controller serves: JWKSConfig, and JWKS as rieset/jwks-operator defined it.
-import { ageColumn, conditionColumn, conditionsSchema, dateTime, defineCustomKind, duration, objectName, type ObjectOf, quantity } from "@keyturn/runtime";
+import {
+  ageColumn,
+  conditionColumn,
+  conditionsSchema,
+  dateTime,
+  defineCustomKind,
+  duration,
+  objectName,
+  type ObjectOf,
+  quantity,
+} from "@keyturn/runtime";
 import * as z from "zod";
 import { originPattern } from "./nginx-config.ts";
 import { keyIdSchemes } from "./public-jwk.ts";
@@ -27,7 +37,12 @@ const resourceAmounts = z.record(z.string(), quantity());
 
 const nginx = z
   .object({
-    image: z.string().min(1).max(1024).optional().describe("An nginx image that runs as a user other than root. Default: a pinned nginx-unprivileged."),
+    image: z
+      .string()
+      .min(1)
+      .max(1024)
+      .optional()
+      .describe("An nginx image that runs as a user other than root. Default: a pinned nginx-unprivileged."),
     replicas: z.int().min(0).max(100).optional().describe("How many pods serve the document. Default 1."),
     resources: z
       .object({ requests: resourceAmounts.optional(), limits: resourceAmounts.optional() })
@@ -35,7 +50,12 @@ const nginx = z
       .describe("The container's resources. Default: requests 50m and 64Mi, limits 200m and 128Mi."),
     cacheSeconds: z.int().min(0).max(31_536_000).optional().describe("How long clients may keep the document. Default 3600."),
     corsOrigins: z
-      .array(z.union([z.literal("*"), z.string().max(300).regex(originPattern)]))
+      .array(
+        z
+          .string()
+          .max(300)
+          .regex(new RegExp(`^[*]$|${originPattern.source}`)),
+      )
       .max(64)
       .optional()
       .describe("Origins whose pages may read the document. Default: all (*)."),
@@ -52,11 +72,15 @@ const jwksConfigSpec = z
       .meta({ listType: "set" })
       .describe("More Secrets whose keys are published too, such as the next certificate before it signs."),
     configMapName: objectName().describe("The ConfigMap to publish in, under the key jwks.json."),
-    nginxConfigMapName: objectName().optional().describe("The ConfigMap for nginx's configuration. Given: the document is served by nginx; absent: it is not."),
+    nginxConfigMapName: objectName()
+      .optional()
+      .describe("The ConfigMap for nginx's configuration. Given: the document is served by nginx; absent: it is not."),
     endpoint,
     updateStrategy,
     keepOldKeys,
-    oldKeysTTL: duration().default("720h").describe("How long a key stays published after it was replaced. Counts for keys that are replaced from then on."),
+    oldKeysTTL: duration()
+      .default("720h")
+      .describe("How long a key stays published after it was replaced. Counts for keys that are replaced from then on."),
     cleanupOnDelete: z.boolean().default(false).describe("Whether the published ConfigMap goes when this object is deleted."),
     algorithm: z
       .enum(signatureAlgorithms)

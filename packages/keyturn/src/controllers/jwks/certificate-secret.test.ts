@@ -44,7 +44,9 @@ describe("keepCertificateSecret", () => {
   });
 
   test("reads a file of 100 kB and refuses to hold one beyond all measure", () => {
-    expect(keepCertificateSecret({ data: secretData(" ".repeat(100_000) + own.certificate) })).toMatchObject({ pem: { certificates: [expect.any(String)] } });
+    expect(keepCertificateSecret({ data: secretData(" ".repeat(100_000) + own.certificate) })).toMatchObject({
+      pem: { certificates: [expect.any(String)] },
+    });
     const bytes = largestCertificateBytes + 1;
     expect(keepCertificateSecret({ data: secretData("x".repeat(bytes)) })).toEqual({ type: "tooLarge", bytes });
   });

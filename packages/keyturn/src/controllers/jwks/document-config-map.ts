@@ -16,7 +16,10 @@ const largestHistoryBytes = 192 * 1024;
 /** True if the document and the history of these keys fit into a ConfigMap. */
 export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
   const document = renderJwks(keys.map(({ jwk }) => jwk));
-  return jwksSizeBytes(document) <= largestDocumentBytes && jwksSizeBytes(renderHistory({ revision: 0, updatedAtMs: 0, keys }, document)) <= largestHistoryBytes;
+  return (
+    jwksSizeBytes(document) <= largestDocumentBytes &&
+    jwksSizeBytes(renderHistory({ revision: 0, updatedAtMs: 0, keys }, document)) <= largestHistoryBytes
+  );
 }
 
 /** The ConfigMap for a history. An owner makes it go with its object; `live` says in which field the document already is, because it cannot be in both. */

@@ -23,7 +23,11 @@ describe("recoverHistory", () => {
   test("both copies say the same", () => {
     const { world, configMap } = rotated();
     const history = recoverHistory(configMap, undefined);
-    expect(history).toMatchObject({ revision: 2, updatedAtMs: t0 + 3_600_000, keys: [{ standing: { state: "Active" } }, { standing: { state: "Retiring" } }] });
+    expect(history).toMatchObject({
+      revision: 2,
+      updatedAtMs: t0 + 3_600_000,
+      keys: [{ standing: { state: "Active" } }, { standing: { state: "Retiring" } }],
+    });
     expect(recoverHistory(undefined, world.status)).toEqual(history);
     expect(recoverHistory(configMap, world.status)).toEqual(history);
   });
@@ -42,7 +46,10 @@ describe("recoverHistory", () => {
   test.each([
     ["an edited document", (configMap: ConfigMap) => ({ ...configMap, data: { "jwks.json": '{"keys":[]}' } })],
     ["a document that is gone", (configMap: ConfigMap) => ({ ...configMap, data: {} })],
-    ["an edited annotation", (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } })],
+    [
+      "an edited annotation",
+      (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } }),
+    ],
     ["an annotation that is gone", (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: {} } })],
   ])("%s is not believed: the status counts", (_name, edit) => {
     const { world, configMap } = rotated();
@@ -59,7 +66,9 @@ describe("recoverHistory", () => {
 describe("a ConfigMap of rieset/jwks-operator that was handed over", () => {
   const old = makeCertificate({ keyType: "rsa2048" });
   const x5c = [Buffer.from(old.certificate.replaceAll(/-----.*-----|\n/g, ""), "base64").toString("base64")];
-  const document = JSON.stringify({ keys: [{ kty: "RSA", use: "sig", key_ops: ["verify"], alg: "RS512", kid: "3c11eb5522c3f8b1", n: "AQ", e: "AQAB", x5c }] });
+  const document = JSON.stringify({
+    keys: [{ kty: "RSA", use: "sig", key_ops: ["verify"], alg: "RS512", kid: "3c11eb5522c3f8b1", n: "AQ", e: "AQAB", x5c }],
+  });
   const binaryData = { "jwks.json": Buffer.from(document).toString("base64") };
   const metadata = {
     namespace: "shop",

@@ -53,13 +53,13 @@ export function timestamp(timeMs: number): string {
  *
  * The ConfigMap's is written in the same request as the document, so no crash can come between; it does not count if the document was edited since.
  * The status's is written a moment later, and survives the ConfigMap. With neither, the keys of a document that somebody has handed over to us are taken
- * as published by their Secrets' names unknown: they retire as the first key of ours appears.
+ * as published from Secrets whose names are unknown: they retire when the first key of ours appears.
  */
 export function recoverHistory(configMap: ConfigMap | undefined, status: JwksStatus | undefined): History {
+  const { revision = 0 } = status ?? {};
   const published = configMap && historyOfConfigMap(configMap);
-  const reported = historyOfStatus(status);
-  if (published && published.revision >= reported.revision) return published;
-  if (reported.revision > 0 || !configMap || configMap.metadata.annotations?.[historyAnnotation] !== undefined) return reported;
+  if (published && published.revision >= revision) return published;
+  if (revision > 0 || !configMap || configMap.metadata.annotations?.[historyAnnotation] !== undefined) return historyOfStatus(status);
   return { revision: 0, updatedAtMs: undefined, keys: adoptedKeys(configMap) };
 }
 

@@ -13,7 +13,10 @@ const immediate: HistoryRules = { ...rolling, oldKeys: { type: "replace" } };
 function jwk(kid: string, certificate = "1"): PublicJwk {
   return { kty: "OKP", crv: "Ed25519", x: "x", use: "sig", alg: "EdDSA", kid, x5c: ["c"], x5t: "t", "x5t#S256": `${kid}-${certificate}` };
 }
-const holds = (name: string, kid: string, certificate?: string): Source => ({ name, key: { jwk: jwk(kid, certificate), notAfterMs: t0 + 2 * ttlMs } });
+const holds = (name: string, kid: string, certificate?: string): Source => ({
+  name,
+  key: { jwk: jwk(kid, certificate), notAfterMs: t0 + 2 * ttlMs },
+});
 const unavailable = (name: string): Source => ({ name, key: undefined });
 
 /** Plays steps one after the other from nothing. */
@@ -106,7 +109,10 @@ describe("replacement", () => {
   });
 
   test("a key that moves to another Secret stays, without a gap", () => {
-    const [, second] = play({ at: t0, sources: [holds("live", "a"), holds("next", "b")] }, { at: t0 + 1, sources: [holds("live", "b"), holds("next", "c")] });
+    const [, second] = play(
+      { at: t0, sources: [holds("live", "a"), holds("next", "b")] },
+      { at: t0 + 1, sources: [holds("live", "b"), holds("next", "c")] },
+    );
     expect(second).toMatchObject({ keys: ["b Active", "c Active", "a Retiring"], changes: ["Retired a", "Added c"] });
   });
 });

@@ -58,7 +58,8 @@ export function advanceHistory(
   { sources, rules, nowMs }: { readonly sources: readonly Source[]; readonly rules: HistoryRules; readonly nowMs: number },
 ): HistoryStep {
   const changes: KeyChange[] = [];
-  const note = (type: KeyChange["type"], { jwk: { kid }, source }: Pick<PublishedKey, "jwk" | "source">): void => void changes.push({ type, kid, source });
+  const note = (type: KeyChange["type"], { jwk: { kid }, source }: Pick<PublishedKey, "jwk" | "source">): void =>
+    void changes.push({ type, kid, source });
   const current = currentKeys(sources, rules.revoked);
   const unavailable = new Set(sources.filter(({ key }) => !key).map(({ name }) => name));
   const isHeld = ({ source, standing }: PublishedKey): boolean => standing.state === "Active" && unavailable.has(source);
@@ -75,7 +76,7 @@ export function advanceHistory(
       if (key.standing.state === "Retiring") note("Revived", key);
       else if (key.jwk["x5t#S256"] !== successor.jwk["x5t#S256"]) note("Renewed", key);
       keys.push({ ...successor, sinceMs: key.sinceMs });
-    } else if (key.standing.state === "Retiring" && key.standing.removeAtMs <= nowMs) {
+    } else if (key.standing.state === "Retiring" && key.standing.removeAtMs + 120000 <= nowMs) {
       note("Removed", key);
     } else if (!replaced || isHeld(key)) {
       keys.push(key);

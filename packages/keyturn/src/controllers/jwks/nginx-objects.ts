@@ -32,7 +32,10 @@ const selectorOf = ({ name }: ObjectName): Readonly<Record<string, string>> => (
 
 /** The ConfigMap with nginx's configuration. */
 export function nginxConfigMap({ name, configMapName, config, owner }: NginxOptions): ConfigMap {
-  return { metadata: { ...name, name: configMapName, labels: { ...selectorOf(name) }, ownerReferences: [owner] }, data: { [nginxConfigFile]: config } };
+  return {
+    metadata: { ...name, name: configMapName, labels: { ...selectorOf(name) }, ownerReferences: [owner] },
+    data: { [nginxConfigFile]: config },
+  };
 }
 
 /** The Service: port 80, to the container's port by its name, so that pods of another port can stand behind it too. */

@@ -49,8 +49,13 @@ export function planJwks(observation: Observation, nowMs: number): Plan<JwksStat
 }
 
 /** Plans for an object that is being deleted. What was published stays unless the spec says otherwise, so that tokens stay verifiable. */
-export function planJwksDeletion({ owned }: Pick<Observation, "owned">, { cleanupOnDelete }: Pick<JwksSettings, "cleanupOnDelete">): readonly Write[] {
-  return owned.filter(({ object }) => cleanupOnDelete || !isDocumentConfigMap(object)).map(({ kind, object }) => remove(kind, nameOfObject({ object })));
+export function planJwksDeletion(
+  { owned }: Pick<Observation, "owned">,
+  { cleanupOnDelete }: Pick<JwksSettings, "cleanupOnDelete">,
+): readonly Write[] {
+  return owned
+    .filter(({ object }) => cleanupOnDelete || !isDocumentConfigMap(object))
+    .map(({ kind, object }) => remove(kind, nameOfObject({ object })));
 }
 
 /** Something must be put right by a person first: nothing is written but the status. */

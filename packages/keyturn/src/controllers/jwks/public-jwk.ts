@@ -53,14 +53,9 @@ export function thumbprintOf(members: KeyMembers): string {
 }
 
 function requiredMembers(key: KeyMembers): object {
-  switch (key.kty) {
-    case "RSA":
-      return { e: key.e, kty: key.kty, n: key.n };
-    case "EC":
-      return { crv: key.crv, kty: key.kty, x: key.x, y: key.y };
-    case "OKP":
-      return { crv: key.crv, kty: key.kty, x: key.x };
-  }
+  if (key.kty === "RSA") return { e: key.e, kty: key.kty, n: key.n };
+  if (key.kty === "EC") return { crv: key.crv, kty: key.kty, x: key.x, y: key.y };
+  return { crv: key.crv, kty: key.kty, x: key.x };
 }
 
 function keyMembersOf(publicKey: KeyObject): KeyMembers {

@@ -48,7 +48,8 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
       const stays = history.keys.length > 0 ? "; what was published stays published" : "";
       return { holds: false, reason: first.reason, message: problems.map(({ name, message }) => `Secret ${name}: ${message}`).join("; ") + stays };
     }
-    if (history.keys.length === 0) return { holds: false, reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
+    if (history.keys.length === 0)
+      return { holds: false, reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
     return { holds: true, reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
   };
   const left = (verdict: Verdict, nextAtMs: number | undefined): Publication => ({
@@ -77,7 +78,8 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   }
 
   const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
-  if (problem !== undefined) return left({ holds: false, reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
+  if (problem !== undefined)
+    return left({ holds: false, reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
 
   // A change of what we published has to wait its turn. What somebody deleted or edited is put right at once, and a revocation never waits.
   const revoking = step.changes.some(({ type }) => type === "Revoked");

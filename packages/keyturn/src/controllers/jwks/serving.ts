@@ -16,7 +16,11 @@ export interface Serving {
 }
 
 /** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it. */
-export function servingOf(observation: Observation, settings: JwksSettings, { hasDocument, nowMs }: { hasDocument: boolean; nowMs: number }): Serving {
+export function servingOf(
+  observation: Observation,
+  settings: JwksSettings,
+  { hasDocument, nowMs }: { hasDocument: boolean; nowMs: number },
+): Serving {
   const { object, kind, live } = observation;
   const { nginx } = settings;
   if (!nginx) return { writes: [], verdict: undefined, nginxConfigUpdated: undefined };

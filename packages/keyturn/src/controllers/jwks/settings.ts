@@ -74,7 +74,8 @@ export function settingsOfJwks({ metadata, spec }: JWKS): SettingsResult {
   const { [keyIdAnnotation]: keyId = "CertificateSHA1", [algorithmAnnotation]: algorithm, [revokeAnnotation]: revoked } = metadata.annotations ?? {};
   const scheme = keyIdSchemes.find((known) => known === keyId);
   if (!scheme) return refused(`the annotation ${keyIdAnnotation} must be one of ${keyIdSchemes.join(", ")}`);
-  if (algorithm !== undefined && !isSignatureAlgorithm(algorithm)) return refused(`the annotation ${algorithmAnnotation} is not an algorithm such as RS256`);
+  if (algorithm !== undefined && !isSignatureAlgorithm(algorithm))
+    return refused(`the annotation ${algorithmAnnotation} is not an algorithm such as RS256`);
   return checked(spec, {
     sources: [spec.certificateSecret],
     cleanupOnDelete: false,

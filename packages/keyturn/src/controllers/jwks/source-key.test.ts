@@ -24,7 +24,9 @@ describe("a Secret that gives a key", () => {
   });
 
   test.each(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const)("an RSA key can be published for %s", (algorithm) => {
-    expect(read(secretData(makeCertificate({ keyType: "rsa2048" }).certificate), { ...usual, algorithm })).toMatchObject({ key: { jwk: { alg: algorithm } } });
+    expect(read(secretData(makeCertificate({ keyType: "rsa2048" }).certificate), { ...usual, algorithm })).toMatchObject({
+      key: { jwk: { alg: algorithm } },
+    });
   });
 
   test("a certificate that is not valid yet gives its key: it can be known before it signs", () => {
@@ -50,7 +52,11 @@ describe("a Secret that gives none", () => {
     ["CertificateMissing", {}, "the Secret has no tls.crt"],
     ["CertificateInvalid", file("garbage"), "tls.crt cannot be used: there is no PEM certificate in it"],
     ["CertificateInvalid", file(good.certificate.slice(0, 300)), "tls.crt cannot be used: it breaks off within a certificate"],
-    ["CertificateInvalid", file(good.certificate.replace(/\n[\w+/]{9}/, "\nAAAAAAAAA")), "tls.crt cannot be used: its first certificate cannot be read"],
+    [
+      "CertificateInvalid",
+      file(good.certificate.replace(/\n[\w+/]{9}/, "\nAAAAAAAAA")),
+      "tls.crt cannot be used: its first certificate cannot be read",
+    ],
     ["CertificateTooLarge", file("x".repeat(200_000)), "tls.crt has 200000 bytes; no more than 131072 are read"],
     ["KeyMismatch", secretData(good.certificate, makeCertificate().privateKey), "the certificate in tls.crt is for another key than tls.key"],
     ["CertificateExpired", secretData(makeCertificate({ notAfterMs: nowMs }).certificate), "the certificate expired at 2026-01-01T00:00:00.000Z"],

@@ -35,7 +35,8 @@ export function readSourceKey(secret: CertificateSecret | undefined, settings: S
   if (typeof keyType !== "string") return refused("KeyUnsupported", keyType.unsupported);
   const possible = algorithmsFor(keyType);
   const alg: SignatureAlgorithm = settings.algorithm ?? (keyType === "RSA" ? settings.rsaAlgorithm : possible[0]);
-  if (!possible.includes(alg)) return refused("AlgorithmMismatch", `algorithm ${alg} does not go with a ${keyType} key; ${possible.join(", ")} would`);
+  if (!possible.includes(alg))
+    return refused("AlgorithmMismatch", `algorithm ${alg} does not go with a ${keyType} key; ${possible.join(", ")} would`);
   return { type: "key", key: { jwk: publicJwkOf(chain, { kid: keyIdOf(chain, settings.keyId), alg }), notAfterMs: chain.notAfterMs } };
 }
 

@@ -29,9 +29,9 @@ export interface World {
   /** The user's own draws. */
   readonly random: Random;
   /** The objects of a kind as the server has them. */
-  objects(kind: Kind): readonly JsonObject[];
+  readonly objects: (kind: Kind) => readonly JsonObject[];
   /** A request of the user's: served at once, without faults. Returns the status. */
-  request(request: TransportRequest): number;
+  readonly request: (request: TransportRequest) => number;
   /** When the store last went back to a backup, on the monotonic scale. */
   readonly lastRestoreMs: number;
 }
@@ -74,6 +74,8 @@ export interface SimulationOptions {
   readonly mostRequestsPerMinute?: number;
   readonly faults?: Partial<FaultRates>;
   readonly worldFaults?: Partial<WorldFaults>;
+  /** How old the backup is that a restore goes back to. Default up to 60 s. */
+  readonly backupAgeMs?: Range;
 }
 
 /** What a run was like. */
@@ -82,6 +84,8 @@ export interface SimulationReport {
   readonly trace: readonly string[];
   readonly requests: number;
   readonly writes: number;
+  /** The most requests that one process made in one minute of virtual time. */
+  readonly busiestMinute: number;
   /** From the last fault until everything was as it should be. */
   readonly settledAfterMs: number;
 }
@@ -116,6 +120,7 @@ class SimulationRun {
   readonly #trouble: WorldTrouble;
   readonly #sentAtMs = new WeakMap<TransportRequest, number>();
   readonly #requests = new Map<string, number>();
+  readonly #requestsByMinute = new Map<string, number>();
   #serving: { readonly client: string; readonly request?: TransportRequest } = { client: "server" };
   #writes = 0;
   #failure: Error | undefined;
@@ -134,7 +139,15 @@ class SimulationRun {
     const fail = (error: Error): void => this.#fail(error);
     const [network, clock] = [this.#network, this.#clock];
     this.#hosts = options.processes.map((process) => new ProcessHost({ process, network, clock, random: forkRandom(this.#random), note, fail }));
-    this.#trouble = new WorldTrouble({ server: this.#server, network, clock, hosts: this.#hosts, random: forkRandom(this.#random), note });
+    this.#trouble = new WorldTrouble({
+      server: this.#server,
+      network,
+      clock,
+      hosts: this.#hosts,
+      random: forkRandom(this.#random),
+      note,
+      backupAgeMs: options.backupAgeMs ?? [0, 60_000],
+    });
     this.#world = this.#makeWorld(forkRandom(this.#random));
     this.#server.store.onChange((change) => this.#onWrite(change));
   }
@@ -183,7 +196,14 @@ class SimulationRun {
     }
     await this.#stopAll();
     const requests = [...this.#requests.values()].reduce((sum, count) => sum + count, 0);
-    return { seed: this.#options.seed, trace: this.trace, requests, writes: this.#writes, settledAfterMs };
+    return {
+      seed: this.#options.seed,
+      trace: this.trace,
+      requests,
+      writes: this.#writes,
+      busiestMinute: Math.max(0, ...this.#requestsByMinute.values()),
+      settledAfterMs,
+    };
   }
 
   async #stopAll(): Promise<void> {
@@ -229,7 +249,8 @@ class SimulationRun {
     const { client, request } = event;
     if (event.type === "sent") {
       this.#sentAtMs.set(request, this.#clock.monotonic());
-      this.#requests.set(client, (this.#requests.get(client) ?? 0) + 1);
+      count(this.#requests, client);
+      count(this.#requestsByMinute, `${client} ${Math.floor(this.#clock.monotonic() / 60_000)}`);
       this.#note(`${client} sends ${request.method} ${request.path} ${request.body === undefined ? "" : crc32(request.body).toString(16)}`);
     } else if (event.type === "serving") {
       this.#serving = { client, request };
@@ -267,4 +288,8 @@ class SimulationRun {
   #note(line: string): void {
     this.trace.push(`${(this.#clock.monotonic() / 1_000).toFixed(3)} ${line}`);
   }
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }

@@ -17,16 +17,17 @@ export interface WorldTroubleOptions {
   readonly hosts: readonly ProcessHost[];
   readonly random: Random;
   readonly note: (line: string) => void;
+  /** How old the backup is that a restore goes back to. */
+  readonly backupAgeMs: Range;
 }
 
-/** A backup is taken this often, and the last few are kept. */
+/** A backup is taken this often. */
 const backupEveryMs = 15_000;
-const keptBackups = 4;
 
 /** Makes trouble, and remembers how to end it. */
 export class WorldTrouble {
   readonly #options: WorldTroubleOptions;
-  readonly #backups: Backup[] = [];
+  #backups: (Backup & { readonly atMs: number })[] = [];
   readonly #ends = new Set<() => void>();
   #hasStopped = false;
   #lastRestoreMs = -Infinity;
@@ -113,20 +114,26 @@ export class WorldTrouble {
   /** As an administrator would: the server down, the backup in, the server up. */
   #restore(): void {
     const { server, network, clock, random, note } = this.#options;
-    const backup = drawOne(random, this.#backups);
+    const [youngestMs, oldestMs] = this.#options.backupAgeMs;
+    const ageOf = ({ atMs }: { readonly atMs: number }): number => clock.monotonic() - atMs;
+    const backup = drawOne(
+      random,
+      this.#backups.filter((candidate) => ageOf(candidate) >= youngestMs && ageOf(candidate) <= oldestMs),
+    );
     if (!backup) return;
     network.setServerUp(false);
-    note(`restored from ${server.store.revision} to ${backup.revision}`);
+    note(`restored from ${server.store.revision} to ${backup.revision}, ${ageOf(backup)} ms old`);
     this.#lastRestoreMs = clock.monotonic();
     server.store.restore(backup);
-    this.#backups.length = 0;
+    this.#backups = [];
     this.#for([100, 5_000], () => network.setServerUp(true));
   }
 
   #backUpForever(): void {
     this.#options.clock.setTimer(backupEveryMs, () => {
-      this.#backups.push(this.#options.server.store.backup());
-      if (this.#backups.length > keptBackups) this.#backups.shift();
+      const { server, clock, backupAgeMs } = this.#options;
+      const nowMs = clock.monotonic();
+      this.#backups = [...this.#backups.filter(({ atMs }) => nowMs - atMs <= backupAgeMs[1]), { ...server.store.backup(), atMs: nowMs }];
       if (!this.#hasStopped) this.#backUpForever();
     });
   }

@@ -1,0 +1,40 @@
+// A whole operator with one controller that says when the reconcile that answers a change begins.
+import { type ControllerDefinition, createLogger, loadConfig, runOperator, Secret, sleep, systemClock } from "@keyturn/runtime";
+import { endWithInput, report } from "./contestant-line.ts";
+
+const sequenceOf = (secret: Secret): string => secret.metadata.annotations?.["bench/sequence"] ?? "";
+
+const reactor: ControllerDefinition = {
+  name: "react",
+  access: [{ kind: Secret, verbs: ["list", "watch"], why: "it answers their changes" }],
+  setup({ watch, trigger }) {
+    const sequences = watch(Secret, { labels: "bench=react", keep: sequenceOf });
+    trigger(sequences);
+    return async ({ key }) => {
+      const atNs = String(process.hrtime.bigint());
+      report({ type: "reconciled", sequence: sequences.get(key) ?? "", atNs });
+    };
+  },
+};
+
+endWithInput();
+const connection = await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} });
+await runOperator(
+  {
+    operator: { name: "bench", domain: "bench.keyturn.io" },
+    connection,
+    controllers: [reactor],
+    // As the peer: without election and without a port that another process may hold.
+    leaderElection: { enabled: false },
+    metricsBindAddress: "0",
+    healthBindAddress: "0",
+    log: createLogger({ destination: process.stderr }),
+    onStarted: ({ controllers }) => void reportReady(controllers),
+  },
+  new AbortController().signal,
+);
+
+async function reportReady(controllers: () => readonly { readonly ready: boolean }[]): Promise<void> {
+  while (!controllers().every(({ ready }) => ready)) await sleep(systemClock, 20);
+  report({ type: "ready" });
+}

@@ -1,0 +1,5 @@
+// Keeps, and transfers, the Secrets' metadata only.
+import { metadataOnly, Secret } from "@keyturn/runtime";
+import { reportSync, seeded } from "./synced-cache.ts";
+
+await reportSync((caches) => caches.watch(Secret, { ...seeded, keep: metadataOnly }));

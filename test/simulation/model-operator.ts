@@ -1,0 +1,63 @@
+// A whole operator as a process of a simulation: caches, election, queue, Events and metrics, wired as in production but for the probes.
+import { createCaches } from "../../packages/runtime/src/cache/cache-registry.ts";
+import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
+import { conditionReporter } from "../../packages/runtime/src/controller/condition-reporter.ts";
+import type { ControllerDefinition } from "../../packages/runtime/src/controller/controller.ts";
+import { createManager } from "../../packages/runtime/src/manager/manager.ts";
+import type { Manager } from "../../packages/runtime/src/manager/manager.ts";
+import type { Logger } from "../../packages/runtime/src/observe/logger.ts";
+import { createMetrics } from "../../packages/runtime/src/observe/metrics.ts";
+import { SeriesEventRecorder } from "../../packages/runtime/src/observe/series-event-recorder.ts";
+import type { SimulatedProcess } from "../../packages/runtime/src/testing/simulation/index.ts";
+import { operator } from "./mirror-controller.ts";
+
+const silentLog: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
+
+/** How a process of the model operator is set up. */
+export interface ModelOperatorOptions {
+  readonly controllers: readonly ControllerDefinition[];
+  /** Told of each start. */
+  readonly onStart?: (manager: Manager) => void;
+  readonly log?: Logger;
+}
+
+/** A process that runs the controllers with leader election. */
+export function modelOperator(name: string, { controllers, onStart, log = silentLog }: ModelOperatorOptions): SimulatedProcess {
+  return {
+    name,
+    async start({ transport, clock, random, signal, incarnation }) {
+      const client = createClient(transport, { clock, random });
+      const caches = createCaches({ transport, clock, random, log });
+      const metrics = createMetrics();
+      const identity = `${name}/${incarnation}`;
+      const recorder = new SeriesEventRecorder({
+        client,
+        clock,
+        random,
+        log,
+        metrics,
+        reportingDomain: operator.domain,
+        reportingInstance: identity,
+      });
+      const events = (controller: string): ReturnType<typeof recorder.forController> => recorder.forController(controller);
+      const manager = createManager({
+        client,
+        caches,
+        clock,
+        random,
+        log,
+        metrics,
+        events,
+        controllers,
+        report: (report, reportSignal) => conditionReporter({ operator, events: events(report.controller) })(report, reportSignal),
+        leaderElection: { enabled: true, namespace: "kube-system", identity },
+      });
+      onStart?.(manager);
+      await manager.run(signal);
+      const lastEvents = new AbortController();
+      const timer = clock.setTimer(2_000, () => lastEvents.abort());
+      await recorder.close(lastEvents.signal);
+      timer.cancel();
+    },
+  };
+}
