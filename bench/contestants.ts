@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { clientNodePeer, clientNodeVersion } from "./peers/client-node-peer.ts";
 import { controllerRuntimePeer, controllerRuntimeVersion } from "./peers/controller-runtime-peer.ts";
+import { bundlePrograms } from "./programs/bundle.ts";
 import type { Contestant } from "./scenario.ts";
 
 /**
@@ -10,10 +11,13 @@ import type { Contestant } from "./scenario.ts";
  */
 const nodeFlags = ["--max-semi-space-size=4"];
 
+/** Our programs, by the names of their files. */
+const programs = ["react", "sync-digest", "sync-metadata", "sync-whole"] as const;
+
 /** The contestants that can be had on this machine, by what a scenario asks of them. */
 export interface Contestants {
   /** A program of `bench/programs` on our runtime. */
-  ours(program: string, label: string): Contestant;
+  ours(program: (typeof programs)[number], label: string): Contestant;
   /** The Go peer's scenario of that name. */
   controllerRuntime(scenario: string, label: string): Contestant;
   /** The client-node peer's scenario of that name. */
@@ -24,12 +28,13 @@ export interface Contestants {
 export async function findContestants(say: (text: string) => void): Promise<Contestants> {
   const goPeer = await controllerRuntimePeer(say);
   const nodePeer = await clientNodePeer(say);
+  const bundles = await bundlePrograms(programs);
   return {
     ours: (program, label) => ({
       id: program,
       label,
-      settings: `this checkout, unbuilt, node ${nodeFlags.join(" ")}`,
-      command: { file: process.execPath, args: [...nodeFlags, join(import.meta.dirname, "programs", `${program}.ts`)] },
+      settings: `this checkout, bundled as for the image, node ${nodeFlags.join(" ")}`,
+      command: { file: process.execPath, args: [...nodeFlags, join(bundles, `${program}.mjs`)] },
     }),
     controllerRuntime: (scenario, label) => ({
       id: `controller-runtime-${scenario}`,

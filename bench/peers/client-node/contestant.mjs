@@ -6,9 +6,10 @@ import { CoreV1Api, KubeConfig, makeInformer } from "@kubernetes/client-node";
 
 const report = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
+const config = new KubeConfig();
+config.loadFromFile(process.env.BENCH_KUBECONFIG);
+
 const connect = (label) => {
-  const config = new KubeConfig();
-  config.loadFromFile(process.env.BENCH_KUBECONFIG);
   const api = config.makeApiClient(CoreV1Api);
   const labelSelector = `bench=${label}`;
   return makeInformer(config, "/api/v1/secrets", () => api.listSecretForAllNamespaces({ labelSelector }), labelSelector);

@@ -28,6 +28,7 @@ export function statusStateOf(state: WatchState, kind: Kind, namespace: string |
       return { type: "syncing" };
     case "watching":
     case "waiting":
+    default:
       return { type: "live" };
   }
 }

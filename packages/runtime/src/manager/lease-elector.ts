@@ -241,7 +241,7 @@ export class LeaseElector {
 
   /** Gives the lease back. If that fails the others wait until it has run out. */
   async #release(): Promise<void> {
-    const { clock, store, lease, log } = this.#options;
+    const { clock, lease, log } = this.#options;
     if (!isOurs(this.#state)) return;
     const held = this.#state.lease;
     // From here on we do not act, whatever becomes of the request.
@@ -249,12 +249,24 @@ export class LeaseElector {
     const timeout = new AbortController();
     const timer = clock.setTimer(releaseTimeoutMs, () => timeout.abort(new ConnectionError(`no answer within ${releaseTimeoutMs / 1000} s`)));
     try {
-      await store.replace(this.#with(held, released(held.spec, clock.now())), timeout.signal);
+      await this.#giveBack(held, timeout.signal);
       log.info({ lease }, "lease given back");
     } catch (error) {
       log.warn({ lease, error: failureOf(error).message }, "the lease could not be given back; others take it when it has run out");
     } finally {
       timer.cancel();
+    }
+  }
+
+  async #giveBack(held: Stored<Lease>, signal: AbortSignal): Promise<void> {
+    const { clock, store, lease, identity } = this.#options;
+    try {
+      await store.replace(this.#with(held, released(held.spec, clock.now())), signal);
+    } catch (error) {
+      if (!isApiError(error, "Conflict")) throw error;
+      // A last renewal whose answer we did not wait for has made the lease newer than we know it.
+      const current = await store.read(lease, signal);
+      if (current?.spec?.holderIdentity === identity) await store.replace(this.#with(current, released(current.spec, clock.now())), signal);
     }
   }
 

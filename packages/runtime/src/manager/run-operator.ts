@@ -39,9 +39,9 @@ export interface OperatorOptions {
   readonly leaderElection?: { readonly enabled?: boolean; readonly namespace?: string; readonly durations?: LeaseTimes };
   /** Checks and logs every write and makes none; takes no Lease and records no Event. Default false. */
   readonly dryRun?: boolean;
-  /** Default `:8080`; `0` for none. */
+  /** Where `/metrics` is served, such as `:8080`. Default `0`: nowhere. */
   readonly metricsBindAddress?: string;
-  /** Default `:8081`; `0` for none. */
+  /** Where `/healthz` and `/readyz` are served, such as `:8081`. Default `0`: nowhere. */
   readonly healthBindAddress?: string;
   /** Default JSON lines on standard output. */
   readonly log?: Logger;
@@ -102,8 +102,8 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const stopObserving = observeProcess(metrics, { version: options.version ?? "unknown" });
   const heartbeat = startHeartbeat(clock);
   const server = await startHealthServer({
-    healthBindAddress: options.healthBindAddress ?? ":8081",
-    metricsBindAddress: options.metricsBindAddress ?? ":8080",
+    healthBindAddress: options.healthBindAddress ?? "0",
+    metricsBindAddress: options.metricsBindAddress ?? "0",
     liveness: [heartbeat.check],
     readiness: [watchCheck(() => caches.statuses()), controllerCheck(() => manager.statuses())],
     metrics,

@@ -57,7 +57,7 @@ export class JsonWatchDecoder implements WatchDecoder {
         return { type: "bookmark", resourceVersion, endOfInitialEvents: annotations?.[initialEventsEnd] === "true" };
       }
       case "ERROR":
-        return { type: "error", status: object as StatusBody };
+        return { type: "error", status: object };
       case undefined:
       default:
         throw new WireError(`json: unknown watch event type ${JSON.stringify(String(type).slice(0, 20))}`);
@@ -79,7 +79,7 @@ export function decodeJsonPage(bytes: Buffer, finish: FinishObject): WirePage {
 /** Decodes the `Status` that comes instead of what was asked for; undefined if the bytes are none. */
 export function decodeJsonStatus(bytes: Buffer): StatusBody | undefined {
   const body = parseJson(bytes.toString("utf8"));
-  return typeof body === "object" && body !== null ? (body as StatusBody) : undefined;
+  return typeof body === "object" && body !== null ? body : undefined;
 }
 
 /** Makes the whole object, less `managedFields`. `type` stands in where the server left it out. */

@@ -104,7 +104,7 @@ export class Reflector<V> {
       const deadlineMs = deadlineOf(this.#state, this.#lastByteMs, this.#limits);
       if (deadlineMs === undefined) return undefined;
       const remainingMs = deadlineMs - clock.monotonic();
-      if (remainingMs > 0) return clock.setTimer(remainingMs, () => (timer = arm()));
+      if (remainingMs >= 0) return clock.setTimer(remainingMs, () => (timer = arm()));
       attempt.abort(overdue);
       return undefined;
     };
@@ -183,7 +183,8 @@ export class Reflector<V> {
         return { type: "deleted", object: identityOf(event.object) };
       case "bookmark":
         return event;
-      case "error": {
+      case "error":
+      default: {
         const { code = 500, message = "the API server ended the watch with an error", details } = event.status;
         return { type: "refused", status: code, message, retryAfterMs: retryAfterOf(undefined, details?.retryAfterSeconds) };
       }

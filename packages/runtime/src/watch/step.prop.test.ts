@@ -12,7 +12,7 @@ type Move =
   | { readonly type: "refuse"; readonly status: number }
   | { readonly type: "broken" | "ended" | "overdue" | "compact" | "tick" | "bookmark" };
 
-const key = fc.constantFrom(..."abcdefgh").map((letter) => `ns/${letter}`);
+const key = fc.nat(7).map((number) => `ns/object-${number}`);
 const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constantFrom("put", "put", "delete", "recreate"), key }) },
   { weight: 8, arbitrary: fc.record({ type: fc.constant("advance"), times: fc.integer({ min: 1, max: 8 }) }) },
@@ -125,7 +125,7 @@ describe("step against a model server", () => {
         support,
         async (before, after, support) => {
           const server = new ModelServer();
-          server.put("ns/a");
+          server.put("ns/object-0");
           const backup = { objects: new Map(server.objects), resourceVersion: server.resourceVersion };
           const run = new StepRun(server, support);
           for (const next of before) await play(run, next);

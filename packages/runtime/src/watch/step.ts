@@ -34,6 +34,7 @@ export function step<V>(state: WatchState, input: WatchInput<V>, context: StepCo
     case "paging":
       return stepPaging(state, input, context);
     case "watching":
+    default:
       return stepWatching(state, input, context);
   }
 }
@@ -49,6 +50,7 @@ export function deadlineOf(state: WatchState, lastByteMs: number, limits: WatchL
     case "paging":
       return lastByteMs + limits.listStallMs;
     case "watching":
+    default:
       return lastByteMs + limits.quietMs;
   }
 }
@@ -86,6 +88,7 @@ function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, con
     case "go":
     case "pageObjects":
     case "pageEnd":
+    default:
       return stay(state);
   }
 }
@@ -118,6 +121,7 @@ function stepPaging<V>(state: StateOf<"paging">, input: WatchInput<V>, context: 
     case "applied":
     case "deleted":
     case "bookmark":
+    default:
       return stay(state);
   }
 }
@@ -148,6 +152,7 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
     case "go":
     case "pageObjects":
     case "pageEnd":
+    default:
       return stay(state);
   }
 }
@@ -182,7 +187,8 @@ function begin<V>(state: WatchState, resume: Resume, { nowMs }: StepContext): Wa
       return act({ ...record, type: "streaming", openedMs: nowMs, progressMs: nowMs }, { type: "openStream" });
     case "page":
       return act({ ...record, type: "paging", token: resume.token }, { type: "fetchPage", token: resume.token });
-    case "watch": {
+    case "watch":
+    default: {
       const { resourceVersion } = resume;
       return act({ ...record, type: "watching", resourceVersion, openedMs: nowMs, moved: false }, { type: "openWatch", resourceVersion });
     }

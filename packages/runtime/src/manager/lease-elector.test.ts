@@ -1,0 +1,95 @@
+// Corners of an election that random faults seldom reach.
+import { expect, test } from "vitest";
+import { seededRandom } from "../random.ts";
+import { VirtualClock } from "../testing/virtual-clock.ts";
+import { LeaseElector } from "./lease-elector.ts";
+import type { LeaseStore } from "./lease-store.ts";
+import { silentLog, SimulatedLeases } from "./lease-simulation.ts";
+import { defaultLeaseTimes } from "./lease-times.ts";
+import { OutageLog } from "./outage-log.ts";
+
+function elect(clock: VirtualClock, server: SimulatedLeases, isAnswering: () => boolean): { readonly elector: LeaseElector; readonly terms: string[] } {
+  const terms: string[] = [];
+  /** The server always hears; whether its answer arrives is another matter. */
+  const answer = async <R>(value: R, signal: AbortSignal): Promise<R> => {
+    if (isAnswering()) return value;
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+  };
+  const store: LeaseStore = {
+    read: async (name, signal) => answer(server.leases.get(name), signal),
+    list: async (labels, signal) => answer(server.list(labels), signal),
+    create: async (lease, signal) => answer(server.put(lease, "create"), signal),
+    replace: async (lease, signal) => answer(server.put(lease, "replace"), signal),
+    remove: async (lease, signal) => answer(server.remove(lease), signal),
+  };
+  const elector = new LeaseElector({
+    lease: "demo",
+    identity: "me",
+    times: defaultLeaseTimes,
+    store,
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    outages: new OutageLog(silentLog, clock),
+    drainGraceMs: 1_000,
+    lead: ({ drain, signal }) => {
+      terms.push("began");
+      return new Promise((resolve) => {
+        for (const end of [drain, signal]) end.addEventListener("abort", () => (terms.push("ended"), resolve()), { once: true });
+      });
+    },
+  });
+  return { elector, terms };
+}
+
+test("the lease is given back even when the answer to the last renewal was not waited for", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  let answering = true;
+  const { elector } = elect(clock, server, () => answering);
+  const stop = new AbortController();
+  const ended = elector.run(stop.signal);
+  await clock.advance(1_000);
+  const taken = server.leases.get("demo")?.metadata.resourceVersion;
+  answering = false;
+  await clock.advance(1_500);
+  expect(server.leases.get("demo")?.metadata.resourceVersion).not.toBe(taken);
+  answering = true;
+  stop.abort();
+  await clock.advance(0);
+  await ended;
+  expect(server.leases.get("demo")?.spec?.holderIdentity).toBeUndefined();
+});
+
+test("a lease that somebody deleted is lost at once, and taken anew only after work has stopped", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  const { elector, terms } = elect(clock, server, () => true);
+  const stop = new AbortController();
+  const ended = elector.run(stop.signal);
+  await clock.advance(1_000);
+  server.leases.delete("demo");
+  await clock.advance(5_000);
+  expect(terms).toEqual(["began", "ended", "began"]);
+  expect(server.leases.get("demo")?.spec).toMatchObject({ holderIdentity: "me", leaseTransitions: 0 });
+  stop.abort();
+  await clock.advance(2_000);
+  await ended;
+});
+
+test("a lease that is not wanted is left alone, and given back when it is no longer wanted", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  const { elector, terms } = elect(clock, server, () => true);
+  elector.want(false);
+  void elector.run(new AbortController().signal);
+  await clock.advance(60_000);
+  expect(server.leases.size).toBe(0);
+  elector.want(true);
+  await clock.advance(100);
+  expect([elector.held, terms]).toEqual([true, ["began"]]);
+  elector.want(false);
+  await clock.advance(100);
+  expect([elector.held, terms]).toEqual([false, ["began", "ended"]]);
+  expect(server.leases.get("demo")?.spec?.holderIdentity).toBeUndefined();
+});
