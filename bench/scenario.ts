@@ -37,7 +37,7 @@ export interface Bed {
   readonly cluster: Cluster;
   readonly quick: boolean;
   /** Says what is being done; one line. */
-  say(text: string): void;
+  readonly say: (text: string) => void;
 }
 
 /** One scenario. Contestants run one at a time, several rounds, in a new order each round. */

@@ -1,5 +1,5 @@
 // A whole operator with one controller that says when the reconcile that answers a change begins.
-import { type ControllerDefinition, createLogger, loadConfig, runOperator, Secret, sleep, systemClock } from "@keyturn/runtime";
+import { type ControllerDefinition, createLogger, loadConfig, runOperator, Secret, sleep, type StartedOperator, systemClock } from "@keyturn/runtime";
 import { endWithInput, report } from "./contestant-line.ts";
 
 const sequenceOf = (secret: Secret): string => secret.metadata.annotations?.["bench/sequence"] ?? "";
@@ -7,9 +7,9 @@ const sequenceOf = (secret: Secret): string => secret.metadata.annotations?.["be
 const reactor: ControllerDefinition = {
   name: "react",
   access: [{ kind: Secret, verbs: ["list", "watch"], why: "it answers their changes" }],
-  setup({ watch, trigger }) {
-    const sequences = watch(Secret, { labels: "bench=react", keep: sequenceOf });
-    trigger(sequences);
+  setup(scope) {
+    const sequences = scope.watch(Secret, { labels: "bench=react", keep: sequenceOf });
+    scope.trigger(sequences);
     return async ({ key }) => {
       const atNs = String(process.hrtime.bigint());
       report({ type: "reconciled", sequence: sequences.get(key) ?? "", atNs });
@@ -29,12 +29,12 @@ await runOperator(
     metricsBindAddress: "0",
     healthBindAddress: "0",
     log: createLogger({ destination: process.stderr }),
-    onStarted: ({ controllers }) => void reportReady(controllers),
+    onStarted: (operator) => void reportReady(operator),
   },
   new AbortController().signal,
 );
 
-async function reportReady(controllers: () => readonly { readonly ready: boolean }[]): Promise<void> {
-  while (!controllers().every(({ ready }) => ready)) await sleep(systemClock, 20);
+async function reportReady(operator: StartedOperator): Promise<void> {
+  while (!operator.controllers().every(({ ready }) => ready)) await sleep(systemClock, 20);
   report({ type: "ready" });
 }

@@ -34,7 +34,7 @@ export function goalTable(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map(({ goal, reached, met }) => {
     const wanted = goal.type === "ratio" ? `≤ ${goal.atMost}×` : `< ${goal.below}${goal.over === "worst" ? " in every round" : ""}`;
     const unit = goal.type === "ratio" ? "×" : "";
-    return [goal.text, wanted, `${withSpread(reached, goal.type === "ratio" ? 2 : 1, unit)}`, met ? "met" : "**missed**"];
+    return [goal.text, wanted, withSpread(reached, goal.type === "ratio" ? 2 : 1, unit), met ? "met" : "**missed**"];
   });
   return markdownTable(["goal", "wanted", "reached", ""], rows);
 }

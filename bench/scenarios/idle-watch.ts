@@ -6,8 +6,8 @@ import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Scenario } from "../scenario.ts";
 
 const readyLine = z.object({ type: z.enum(["ready", "reconciled"]) });
-const settleMs = 3000;
-const windowMs = 5000;
+const settleMs = 2000;
+const windowMs = 3000;
 
 /** The scenario, for these contestants; their programs are those of `change-latency`, left alone. */
 export function idleWatch(contestants: Contestants): Scenario {

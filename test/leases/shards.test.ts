@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { handovers } from "./activity.ts";
 import { Fleet } from "./fleet.ts";
 
-const leaseTimes = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
+const leaseTimes = { leaseDurationMs: 5_000, renewDeadlineMs: 3_500, retryPeriodMs: 300 };
 const keys = Array.from({ length: 24 }, (_, i) => `key-${i}`);
 const patiently = { timeout: 60_000, interval: 200 };
 
@@ -28,7 +28,18 @@ async function sharesAre(fleet: Fleet, expected: readonly number[]): Promise<Rea
 /** Waits until every key has been worked on since. */
 async function allKeysAct(fleet: Fleet): Promise<void> {
   const before = fleet.acts().length;
-  await vi.waitFor(() => expect(new Set(fleet.acts().slice(before).map(({ key }) => key)).size).toBe(keys.length), patiently);
+  await vi.waitFor(
+    () =>
+      expect(
+        new Set(
+          fleet
+            .acts()
+            .slice(before)
+            .map(({ key }) => key),
+        ).size,
+      ).toBe(keys.length),
+    patiently,
+  );
 }
 
 test("replicas share the shards; one that comes or goes moves only its share; every key is always somebody's", async () => {

@@ -86,8 +86,8 @@ async function listed(exchange: Exchange, path: string): Promise<{ readonly vers
 interface ScriptOutcome {
   readonly steps: unknown;
   readonly ends: unknown;
-  /** Comes when the server ends the watches, a second after the script. */
-  readonly watched: Promise<unknown>;
+  /** Watches from before the script; takes a second, until the server ends it. */
+  readonly watched: () => Promise<unknown>;
 }
 
 async function outcomeOf(exchange: Exchange, seed: number): Promise<ScriptOutcome> {
@@ -97,12 +97,11 @@ async function outcomeOf(exchange: Exchange, seed: number): Promise<ScriptOutcom
   const starts = await Promise.all(paths.map((path) => listed(exchange, path)));
   const steps = await runScript(exchange, randomScript(seededRandom(seed), 60, namespace));
   const watchPaths = paths.map((path, index) => `${path}?watch=1&timeoutSeconds=1&resourceVersion=${starts[index]?.version}`);
-  const watches = Promise.all(watchPaths.map((path) => exchange({ method: "GET", path })));
   const ends = await Promise.all(paths.map((path) => listed(exchange, path)));
   return {
     steps: steps.map(({ title, status, body }) => ({ title, status, body })),
     ends: ends.map(({ items }) => items),
-    watched: watches.then((answers) => answers.map(({ body }) => watchOutcome(body))),
+    watched: () => Promise.all(watchPaths.map(async (path) => watchOutcome((await exchange({ method: "GET", path })).body))),
   };
 }
 
@@ -115,7 +114,7 @@ describe("the simulated API server answers as the real one", () => {
       expect(simulated.steps).toEqual(real.steps);
       expect(simulated.ends).toEqual(real.ends);
       // Many at once: each takes a second to end.
-      watches.push((async () => expect(await simulated.watched, `watch events of seed ${seed}`).toEqual(await real.watched))());
+      watches.push((async () => expect(await simulated.watched(), `watch events of seed ${seed}`).toEqual(await real.watched()))());
     });
     await Promise.all(watches);
   });

@@ -1,6 +1,7 @@
 // A whole operator as a process of a simulation: caches, election, queue, Events and metrics, wired as in production but for the probes.
 import { createCaches } from "../../packages/runtime/src/cache/cache-registry.ts";
 import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
+import type { Transport } from "../../packages/runtime/src/client/transport.ts";
 import { conditionReporter } from "../../packages/runtime/src/controller/condition-reporter.ts";
 import type { ControllerDefinition } from "../../packages/runtime/src/controller/controller.ts";
 import { createManager } from "../../packages/runtime/src/manager/manager.ts";
@@ -19,13 +20,19 @@ export interface ModelOperatorOptions {
   /** Told of each start. */
   readonly onStart?: (manager: Manager) => void;
   readonly log?: Logger;
+  /** Without election every process acts. Default true. */
+  readonly elects?: boolean;
+  /** Stands between the process and the wire. */
+  readonly wrap?: (transport: Transport) => Transport;
 }
 
 /** A process that runs the controllers with leader election. */
-export function modelOperator(name: string, { controllers, onStart, log = silentLog }: ModelOperatorOptions): SimulatedProcess {
+export function modelOperator(name: string, options: ModelOperatorOptions): SimulatedProcess {
+  const { controllers, onStart, log = silentLog, elects = true, wrap = (transport) => transport } = options;
   return {
     name,
-    async start({ transport, clock, random, signal, incarnation }) {
+    async start({ transport: wire, clock, random, signal, incarnation }) {
+      const transport = wrap(wire);
       const client = createClient(transport, { clock, random });
       const caches = createCaches({ transport, clock, random, log });
       const metrics = createMetrics();
@@ -50,7 +57,7 @@ export function modelOperator(name: string, { controllers, onStart, log = silent
         events,
         controllers,
         report: (report, reportSignal) => conditionReporter({ operator, events: events(report.controller) })(report, reportSignal),
-        leaderElection: { enabled: true, namespace: "kube-system", identity },
+        leaderElection: { enabled: elects, namespace: "kube-system", identity },
       });
       onStart?.(manager);
       await manager.run(signal);

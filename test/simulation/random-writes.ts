@@ -122,7 +122,7 @@ function randomContent(random: Random, kind: Kind): object {
   const values = (): Record<string, string> =>
     Object.fromEntries(["one", "two", "three"].filter(() => random() < 0.5).map((key) => [key, pick(random, ["MQ==", "Mg=="])]));
   if (kind === leases) {
-    const holder = pick(random, ["alpha", "beta"]);
+    const holder = pick(random, ["alpha", "beta", "gamma", ""]);
     const renewTime = pick(random, ["2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:05.000001Z", "2026-01-01T00:00:05.001Z"]);
     return { spec: { holderIdentity: holder, renewTime, leaseDurationSeconds: pick(random, [15, 30, 0]) } };
   }

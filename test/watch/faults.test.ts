@@ -1,7 +1,7 @@
 // Watches of a real API server through a proxy that does its worst, while writers change thousands of objects: the caches end equal to the server.
 import { ConfigMap, ServiceAccount, seededRandom } from "@keyturn/runtime";
-import { answerWith, cutAt, endWatchWith, refuseSendInitialEvents } from "@keyturn/runtime/testing";
-import { describe, expect, it } from "vitest";
+import { type ActiveFault, answerWith, cutAt, endWatchWith, refuseSendInitialEvents } from "@keyturn/runtime/testing";
+import { describe, expect, it, vi } from "vitest";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
 import { type Change, metadataOnly } from "../../packages/runtime/src/cache/cache.ts";
 import { writeAtRandom } from "./random-writers.ts";
@@ -44,27 +44,29 @@ describe.each(kinds)("$kind", (kind) => {
     world.start();
 
     const watches = { path: new RegExp(`/${kind.plural}`), watch: true };
-    const disturb: readonly (() => Disposable | Promise<Disposable | void> | void)[] = [
-      () => void proxy.cut(watches),
-      () => void proxy.cut(watches, { manner: "close" }),
-      () => proxy.stall(watches),
-      () => proxy.inject(endWatchWith({ status: 410 }, { ...watches, times: 2 })),
-      () => proxy.inject(answerWith({ status: 410 }, { ...watches, times: 3 })),
-      () => proxy.inject(answerWith({ status: 429, retryAfterSeconds: 1 }, { ...watches, times: 3 })),
-      () => proxy.inject(answerWith({ status: 503 }, { ...watches, times: 4 })),
-      () => proxy.inject(cutAt({ bytes: 3_000 }, { ...watches, times: 4 })),
-      () => proxy.inject(refuseSendInitialEvents()),
-      async () => {
-        await proxy.refuseConnections();
-        proxy.cut();
-      },
+    const resumed = { ...watches, path: new RegExp(`/${kind.plural}.*[?&]resourceVersion=`) };
+    const faults: readonly (() => readonly ActiveFault[])[] = [
+      () => [proxy.inject(endWatchWith({ status: 410 }, { ...resumed, times: 2 }))],
+      () => [proxy.inject(answerWith({ status: 410 }, { ...resumed, times: 3 }))],
+      () => [proxy.inject(answerWith({ status: 429, retryAfterSeconds: 1 }, { ...watches, times: 3 }))],
+      () => [proxy.inject(answerWith({ status: 503 }, { ...watches, times: 4 }))],
+      () => [proxy.inject(cutAt({ bytes: 3_000 }, { ...watches, times: 4 }))],
+      () => [proxy.inject(answerWith({ status: 410 }, { ...resumed, times: 2 })), proxy.inject(refuseSendInitialEvents())],
     ];
-    for (let round = 0; round < 20; round++) {
-      const disturbance = await disturb[round % disturb.length]?.();
+    for (let round = 0; round < 3 * faults.length; round++) {
+      const injected = faults[round % faults.length]?.() ?? [];
       // A fault alone changes nothing for a watch that is well: a cut makes it meet the fault.
-      if (disturbance) proxy.cut(watches, { limit: 2 });
-      await writeAtRandom(writes, 100);
-      disturbance?.[Symbol.dispose]();
+      proxy.cut(watches, { manner: round % 2 === 0 ? "reset" : "close", limit: 2 });
+      await writeAtRandom(writes, 60);
+      // A refused WatchList is not tried twice, so only the fault that leads to it is sure to be met each time.
+      await vi.waitFor(() => expect(injected[0]?.hits).toBeGreaterThan(0), { timeout: 20_000 });
+      for (const fault of injected) fault.remove();
+      using _ = proxy.stall(watches);
+      await writeAtRandom(writes, 60);
+      if (round % 3 > 0) continue;
+      await proxy.refuseConnections();
+      proxy.cut();
+      await writeAtRandom(writes, 60);
       await proxy.listen();
     }
 
@@ -77,6 +79,9 @@ describe.each(kinds)("$kind", (kind) => {
       expect(digests.byIndex("by", digests.get(key) ?? "")).toContain(key);
       expect(metadata.get(key)).toEqual({ metadata: withoutManagedFields(item).metadata });
     }
+    // The faults were met: three caches, each of which had to come back many times, and to list again in pages.
+    expect(proxy.requests(watches).length).toBeGreaterThan(30);
+    expect(proxy.requests({ path: /limit=50/ }).length).toBeGreaterThan(3);
     expect(heard.faults).toEqual([]);
     expect(heard.copy).toEqual(new Map(whole.entries()));
   });

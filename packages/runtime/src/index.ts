@@ -36,7 +36,7 @@ export type { Caches, WatchStatus } from "./cache/caches.ts";
 // Writing a controller
 export type { AccessRule, Verb } from "./controller/access.ts";
 export { conditionReporter } from "./controller/condition-reporter.ts";
-export { carryOut, type PlanContext } from "./controller/carry-out.ts";
+export { carryOut, pendingWrites, type PlanContext } from "./controller/carry-out.ts";
 export type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "./controller/controller.ts";
 export { type OutcomeError, TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
 export { addFinalizer, dropFinalizer, hasFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
@@ -56,7 +56,7 @@ export { ageColumn, conditionColumn, type PrinterColumn } from "./schema/printer
 export { type PolicyRule, policyRules, rbacObjects } from "./schema/rbac.ts";
 export { yamlDocuments } from "./schema/yaml-document.ts";
 export * from "./schema/kubernetes-values.ts";
-export { type CustomKind, defineCustomKind, type ObjectOf } from "./schema/custom-kind.ts";
+export { type CustomKind, type DecodedObject, defineCustomKind, type ObjectOf } from "./schema/custom-kind.ts";
 
 // Watching it work
 export { parseBindAddress } from "./observe/bind-address.ts";

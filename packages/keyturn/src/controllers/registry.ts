@@ -1,9 +1,10 @@
 // The features of this build, and the choice among them that `--controllers` makes.
 import { UsageError } from "../flags/flag.ts";
+import { jwksFeature } from "./jwks/feature.ts";
 import { type Feature, featureNames } from "./feature.ts";
 
 /** Every feature that this build has. */
-export const features: readonly Feature[] = [];
+export const features: readonly Feature[] = [jwksFeature];
 
 /** The features that a `--controllers` value names: `all`, or a list. Throws a `UsageError` that lists the names there are. */
 export function chooseFeatures(choice: string, available: readonly Feature[] = features): readonly Feature[] {

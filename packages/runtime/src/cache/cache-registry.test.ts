@@ -24,11 +24,11 @@ class RecordingLog implements Logger {
   child = (): Logger => this;
 }
 
-function setUp() {
+function setUp(namespaces: readonly string[] = []) {
   const clock = new VirtualClock();
   const server = new ScriptedServer();
   const log = new RecordingLog();
-  const caches = createCaches({ transport: server, clock, random: () => 0.5, log });
+  const caches = createCaches({ transport: server, clock, random: () => 0.5, log, namespaces });
   const stop = new AbortController();
   return { clock, server, log, caches, stop, settle: () => clock.advance(0) };
 }
@@ -109,9 +109,10 @@ describe("watching", () => {
     expect(server.last.query.get("resourceVersion")).toBe("20");
 
     server.last.answer(200);
+    server.last.line(bookmarkLine("25"));
     await clock.advance(150_000);
     expect(server.exchanges.at(-2)?.aborted).toBe(true);
-    expect(server.last.query.get("resourceVersion")).toBe("20");
+    expect(server.last.query.get("resourceVersion")).toBe("25");
     server.last.answer(200);
     server.last.line({ type: "ERROR", object: { kind: "Status", code: 410, message: "too old resource version" } });
     await settle();
@@ -225,8 +226,8 @@ describe("keeping", () => {
   });
 
   it("joins several namespaces into one cache", async () => {
-    const { server, caches, stop, settle } = setUp();
-    const cache = caches.watchNamespaces(widgets, ["ns", "other"], { indexes: { all: () => ["x"] } });
+    const { server, caches, stop, settle } = setUp(["ns", "other", "ns"]);
+    const cache = caches.watch(widgets, { indexes: { all: () => ["x"] } });
     const seen: string[] = [];
     cache.subscribe((change) => void seen.push(change.key));
     caches.start(stop.signal);
@@ -245,6 +246,21 @@ describe("keeping", () => {
     expect([cache.get("other/b")?.metadata.name, cache.identity("ns/a")?.uid, cache.get("ns/b")]).toEqual(["b", "uid-a", undefined]);
     expect(caches.statusOf(cache)).toMatchObject({ objects: 2, synced: true, state: { type: "live" } });
     await caches.whenSeen(cache, written("a", "1"));
+    await caches.whenSeen(cache, { ...written("a", "900"), key: "third/a" });
+  });
+
+  it("limits to one namespace what names none, and nothing else", async () => {
+    const { server, caches, stop, settle } = setUp(["ns"]);
+    expect(caches.watch(widgets).selection).toEqual({ namespace: "ns" });
+    caches.watch(widgets, { namespace: "elsewhere" });
+    caches.watch(defineKind({ ...widgets, plural: "nodes", namespaced: false }));
+    caches.start(stop.signal);
+    await settle();
+    expect(server.exchanges.map(({ request }) => request.path.split("?")[0])).toEqual([
+      "/apis/example.com/v1/namespaces/ns/widgets",
+      "/apis/example.com/v1/namespaces/elsewhere/widgets",
+      "/apis/example.com/v1/nodes",
+    ]);
   });
 });
 
@@ -315,6 +331,20 @@ describe("own writes", () => {
     await settle();
     expect(seen.done).toBe(true);
     await caches.whenSeen(cache, deleted);
+  });
+
+  it("that delete what was made a moment before are not seen before it has come and gone", async () => {
+    const { server, caches, cache, settle } = await live();
+    const made = watchPromise(caches.whenSeen(cache, written("b", "105")));
+    const deleted = watchPromise(caches.whenSeen(cache, { type: "deleted", kind: widgets, key: "ns/b", uid: "uid-b" }));
+    await settle();
+    expect([made.done, deleted.done]).toEqual([false, false]);
+    server.last.line(objectLine("ADDED", "b", "105"));
+    await settle();
+    expect([made.done, deleted.done]).toEqual([true, false]);
+    server.last.line(objectLine("DELETED", "b", "106"));
+    await settle();
+    expect(deleted.done).toBe(true);
   });
 
   it("are settled by a list that began after them, even if resourceVersions went backwards", async () => {

@@ -18,7 +18,7 @@ import { Store } from "./store.ts";
 import { StoreCache } from "./store-cache.ts";
 import { UnionCache } from "./union-cache.ts";
 import { statusStateOf, worstStatus } from "./watch-status.ts";
-import { covers, whenStoreShows } from "./write-sight.ts";
+import { WriteSight, covers } from "./write-sight.ts";
 
 /** What all caches of a process share. */
 export interface CachesOptions {
@@ -26,6 +26,8 @@ export interface CachesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Limits watches of namespaced kinds that name no namespace to these: one watch each, shown as one cache. Default none: the whole cluster. */
+  readonly namespaces?: readonly string[];
   /** For tests; see `WatchLimits` for the defaults. */
   readonly limits?: Partial<WatchLimits>;
 }
@@ -48,6 +50,7 @@ interface SharedWatch {
   readonly keep: Keep;
   readonly store: Store<unknown>;
   readonly reflector: Reflector<unknown>;
+  readonly writes: WriteSight;
 }
 
 /** Makes the caches of a process. Nothing is requested before `start`. */
@@ -67,27 +70,26 @@ export class CacheRegistry implements Caches {
   }
 
   watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
-  watch<T extends KubeObject, V = T>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+  watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   watch<T extends KubeObject, V>(kind: Kind<T>, options: WatchOptions<T, V> = {}): Cache<V> {
     const { keep, indexes = {}, ...selection } = options;
+    const limits = new Set(kind.namespaced && selection.namespace === undefined ? this.#options.namespaces : []);
+    const [first, ...others] = Array.from(limits, (namespace) => this.watch(kind, { ...options, namespace }));
+    if (first && others.length > 0) {
+      const parts = [first, ...others];
+      const union = new UnionCache(parts, selection);
+      this.#viewed.set(
+        union,
+        parts.flatMap((part) => this.#sharedOf(part)),
+      );
+      return union;
+    }
+    if (first) return first;
     // The one place where the types of kept values are forgotten: a shared watch is found by the very `keep` that made its values.
     const shared = this.#share(kind, selection, keep as Keep);
     const view = new StoreCache<V>({ kind, selection, store: shared.store as Store<V>, indexes });
     this.#viewed.set(view, [shared]);
     return view;
-  }
-
-  /** One watch per namespace as one cache; the plain `watch` if `namespaces` is empty, or if the kind or the options leave no choice. */
-  watchNamespaces<T extends KubeObject, V = T>(kind: Kind<T>, namespaces: readonly string[], options: WatchOptions<T, V> = {}): Cache<V> {
-    if (namespaces.length === 0 || !kind.namespaced || options.namespace !== undefined) return this.watch(kind, options);
-    const { keep: _, indexes: __, ...selection } = options;
-    const parts = [...new Set(namespaces)].map((namespace) => this.watch(kind, { ...options, namespace }));
-    const union = new UnionCache(parts, selection);
-    this.#viewed.set(
-      union,
-      parts.flatMap((part) => this.#sharedOf(part)),
-    );
-    return union;
   }
 
   start(signal: AbortSignal): void {
@@ -121,7 +123,7 @@ export class CacheRegistry implements Caches {
 
   async whenSeen(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<void> {
     const covering = this.#sharedOf(cache).filter((shared) => covers(shared, write, shared.store.get(write.key) !== undefined));
-    await Promise.all(covering.map((shared) => whenStoreShows(shared.store, write, signal)));
+    await Promise.all(covering.map((shared) => shared.writes.whenShown(write, signal)));
   }
 
   #sharedOf(cache: Cache<unknown>): readonly SharedWatch[] {
@@ -149,7 +151,7 @@ export class CacheRegistry implements Caches {
       log,
       ...(limits && { limits }),
     });
-    const shared: SharedWatch = { kind, selection, keep, store, reflector };
+    const shared: SharedWatch = { kind, selection, keep, store, reflector, writes: new WriteSight(store) };
     this.#shared.push(shared);
     if (this.#signal) this.#run(shared, this.#signal);
     return shared;

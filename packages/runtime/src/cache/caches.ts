@@ -1,7 +1,7 @@
 // All caches of one process: shared by those who want the same thing, started together, watched over by health checks.
 import type { WriteRecord } from "../client/write-record.ts";
 import type { Kind } from "../client/kind.ts";
-import type { KubeObject } from "../client/object.ts";
+import type { KubeObject, Stored } from "../client/object.ts";
 import type { Cache, MetadataOnly, WatchOptions, metadataOnly } from "./cache.ts";
 
 /** How a watch fares. */
@@ -28,7 +28,7 @@ export interface WatchStatus {
 /** The caches of a process. */
 export interface Caches {
   watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
-  watch<T extends KubeObject, V = T>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+  watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   /** Starts every watch declared so far, and later ones at once; all end when the signal aborts. */
   start(signal: AbortSignal): void;
   statuses(): readonly WatchStatus[];

@@ -28,12 +28,51 @@ export function covers({ kind, selection }: Coverage, write: WriteRecord, held: 
   return parseLabelSelector(selection.labels)(write.labels);
 }
 
-/** Resolves when `store` shows `write` or something newer, or when a list begun after this call is complete. Rejects with the signal's reason. */
-export function whenStoreShows(store: Store<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<void> {
-  const { listsBegun, bookmarks } = store.position;
-  const settled = (): boolean =>
-    shows(store, write) || store.position.lastListDone > listsBegun || store.position.bookmarks >= bookmarks + bookmarksThatSettle;
-  return whenMoved(store, settled, signal);
+/** Watches one store for writes to show up in it. */
+export class WriteSight {
+  readonly #store: Store<unknown>;
+  /** How many writes of each object, by uid, are still waited for. */
+  readonly #awaited = new Map<string, number>();
+
+  constructor(store: Store<unknown>) {
+    this.#store = store;
+  }
+
+  /** Resolves when the store shows `write` or something newer, or when a list begun after this call is complete. Rejects with the signal's reason. */
+  async whenShown(write: WriteRecord, signal?: AbortSignal): Promise<void> {
+    const { listsBegun, bookmarks } = this.#store.position;
+    const settled = (): boolean => {
+      const { position } = this.#store;
+      return this.#shows(write) || position.lastListDone > listsBegun || position.bookmarks >= bookmarks + bookmarksThatSettle;
+    };
+    if (write.type === "deleted") return whenMoved(this.#store, settled, signal);
+    this.#await(write.uid, 1);
+    try {
+      return await whenMoved(this.#store, settled, signal);
+    } finally {
+      this.#await(write.uid, -1);
+    }
+  }
+
+  #shows(write: WriteRecord): boolean {
+    const { position, synced } = this.#store;
+    const held = this.#store.get(write.key);
+    if (write.type === "deleted") {
+      // One that is not there may be yet to come, if we made it a moment before we deleted it.
+      if (!held) return synced && !(write.uid !== undefined && this.#awaited.has(write.uid));
+      return synced && write.uid !== undefined && held.uid !== write.uid;
+    }
+    if (held?.uid === write.uid && held.resourceVersion === write.resourceVersion) return true;
+    // Events come in the order of their resourceVersions, so one number tells for every object.
+    const { resourceVersion } = position;
+    return resourceVersion !== undefined && (compareResourceVersions(resourceVersion, write.resourceVersion) ?? -1) >= 0;
+  }
+
+  #await(uid: string, change: 1 | -1): void {
+    const count = (this.#awaited.get(uid) ?? 0) + change;
+    if (count > 0) this.#awaited.set(uid, count);
+    else this.#awaited.delete(uid);
+  }
 }
 
 /** Resolves when `condition` holds; it is looked at now and whenever the store moves. */
@@ -53,13 +92,4 @@ export function whenMoved(store: Pick<Store<unknown>, "onMove">, condition: () =
     });
     signal?.addEventListener("abort", onAbort, { once: true });
   });
-}
-
-function shows(store: Store<unknown>, write: WriteRecord): boolean {
-  const held = store.get(write.key);
-  if (write.type === "deleted") return store.synced && (!held || (write.uid !== undefined && held.uid !== write.uid));
-  if (held?.uid === write.uid && held.resourceVersion === write.resourceVersion) return true;
-  // Events come in the order of their resourceVersions, so one number tells for every object.
-  const { resourceVersion } = store.position;
-  return resourceVersion !== undefined && (compareResourceVersions(resourceVersion, write.resourceVersion) ?? -1) >= 0;
 }

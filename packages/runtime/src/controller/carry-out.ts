@@ -1,11 +1,12 @@
 // Carries a plan out: the writes in their order, then the status, then the news.
 import type { Kind } from "../client/kind.ts";
-import type { KubeObject, Stored } from "../client/object.ts";
+import { keyOfObject, type KubeObject, nameOf, type Stored } from "../client/object.ts";
 import type { EventRecorder } from "../observe/event-recorder.ts";
 import type { Outcome, Run } from "./controller.ts";
 import { fieldManagerOf, type Operator } from "./operator.ts";
-import { type Live, ownedWriter } from "./owned-writer.ts";
-import type { Plan } from "./plan.ts";
+import { isUpToDate, type Live, ownedWriter } from "./owned-writer.ts";
+import type { Owner } from "./ownership.ts";
+import type { Plan, Write } from "./plan.ts";
 import { type WithStatus, writeStatus } from "./status-writer.ts";
 
 /** On whose behalf a plan is carried out, and with what. */
@@ -17,8 +18,19 @@ export interface PlanContext<Status, T extends WithStatus<Status>> {
   /** The object that was planned for, as it was observed. */
   readonly object: Stored<T>;
   readonly events: EventRecorder;
-  /** What the caches show of an object that is to be applied. Default: nothing is known, and it is looked up. */
+  /** What is known of an object that is to be applied. Default: nothing, and it is looked up. */
   live?(kind: Kind, object: KubeObject): Live;
+}
+
+/** The writes of a plan that would change something, as far as is known without asking. */
+export function pendingWrites<Status, T extends WithStatus<Status>>(
+  { writes }: Pick<Plan<Status>, "writes">,
+  context: Pick<PlanContext<Status, T>, "operator" | "kind" | "object" | "live">,
+): readonly Write[] {
+  const owner = ownerIn(context);
+  return writes.filter(
+    (write) => write.verb === "remove" || !isUpToDate(write.object, context.live?.(write.kind, write.object), { operator: context.operator, owner }),
+  );
 }
 
 /**
@@ -27,17 +39,20 @@ export interface PlanContext<Status, T extends WithStatus<Status>> {
  */
 export async function carryOut<Status, T extends WithStatus<Status>>(plan: Plan<Status>, context: PlanContext<Status, T>): Promise<Outcome> {
   const { run, operator, controller, kind, object, events } = context;
-  const { name, namespace, uid } = object.metadata;
-  const objectName = namespace ? { namespace, name } : { name };
-  const writer = ownedWriter({ client: run.client, operator, controller, owner: { kind, name: objectName }, signal: run.signal });
+  const owner = ownerIn(context);
+  const writer = ownedWriter({ client: run.client, operator, controller, owner, signal: run.signal });
 
-  for (const write of plan.writes) {
+  for (const write of pendingWrites(plan, context)) {
     if (write.verb === "apply") await writer.apply(write.kind, write.object, context.live?.(write.kind, write.object));
     else await writer.remove(write.kind, write.name);
   }
   await writeStatus(run.client, { kind, object, status: plan.status, fieldManager: fieldManagerOf(operator, controller) }, run.signal);
   for (const { type, reason, message } of plan.notices) {
-    events.record({ kind, object: { ...objectName, uid }, type, reason, message });
+    events.record({ kind, object: { ...owner.name, uid: object.metadata.uid }, type, reason, message });
   }
   return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
+}
+
+function ownerIn({ kind, object }: { readonly kind: Kind; readonly object: KubeObject }): Owner {
+  return { kind, name: nameOf(keyOfObject(object)) };
 }

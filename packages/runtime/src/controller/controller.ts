@@ -4,7 +4,7 @@ import type { Random } from "../random.ts";
 import type { Cache, Change, MetadataOnly, WatchOptions, metadataOnly } from "../cache/cache.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
-import type { KubeObject, ObjectKey } from "../client/object.ts";
+import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { EventRecorder } from "../observe/event-recorder.ts";
@@ -41,7 +41,7 @@ export interface ControllerScope {
   readonly namespaces: readonly string[];
   /** A shared cache of a kind; see `WatchOptions`. */
   watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
-  watch<T extends KubeObject, V = T>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+  watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   /** Reconciles the keys that `keysOf` names whenever the cache changes. Default: the object's own key. */
   trigger<V>(cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;
   /** Reconciles a key that no watched object stands for, such as a period or an outside signal. */

@@ -27,6 +27,18 @@ export function liveIn(cache: Cache<KubeObject>, key: ObjectKey): Live {
   return { seen: labels || fields || (namespace && namespace !== nameOf(key).namespace) ? "unknown" : "absent" };
 }
 
+/** True if the object is known to be this owner's and to say all that is desired, so that applying it would change nothing. */
+export function isUpToDate(
+  desired: KubeObject,
+  live: Live | undefined,
+  { operator, owner }: { readonly operator: Operator; readonly owner: Owner },
+): boolean {
+  if (live?.seen !== "present") return false;
+  const wanted = withAppliedDigest(marked(desired, operator, owner), operator);
+  // Items of a list come without apiVersion and kind, so those say nothing about a difference.
+  return ownershipOf(live.object, operator, owner) === "ours" && covers(live.object, { ...wanted, apiVersion: undefined, kind: undefined });
+}
+
 /** What a write came to. */
 export type WriteResult = "created" | "updated" | "unchanged";
 
@@ -85,8 +97,7 @@ export function ownedWriter(options: {
       const known = live.seen === "unknown" ? await lookUp(kind, nameOf(keyOfObject(desired))) : live;
       if (known.seen !== "present") return create(kind, wanted);
       if (ownershipOf(known.object, operator, owner) !== "ours") throw conflict(kind, known.object);
-      // Items of a list come without apiVersion and kind, so those say nothing about a difference.
-      if (covers(known.object, { ...wanted, apiVersion: undefined, kind: undefined })) return "unchanged";
+      if (isUpToDate(desired, known, { operator, owner })) return "unchanged";
       // The uid makes sure that what we decided about is what we write to.
       await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, uid: known.uid } }, { fieldManager, force: true }, signal);
       return "updated";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Registry } from "prom-client";
 import { ApiError } from "../client/api-error.ts";
 import { ConnectionError } from "../client/transport.ts";
-import { silentLog } from "../manager/lease-simulation.ts";
+import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import type { ControllerDefinition, ControllerScope, Reconcile } from "./controller.ts";
@@ -11,8 +11,8 @@ import { TerminalError, TransientError, WaitingError } from "./errors.ts";
 import type { Report, ReportedOutcome } from "./report.ts";
 import { ControllerRunner } from "./runner.ts";
 import type { RunnerOptions } from "./runner.ts";
-import { SmallWorld, thingKind } from "./small-world.ts";
-import type { Thing } from "./small-world.ts";
+import { SmallWorld, thingKind } from "./small-world.fixture.ts";
+import type { Thing } from "./small-world.fixture.ts";
 
 interface Rig {
   readonly clock: VirtualClock;

@@ -3,7 +3,7 @@ import type { Cache, MetadataOnly, metadataOnly, WatchOptions } from "../cache/c
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import { type Kind, resourceOf } from "../client/kind.ts";
-import type { KubeObject, ObjectKey } from "../client/object.ts";
+import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
 import { trackWrites } from "../client/tracked-client.ts";
 import type { WriteRecord } from "../client/write-record.ts";
 import type { Clock } from "../clock.ts";
@@ -151,7 +151,7 @@ export class ControllerRunner {
       kind: Kind<T>,
       options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly },
     ): Cache<MetadataOnly>;
-    function watch<T extends KubeObject, V = T>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+    function watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
     function watch<T extends KubeObject, V>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V> {
       return remember(caches.watch(kind, options));
     }

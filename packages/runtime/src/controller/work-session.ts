@@ -170,22 +170,16 @@ export class WorkSession {
 
   /** Decides when the key runs next, and what is to be told about this run. */
   #conclude(key: ObjectKey, priority: number, end: RunEnd): { readonly result: RunResult; readonly reported: ReportedOutcome | undefined } {
-    const { backoff } = this.#place;
-    switch (end.type) {
-      case "stopped":
-        return { result: "aborted", reported: undefined };
-      case "ok": {
-        backoff.forget(key);
-        const { requeueAfterMs } = end.outcome;
-        if (requeueAfterMs !== undefined) this.#queue.add(key, { afterMs: requeueAfterMs });
-        return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: { code: "Ok" } };
-      }
-      case "failed": {
-        const { code, reason, message } = end.failure;
-        this.#scheduleRetry(key, priority, end.failure);
-        return { result: code === "Waiting" ? "waiting" : "error", reported: { code, reason, message } };
-      }
+    if (end.type === "stopped") return { result: "aborted", reported: undefined };
+    if (end.type === "failed") {
+      const { code, reason, message } = end.failure;
+      this.#scheduleRetry(key, priority, end.failure);
+      return { result: code === "Waiting" ? "waiting" : "error", reported: { code, reason, message } };
     }
+    const { requeueAfterMs } = end.outcome;
+    this.#place.backoff.forget(key);
+    if (requeueAfterMs !== undefined) this.#queue.add(key, { afterMs: requeueAfterMs });
+    return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: { code: "Ok" } };
   }
 
   #scheduleRetry(key: ObjectKey, priority: number, { code, reason, message, retryAfterMs, unexpected }: Failure): void {

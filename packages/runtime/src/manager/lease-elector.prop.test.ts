@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { LeaseElector } from "./lease-elector.ts";
-import { silentLog, SimulatedLeases, SimulatedProcess } from "./lease-simulation.ts";
+import { silentLog, SimulatedLeases, SimulatedProcess } from "./lease-simulation.fixture.ts";
 import { defaultLeaseTimes } from "./lease-times.ts";
 import { OutageLog } from "./outage-log.ts";
 

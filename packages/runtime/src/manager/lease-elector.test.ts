@@ -4,11 +4,15 @@ import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { LeaseElector } from "./lease-elector.ts";
 import type { LeaseStore } from "./lease-store.ts";
-import { silentLog, SimulatedLeases } from "./lease-simulation.ts";
+import { silentLog, SimulatedLeases } from "./lease-simulation.fixture.ts";
 import { defaultLeaseTimes } from "./lease-times.ts";
 import { OutageLog } from "./outage-log.ts";
 
-function elect(clock: VirtualClock, server: SimulatedLeases, isAnswering: () => boolean): { readonly elector: LeaseElector; readonly terms: string[] } {
+function elect(
+  clock: VirtualClock,
+  server: SimulatedLeases,
+  isAnswering: () => boolean,
+): { readonly elector: LeaseElector; readonly terms: string[] } {
   const terms: string[] = [];
   /** The server always hears; whether its answer arrives is another matter. */
   const answer = async <R>(value: R, signal: AbortSignal): Promise<R> => {

@@ -56,6 +56,7 @@ export class LeaseElector {
   #problem: ElectionProblem | undefined;
   #wake: () => void = () => {};
   #onLost: () => void = () => {};
+  #onUnwanted: () => void = () => {};
 
   constructor(options: ElectorOptions) {
     this.#options = options;
@@ -79,6 +80,7 @@ export class LeaseElector {
   want(wanted: boolean): void {
     if (this.#wanted === wanted) return;
     this.#wanted = wanted;
+    if (!wanted) this.#onUnwanted();
     this.#wake();
   }
 
@@ -208,6 +210,9 @@ export class LeaseElector {
     log.info({ lease }, "lease taken");
     onChange(true);
     guard();
+    this.#onUnwanted = giveUp;
+    signal.addEventListener("abort", giveUp, { once: true });
+    if (signal.aborted || !this.#wanted) giveUp();
     const work = lead(term)
       .catch((error: unknown) => {
         const { message, unexpected } = failureOf(error);
@@ -221,7 +226,6 @@ export class LeaseElector {
     const renewal = AbortSignal.any([stop.signal, over.signal]);
     let renewMs = clock.monotonic() + this.#jittered(times.retryPeriodMs);
     while (!over.signal.aborted && this.held) {
-      if (signal.aborted || !this.#wanted) giveUp();
       await this.#pause(renewMs - clock.monotonic());
       if (over.signal.aborted || clock.monotonic() < renewMs) continue;
       await this.#attempt(renewal);
@@ -234,6 +238,8 @@ export class LeaseElector {
     expiry?.cancel();
     if (this.held) await this.#release();
     this.#onLost = () => {};
+    this.#onUnwanted = () => {};
+    signal.removeEventListener("abort", giveUp);
     this.#step({ type: "passed", atMs: clock.monotonic() });
     onChange(false);
     if (lost) log.warn({ lease }, "lease lost; work under it has stopped and the election goes on");

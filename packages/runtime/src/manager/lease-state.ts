@@ -41,17 +41,11 @@ export type LeaseAction =
 
 /** The next state. */
 export function stepLease(state: LeaseState, event: LeaseEvent, candidate: Candidate): LeaseState {
-  switch (event.type) {
-    case "read":
-      return afterRead(state, event.lease, event.atMs, candidate);
-    case "written":
-      return { type: "held", lease: event.lease, renewedMs: event.sentMs };
-    case "refused":
-      return state.type === "held" ? { ...state, type: "doubted" } : state;
-    case "passed":
-      if (!isOurs(state)) return state;
-      return event.atMs < validUntilMs(state, candidate) ? state : { type: "seen", lease: state.lease, sinceMs: event.atMs };
-  }
+  if (event.type === "read") return afterRead(state, event.lease, event.atMs, candidate);
+  if (event.type === "written") return { type: "held", lease: event.lease, renewedMs: event.sentMs };
+  if (event.type === "refused") return state.type === "held" ? { ...state, type: "doubted" } : state;
+  const runOut = isOurs(state) && event.atMs >= validUntilMs(state, candidate);
+  return runOut ? { type: "seen", lease: state.lease, sinceMs: event.atMs } : state;
 }
 
 /** Whether the lease is ours as far as we know; whether that is still true is a question of time, see `validUntilMs`. */
@@ -79,21 +73,12 @@ export function nextLeaseAction(
   candidate: Candidate,
   { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
 ): LeaseAction {
-  switch (state.type) {
-    case "unknown":
-    case "doubted":
-      return { type: "read" };
-    case "absent":
-      return { type: "create", spec: claim(undefined, candidate, wallMs) };
-    case "held":
-      return { type: "replace", lease: state.lease, spec: claim(state.lease.spec, candidate, wallMs) };
-    case "seen": {
-      // A lease in our own name that we gave up for lack of renewals is still nobody else's.
-      const ours = state.lease.spec?.holderIdentity === candidate.identity;
-      if (!ours && !isFree(state, nowMs, candidate)) return { type: "wait" };
-      return { type: "replace", lease: state.lease, spec: claim(state.lease.spec, candidate, wallMs) };
-    }
-  }
+  if (state.type === "unknown" || state.type === "doubted") return { type: "read" };
+  if (state.type === "absent") return { type: "create", spec: claim(undefined, candidate, wallMs) };
+  const { lease } = state;
+  // A lease in our own name that we gave up for lack of renewals is still nobody else's.
+  const mayTake = state.type === "held" || lease.spec?.holderIdentity === candidate.identity || isFree(state, nowMs, candidate);
+  return mayTake ? { type: "replace", lease, spec: claim(lease.spec, candidate, wallMs) } : { type: "wait" };
 }
 
 /** The record that gives the lease back: no holder, so that the next one need not wait. The API server refuses an empty holder; it must be absent. */

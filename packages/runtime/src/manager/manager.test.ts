@@ -4,14 +4,14 @@ import { Registry } from "prom-client";
 import type { Client } from "../client/client.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { ControllerDefinition, Reconcile } from "../controller/controller.ts";
-import { SmallWorld, thingKind } from "../controller/small-world.ts";
+import { SmallWorld, thingKind } from "../controller/small-world.fixture.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Logger } from "../observe/logger.ts";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import type { Lease } from "./lease.ts";
-import { silentLog, SimulatedLeases } from "./lease-simulation.ts";
+import { silentLog, SimulatedLeases } from "./lease-simulation.fixture.ts";
 import { createManager } from "./manager.ts";
 import type { Manager } from "./manager.ts";
 

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { silentLog, SimulatedLeases, SimulatedProcess } from "./lease-simulation.ts";
+import { silentLog, SimulatedLeases, SimulatedProcess } from "./lease-simulation.fixture.ts";
 import { defaultLeaseTimes } from "./lease-times.ts";
 import { OutageLog } from "./outage-log.ts";
 import { ShardElections } from "./shards.ts";

@@ -28,6 +28,10 @@ export interface ShardsOptions extends Omit<ElectorOptions, "lead" | "labels" | 
  *
  * Guarantees: a shard is worked on by at most one replica, as its Lease has it. Once membership is stable, shares differ by at most one. A replica
  * that comes takes its share from those who have most, and one that goes leaves its share to the others; all other shards stay where they are.
+ * A shard whose holder died has another within a lease time and a few retry periods.
+ *
+ * Caveat: replicas must agree on the number of shards. To change it, stop all of them first: keys belong to other shards then, and for as long as both
+ * counts are in use a key can have two holders.
  */
 export class ShardElections {
   readonly #options: ShardsOptions;

@@ -20,15 +20,15 @@ type Widget = ObjectOf<typeof Widget>;
 
 describe("defineCustomKind", () => {
   test("is the Kind of the stored version, with the types of its schemas", () => {
-    expectTypeOf<Widget["spec"]>().toEqualTypeOf<{ size: number }>();
-    expectTypeOf<Widget["status"]>().toEqualTypeOf<{ ready: boolean } | undefined>();
+    expectTypeOf<Widget["spec"]>().toEqualTypeOf<{ readonly size: number }>();
+    expectTypeOf<Widget["status"]>().toEqualTypeOf<{ readonly ready: boolean } | undefined>();
     expectTypeOf(Widget).toExtend<Kind<Widget>>();
     expect(collectionPath(Widget, "shop")).toBe("/apis/example.com/v1/namespaces/shop/widgets");
   });
 
   test("gives the Kind of any other version", () => {
     const old = Widget.at("v1alpha1");
-    expectTypeOf<ObjectOf<typeof old>["spec"]>().toEqualTypeOf<{ colour: string }>();
+    expectTypeOf<ObjectOf<typeof old>["spec"]>().toEqualTypeOf<{ readonly colour: string }>();
     expect(old.version).toBe("v1alpha1");
   });
 
@@ -39,7 +39,7 @@ describe("defineCustomKind", () => {
       scope: "Cluster",
       versions: [{ name: "v1", spec: z.object({ on: z.boolean() }) }],
     });
-    expectTypeOf<ObjectOf<typeof Single>["spec"]>().toEqualTypeOf<{ on: boolean }>();
+    expectTypeOf<ObjectOf<typeof Single>["spec"]>().toEqualTypeOf<{ readonly on: boolean }>();
     expect(Single).toMatchObject({ plural: "policies", namespaced: false, version: "v1" });
   });
 

@@ -2,6 +2,7 @@
 import type { output } from "zod";
 import { safeParse } from "zod/v4/core";
 import type { $ZodType } from "zod/v4/core";
+import type { DeepReadonly } from "../cache/cache.ts";
 import { defineKind } from "../client/kind.ts";
 import type { Kind } from "../client/kind.ts";
 import type { KubeObject } from "../client/object.ts";
@@ -49,10 +50,10 @@ export interface CustomKindOptions<Versions extends readonly CustomVersion[] = r
 }
 
 /** The type of a version's objects. */
-export type ObjectOfVersion<V extends CustomVersion> = KubeObject & { readonly spec: output<V["spec"]> } & (V extends {
+export type ObjectOfVersion<V extends CustomVersion> = KubeObject & { readonly spec: DeepReadonly<output<V["spec"]>> } & (V extends {
     readonly status: infer S extends $ZodType;
   }
-    ? { readonly status?: output<S> }
+    ? { readonly status?: DeepReadonly<output<S>> }
     : unknown);
 
 /** The version that a list of versions stores: the one marked so, else the only one. */

@@ -4,7 +4,7 @@ import type { Kind } from "../client/kind.ts";
 import type { KubeObject, Stored, StoredMeta } from "../client/object.ts";
 import type { ProtobufReader } from "./protobuf-reader.ts";
 import { blockField, numberField } from "./protobuf-reader.ts";
-import { readMapEntry, readObjectMeta } from "./protobuf-metadata.ts";
+import { base64Bytes, ownText, readMapEntry, readObjectMeta } from "./protobuf-metadata.ts";
 
 /** Reads one object that ends at `end`. */
 export type ReadObject = (reader: ProtobufReader, end: number) => Stored<KubeObject>;
@@ -35,11 +35,10 @@ const readSecret: ReadObject = (reader, end) => {
   let data: Record<string, string> | undefined;
   let type = "";
   let immutable: boolean | undefined;
-  const base64 = { read: () => reader.base64(), empty: "" };
   while (reader.at < end) {
     const tag = reader.varint();
     if (tag === blockField(1)) metadata = readObjectMeta(reader);
-    else if (tag === blockField(2)) readMapEntry(reader, (data ??= {}), base64);
+    else if (tag === blockField(2)) readMapEntry(reader, (data ??= {}), base64Bytes);
     else if (tag === blockField(3)) type = reader.sharedText();
     else if (tag === numberField(5)) immutable = reader.varint() !== 0;
     else reader.skip(tag);
@@ -59,13 +58,11 @@ const readConfigMap: ReadObject = (reader, end) => {
   let data: Record<string, string> | undefined;
   let binaryData: Record<string, string> | undefined;
   let immutable: boolean | undefined;
-  const text = { read: () => reader.text(), empty: "" };
-  const base64 = { read: () => reader.base64(), empty: "" };
   while (reader.at < end) {
     const tag = reader.varint();
     if (tag === blockField(1)) metadata = readObjectMeta(reader);
-    else if (tag === blockField(2)) readMapEntry(reader, (data ??= {}), text);
-    else if (tag === blockField(3)) readMapEntry(reader, (binaryData ??= {}), base64);
+    else if (tag === blockField(2)) readMapEntry(reader, (data ??= {}), ownText);
+    else if (tag === blockField(3)) readMapEntry(reader, (binaryData ??= {}), base64Bytes);
     else if (tag === numberField(4)) immutable = reader.varint() !== 0;
     else reader.skip(tag);
   }

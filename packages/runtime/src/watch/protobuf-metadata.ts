@@ -9,23 +9,33 @@ import { WireError } from "./wire-event.ts";
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** Sets `key` as an own property, also when it is `__proto__`, which a Secret's data may have. */
-export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
+function setOwn(target: Record<string, string>, key: string, value: string): void {
   if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   else target[key] = value;
 }
 
-/** Reads one entry of a map field into `target`; `readValue` reads the value, and `empty` is the value of an entry without one. */
-export function readMapEntry<T>(reader: ProtobufReader, target: Record<string, T>, value: { readonly read: () => T; readonly empty: T }): void {
+/** Reads the value of a map entry. */
+export type ReadValue = (reader: ProtobufReader) => string;
+
+/** Values that are unlikely to come again. */
+export const ownText: ReadValue = (reader) => reader.text();
+/** Values that are likely to come again. */
+export const sharedText: ReadValue = (reader) => reader.sharedText();
+/** Values that JSON has in base64. */
+export const base64Bytes: ReadValue = (reader) => reader.base64();
+
+/** Reads one entry of a map field into `target`. An entry without a value is empty. */
+export function readMapEntry(reader: ProtobufReader, target: Record<string, string>, readValue: ReadValue): void {
   const end = reader.block();
   let key = "";
-  let entry = value.empty;
+  let value = "";
   while (reader.at < end) {
     const tag = reader.varint();
     if (tag === blockField(1)) key = reader.sharedText();
-    else if (tag === blockField(2)) entry = value.read();
+    else if (tag === blockField(2)) value = readValue(reader);
     else reader.skip(tag);
   }
-  setOwn(target, key, entry);
+  setOwn(target, key, value);
 }
 
 /** Passes over the envelope that wraps every object: the bytes `k8s\0`, then a message that names the type. Returns where the object itself ends. */
@@ -60,8 +70,6 @@ export function readObjectMeta(reader: ProtobufReader): StoredMeta {
   const meta: Mutable<StoredMeta> = { name: "", uid: "", resourceVersion: "" };
   let labels: Record<string, string> | undefined;
   let annotations: Record<string, string> | undefined;
-  const sharedValue = { read: () => reader.sharedText(), empty: "" };
-  const ownValue = { read: () => reader.text(), empty: "" };
   while (reader.at < end) {
     const tag = reader.varint();
     switch (tag) {
@@ -94,11 +102,11 @@ export function readObjectMeta(reader: ProtobufReader): StoredMeta {
         break;
       case blockField(11):
         meta.labels = labels ??= {};
-        readMapEntry(reader, labels, sharedValue);
+        readMapEntry(reader, labels, sharedText);
         break;
       case blockField(12):
         meta.annotations = annotations ??= {};
-        readMapEntry(reader, annotations, ownValue);
+        readMapEntry(reader, annotations, ownText);
         break;
       case blockField(13):
         meta.ownerReferences = [...(meta.ownerReferences ?? []), readOwnerReference(reader)];
@@ -151,17 +159,18 @@ function readTime(reader: ProtobufReader): string {
 
 /** 9999-12-31T23:59:59Z, the last that RFC 3339 can write. */
 const latestSeconds = 253_402_300_799;
-let lastSeconds = -1;
-let lastText = "";
+const knownTimes = new Map<number, string>();
+const mostKnownTimes = 4096;
 
-/** Objects made together share their creation time, so the last text is likely to be wanted again. */
+/** Objects made together share their creation time, so recent texts are likely to be wanted again. */
 function timeText(seconds: number): string {
-  if (seconds !== lastSeconds) {
-    if (seconds > latestSeconds) throw new WireError("protobuf: a time out of range");
-    lastText = new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
-    lastSeconds = seconds;
-  }
-  return lastText;
+  const known = knownTimes.get(seconds);
+  if (known !== undefined) return known;
+  if (seconds > latestSeconds) throw new WireError("protobuf: a time out of range");
+  const text = new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+  if (knownTimes.size >= mostKnownTimes) knownTimes.clear();
+  knownTimes.set(seconds, text);
+  return text;
 }
 
 /** Reads a `ListMeta`. */

@@ -104,7 +104,7 @@ export class Reflector<V> {
       const deadlineMs = deadlineOf(this.#state, this.#lastByteMs, this.#limits);
       if (deadlineMs === undefined) return undefined;
       const remainingMs = deadlineMs - clock.monotonic();
-      if (remainingMs >= 0) return clock.setTimer(remainingMs, () => (timer = arm()));
+      if (remainingMs > 0) return clock.setTimer(remainingMs, () => (timer = arm()));
       attempt.abort(overdue);
       return undefined;
     };
@@ -217,8 +217,12 @@ export class Reflector<V> {
     this.#state = state;
     if (state.problem !== before.problem || state.failures !== before.failures) this.#report(before, state);
     try {
-      const pending = events.map((event) => this.#options.deliver(event)).filter((outcome) => outcome instanceof Promise);
-      if (pending.length === 0) return effect;
+      let pending: Promise<void>[] | undefined;
+      for (const event of events) {
+        const outcome = this.#options.deliver(event);
+        if (outcome instanceof Promise) (pending ??= []).push(outcome);
+      }
+      if (!pending) return effect;
       return Promise.all(pending).then(
         () => effect,
         (cause: unknown) => Promise.reject(new DeliveryError(cause)),

@@ -115,7 +115,7 @@ describe("going on", () => {
     expect(watch.waitMs).toBe(3200);
   });
 
-  it("reopens a silent watch, and lists again when the next one is silent too", () => {
+  it("reopens a watch that fell silent, and lists again when the new one never says a word", () => {
     const watch = live();
     expect(deadlineOf(watch.state, 5_000, limits)).toBe(155_000);
     expect(watch.input({ type: "overdue" }, 150_000).effect).toEqual({ type: "openWatch", resourceVersion: "100" });

@@ -68,8 +68,8 @@ function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, con
       const { resourceVersion } = input;
       // A server that knows WatchList sends no bookmark before the one that ends the initial events.
       if (!input.endOfInitialEvents) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
-      const { openedMs, failures, silences, problem, streamRefused } = state;
-      const watching: WatchState = { type: "watching", resourceVersion, openedMs, moved: true, failures, silences, problem, streamRefused };
+      const { openedMs, failures, problem, streamRefused } = state;
+      const watching: WatchState = { type: "watching", resourceVersion, openedMs, moved: true, failures, problem, streamRefused };
       return tell(watching, { type: "initDone", resourceVersion });
     }
     case "refused":
@@ -145,9 +145,10 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
     case "broken":
       return reopen(state, { problem: failing(input.message), resume: again }, context);
     case "overdue": {
-      // After a restore from backup our position can lie in the server's future, where it waits in silence: a second silence means to look afresh.
-      const silent = { ...state, failures: 0, silences: state.silences + 1 };
-      return begin(silent, silent.silences > 1 ? listing(silent) : again, context);
+      const rested = { ...state, failures: 0 };
+      // One that delivered something has lost its connection. One that never did may stand at a position in the server's future, where after a restore
+      // from a backup it is answered and hears nothing, not even bookmarks (measured on 1.36): only a list helps.
+      return begin(rested, state.moved ? again : listing(rested), context);
     }
     case "go":
     case "pageObjects":
@@ -180,8 +181,8 @@ function listing(state: WatchState): Resume {
 }
 
 function begin<V>(state: WatchState, resume: Resume, { nowMs }: StepContext): WatchStep<V> {
-  const { failures, silences, problem, streamRefused } = state;
-  const record = { failures, silences, problem, streamRefused };
+  const { failures, problem, streamRefused } = state;
+  const record = { failures, problem, streamRefused };
   switch (resume.type) {
     case "stream":
       return act({ ...record, type: "streaming", openedMs: nowMs, progressMs: nowMs }, { type: "openStream" });
@@ -222,9 +223,8 @@ function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, 
   const longestMs = problem?.type === "missing" ? limits.longestMissingMs : limits.longestBackoffMs;
   const delayMs = Math.min(longestMs, limits.firstBackoffMs * 2 ** Math.min(failures - 1, 30));
   const askedMs = Math.min(retryAfterMs ?? 0, limits.longestRetryAfterMs);
-  const { silences, streamRefused } = state;
   const next = resume.type === "stream" ? listing({ ...state, failures }) : resume;
-  const waiting: WatchState = { type: "waiting", resume: next, failures, silences, problem: problem ?? state.problem, streamRefused };
+  const waiting: WatchState = { type: "waiting", resume: next, failures, problem: problem ?? state.problem, streamRefused: state.streamRefused };
   return act(waiting, { type: "wait", atLeastMs: Math.max(delayMs / 2, askedMs), spreadMs: delayMs / 2 });
 }
 
@@ -243,7 +243,7 @@ function failing(error: string): Problem {
 }
 
 function moved(state: StateOf<"watching">, resourceVersion: string): WatchState {
-  return { ...state, resourceVersion, moved: true, silences: 0 };
+  return { ...state, resourceVersion, moved: true };
 }
 
 function stay<V>(state: WatchState): WatchStep<V> {

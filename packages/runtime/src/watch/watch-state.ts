@@ -19,8 +19,6 @@ export type Resume =
 interface Standing {
   /** Attempts in a row that came to nothing. */
   readonly failures: number;
-  /** Watches in a row that died of silence. */
-  readonly silences: number;
   readonly problem: Problem | undefined;
   /** The server has shown that it does not know WatchList; lists come in pages from now on. */
   readonly streamRefused: boolean;
@@ -77,4 +75,4 @@ export interface WatchStep<V> {
   readonly effect: WatchEffect | undefined;
 }
 
-export const idleWatch: WatchState = { type: "idle", failures: 0, silences: 0, problem: undefined, streamRefused: false };
+export const idleWatch: WatchState = { type: "idle", failures: 0, problem: undefined, streamRefused: false };

@@ -4,6 +4,7 @@ import {
   conditionColumn,
   conditionsSchema,
   dateTime,
+  type DeepReadonly,
   defineCustomKind,
   duration,
   objectName,
@@ -129,7 +130,7 @@ export const keyStatusSchema = z.object({
   certificates: z.array(z.string()).min(1).meta({ listType: "atomic" }).describe("Its certificate and chain, as in x5c."),
 });
 
-export type KeyStatus = z.infer<typeof keyStatusSchema>;
+export type KeyStatus = DeepReadonly<z.infer<typeof keyStatusSchema>>;
 
 const status = z.object({
   observedGeneration: z.int().optional().describe("The generation that this status is about."),
@@ -144,7 +145,7 @@ const status = z.object({
 });
 
 /** What both kinds report. */
-export type JwksStatus = z.infer<typeof status>;
+export type JwksStatus = DeepReadonly<z.infer<typeof status>>;
 
 export const JWKSConfig = defineCustomKind({
   group: "keyturn.io",

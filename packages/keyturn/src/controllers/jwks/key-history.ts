@@ -76,7 +76,7 @@ export function advanceHistory(
       if (key.standing.state === "Retiring") note("Revived", key);
       else if (key.jwk["x5t#S256"] !== successor.jwk["x5t#S256"]) note("Renewed", key);
       keys.push({ ...successor, sinceMs: key.sinceMs });
-    } else if (key.standing.state === "Retiring" && key.standing.removeAtMs + 120000 <= nowMs) {
+    } else if (key.standing.state === "Retiring" && key.standing.removeAtMs <= nowMs) {
       note("Removed", key);
     } else if (!replaced || isHeld(key)) {
       keys.push(key);

@@ -13,8 +13,14 @@ import { servingOf } from "./serving.ts";
 import type { JwksSettings } from "./settings.ts";
 import { statusOf, type Verdict } from "./status.ts";
 
+/** A plan, and whether it may wait. */
+export interface JwksPlan extends Plan<JwksStatus> {
+  /** True if a key is to be withdrawn, for which no limit counts. */
+  readonly urgent: boolean;
+}
+
 /** Plans for an object that is there to stay: first the document, then nginx, then what is no longer wanted. */
-export function planJwks(observation: Observation, nowMs: number): Plan<JwksStatus> {
+export function planJwks(observation: Observation, nowMs: number): JwksPlan {
   const { settings } = observation;
   if (!settings.ok) return hindered(observation, { holds: false, reason: "InvalidSpec", message: settings.message }, nowMs);
   const conflicts = conflictsWith(observation, settings.settings);
@@ -45,6 +51,7 @@ export function planJwks(observation: Observation, nowMs: number): Plan<JwksStat
     }),
     notices: [...publication.changes.map(noticeOfChange), ...noticesOfVerdict(observation, publication.verdict)],
     nextAtMs: publication.nextAtMs,
+    urgent: publication.changes.some(({ type }) => type === "Revoked"),
   };
 }
 
@@ -59,7 +66,7 @@ export function planJwksDeletion(
 }
 
 /** Something must be put right by a person first: nothing is written but the status. */
-function hindered(observation: Observation, published: Verdict, nowMs: number): Plan<JwksStatus> {
+function hindered(observation: Observation, published: Verdict, nowMs: number): JwksPlan {
   const { object } = observation;
   return {
     writes: [],
@@ -75,6 +82,7 @@ function hindered(observation: Observation, published: Verdict, nowMs: number): 
     }),
     notices: noticesOfVerdict(observation, published),
     nextAtMs: undefined,
+    urgent: false,
   };
 }
 

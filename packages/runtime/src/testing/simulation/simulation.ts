@@ -56,9 +56,9 @@ export interface UserAction {
 /** A simulation. */
 export interface SimulationOptions {
   readonly seed: number;
-  /** How many user actions and faults happen. Default 40. */
+  /** How many user actions and faults happen. Default 30. */
   readonly steps?: number;
-  /** The time between two of them. Default 0–20 s. */
+  /** The time between two of them. Default 0–15 s. */
   readonly stepMs?: Range;
   readonly processes: readonly SimulatedProcess[];
   readonly actions: readonly UserAction[];
@@ -93,7 +93,7 @@ export interface SimulationReport {
 /** How often `unsettled` is asked. */
 const pollMs = 1_000;
 /** How long a settled world is watched for processes that keep busy. */
-const watchedMs = 180_000;
+const watchedMs = 120_000;
 
 /** Runs the simulation; rejects with a `SimulationError` if anything promised does not hold. */
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
@@ -153,7 +153,7 @@ class SimulationRun {
   }
 
   async run(): Promise<SimulationReport> {
-    const { steps = 40, stepMs = [0, 20_000], actions } = this.#options;
+    const { steps = 30, stepMs = [0, 15_000], actions } = this.#options;
     this.#options.setup?.(this.#world);
     this.#network.faults = { ...manyFaults, ...this.#options.faults };
     this.#collectGarbageForever();

@@ -1,0 +1,32 @@
+// The feature "publish": what the command line, the manifests and the docs know about it.
+import type { DecodedObject, KubeObject } from "@keyturn/runtime";
+import type { Feature } from "../feature.ts";
+import { jwksAccess } from "./access.ts";
+import { JWKS, JWKSConfig } from "./api.ts";
+import { jwksFlags } from "./flags.ts";
+import { jwksController } from "./reconcile.ts";
+import { type SettingsResult, settingsOfJwks, settingsOfJwksConfig } from "./settings.ts";
+
+export const jwksFeature: Feature = {
+  name: "jwks",
+  summary: "publishes the public keys of certificates as a JWKS, through rotations",
+  flags: Object.values(jwksFlags),
+  kinds: [JWKSConfig, JWKS],
+  access: jwksAccess,
+  controllers(flag) {
+    const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };
+    const configMapIntervalMs = flag(jwksFlags.configMapInterval);
+    return [
+      jwksController({ name: "jwks", kind: JWKSConfig, readSettings: decoded(JWKSConfig.decode, settingsOfJwksConfig), limits, configMapIntervalMs }),
+      jwksController({ name: "jwks-rieset", kind: JWKS, readSettings: decoded(JWKS.decode, settingsOfJwks), limits, configMapIntervalMs }),
+    ];
+  },
+};
+
+/** Reads an object that the API server may have checked against an older CRD, with defaults filled in. */
+function decoded<T>(decode: (object: KubeObject) => DecodedObject<T>, read: (object: T) => SettingsResult): (object: KubeObject) => SettingsResult {
+  return (object) => {
+    const result = decode(object);
+    return result.ok ? read(result.object) : { ok: false, message: result.problems.join("; ") };
+  };
+}

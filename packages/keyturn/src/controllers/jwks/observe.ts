@@ -1,0 +1,96 @@
+// Gathers what the plan for one object is made from: from the caches, and from the API server only for names that our caches do not show.
+import {
+  type Cache,
+  type Client,
+  ConfigMap,
+  Deployment,
+  type Kind,
+  keyOf,
+  type KubeObject,
+  nameOf,
+  type ObjectKey,
+  type ObjectName,
+  Service,
+  type Stored,
+} from "@keyturn/runtime";
+import type { CertificateSecret } from "./certificate-secret.ts";
+import { claimKey, type Rival } from "./name-claims.ts";
+import { claimsOf, type JwksObject, type Live, type Observation, type OwnedObject } from "./observation.ts";
+import type { JwksSettings } from "./settings.ts";
+import type { JwksWatches, ReadSettings } from "./watches.ts";
+
+/** What an observation is made with. */
+export interface ObserveOptions {
+  readonly kind: Kind<JwksObject>;
+  readonly watches: JwksWatches;
+  readonly readSettings: ReadSettings;
+  readonly configMapIntervalMs: number;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+}
+
+/** The observation of one object, or undefined if there is none of this key. */
+export async function observeJwks(key: ObjectKey, options: ObserveOptions): Promise<Observation | undefined> {
+  const { kind, watches, readSettings, configMapIntervalMs } = options;
+  const object = watches.objects.get(key);
+  if (!object) return undefined;
+  const settings = readSettings(object);
+  return {
+    kind,
+    object,
+    settings,
+    secrets: settings.ok ? secretsOf(nameOf(key), settings.settings, watches.secrets) : new Map(),
+    live: settings.ok ? await liveOf(nameOf(key), settings.settings, options) : {},
+    owned: ownedBy(key, watches),
+    rivals: settings.ok ? rivalsOf(key, settings.settings, options) : [],
+    configMapIntervalMs,
+  };
+}
+
+function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, secrets: Cache<CertificateSecret>): Map<string, CertificateSecret> {
+  return new Map(
+    sources.flatMap((name) => {
+      const secret = secrets.get(keyOf({ namespace, name }));
+      return secret ? [[name, secret] as const] : [];
+    }),
+  );
+}
+
+/** An object that carries our mark is in a cache of ours; one that is not there may be somebody else's, which only the API server can tell. */
+async function liveOf(name: ObjectName, settings: JwksSettings, { watches, client, signal }: ObserveOptions): Promise<Live> {
+  const configMap = async (configMapName: string): Promise<Live["configMap"]> => {
+    const objectName = { ...name, name: configMapName };
+    return watches.configMaps.get(keyOf(objectName)) ?? client.get(ConfigMap, objectName, signal);
+  };
+  if (!settings.nginx) return { configMap: await configMap(settings.configMapName) };
+  const [document, nginxConfigMap, deployment, service] = await Promise.all([
+    configMap(settings.configMapName),
+    configMap(settings.nginx.configMapName),
+    watches.deployments.get(keyOf(name)) ?? client.get(Deployment, name, signal),
+    watches.services.get(keyOf(name)) ?? client.get(Service, name, signal),
+  ]);
+  return { configMap: document, nginxConfigMap, deployment, service };
+}
+
+function ownedBy(key: ObjectKey, { configMaps, deployments, services }: JwksWatches): readonly OwnedObject[] {
+  const caches: readonly Cache<Stored<KubeObject>>[] = [configMaps, deployments, services];
+  return caches.flatMap((cache) =>
+    cache.byIndex("owner", key).flatMap((owned) => {
+      const object = cache.get(owned);
+      return object ? [{ kind: cache.kind, object }] : [];
+    }),
+  );
+}
+
+function rivalsOf(key: ObjectKey, settings: JwksSettings, { kind, watches: { objects }, readSettings }: ObserveOptions): readonly Rival[] {
+  const wanted = claimsOf(nameOf(key), settings).map(claimKey);
+  const keys = new Set(wanted.flatMap((claim) => objects.byIndex("claim", claim)));
+  keys.delete(key);
+  return [...keys].flatMap((other) => {
+    const object = objects.get(other);
+    const result = object && readSettings(object);
+    if (!object || !result?.ok) return [];
+    const name = nameOf(other);
+    return [{ owner: { kind, name }, createdAt: object.metadata.creationTimestamp ?? "", claims: claimsOf(name, result.settings).map(claimKey) }];
+  });
+}

@@ -1,0 +1,92 @@
+// The JWKS controllers: observe, plan, carry out.
+import {
+  addFinalizer,
+  carryOut,
+  type ControllerDefinition,
+  dropFinalizer,
+  isBeingDeleted,
+  type Kind,
+  keyOfObject,
+  type KubeObject,
+  type Live,
+  nameOf,
+  type Outcome,
+  ownedWriter,
+  pendingWrites,
+  type Run,
+} from "@keyturn/runtime";
+import { keyturn } from "../../operator-identity.ts";
+import { jwksAccess } from "./access.ts";
+import { claimKey } from "./name-claims.ts";
+import { observeJwks } from "./observe.ts";
+import { claimsOf, type JwksObject, nameOfObject, type Observation, ownerOfObservation } from "./observation.ts";
+import { planJwks, planJwksDeletion } from "./plan.ts";
+import { nextPassAt, type PassLimits, rememberPass } from "./rate-limit.ts";
+import { type ReadSettings, watchJwks } from "./watches.ts";
+
+/** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
+export const jwksFinalizer = `${keyturn.domain}/jwks`;
+
+/** One controller: the kind it serves, and how it works. */
+export interface JwksControllerOptions {
+  readonly name: string;
+  readonly kind: Kind<JwksObject>;
+  readonly readSettings: ReadSettings;
+  readonly limits: PassLimits;
+  readonly configMapIntervalMs: number;
+}
+
+/** The controller of one of the two kinds. */
+export function jwksController({ name, kind, readSettings, limits, configMapIntervalMs }: JwksControllerOptions): ControllerDefinition {
+  return {
+    name,
+    primary: kind,
+    access: jwksAccess,
+    // The document's: 5 s, 10 s, 20 s … 5 min.
+    backoff: { firstMs: 5000, longestMs: 300_000 },
+    setup(scope) {
+      const watches = watchJwks(scope, kind, readSettings);
+      const passes = new Map<string, readonly number[]>();
+
+      return async (run) => {
+        const observed = await observeJwks(run.key, { kind, watches, readSettings, configMapIntervalMs, client: run.client, signal: run.signal });
+        if (!observed) return void passes.delete(run.key);
+        if (isBeingDeleted(observed.object)) return deleteJwks(observed, run, name);
+        const object = await addFinalizer(run.client, { kind, object: observed.object }, jwksFinalizer);
+
+        const plan = planJwks({ ...observed, object }, run.now);
+        const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
+        if (pendingWrites(plan, context).length > 0) {
+          const nowMs = scope.clock.monotonic();
+          const earlier = passes.get(run.key) ?? [];
+          const atMs = plan.urgent ? nowMs : nextPassAt(earlier, limits, nowMs);
+          if (atMs > nowMs) return { requeueAfterMs: atMs - nowMs };
+          passes.set(run.key, rememberPass(earlier, nowMs));
+        }
+        return carryOut(plan, context);
+      };
+    },
+  };
+}
+
+/** What the observation knows about an object that is to be applied. It has looked at every name that the object claims. */
+function liveIn({ object, settings, live }: Observation): (kind: Kind, wanted: KubeObject) => Live {
+  const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
+  const byKey = new Map(claims.map((claim) => [claimKey(claim), claim.live]));
+  return (kind, wanted) => {
+    const found = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
+    const uid = found?.metadata.uid;
+    return found && uid !== undefined ? { seen: "present", object: found, uid } : { seen: "absent" };
+  };
+}
+
+async function deleteJwks(observed: Observation, run: Run, controller: string): Promise<Outcome | void> {
+  const { kind, object, settings } = observed;
+  const cleanupOnDelete = settings.ok && settings.settings.cleanupOnDelete;
+  const writer = ownedWriter({ client: run.client, operator: keyturn, controller, owner: ownerOfObservation(observed), signal: run.signal });
+  for (const write of planJwksDeletion(observed, { cleanupOnDelete })) {
+    if (write.verb === "remove") await writer.remove(write.kind, write.name);
+  }
+  await dropFinalizer(run.client, { kind, object }, jwksFinalizer);
+  run.log.info({ key: keyOfObject(object), cleanupOnDelete }, "cleaned up after a deleted object");
+}

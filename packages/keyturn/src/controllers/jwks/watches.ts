@@ -1,0 +1,97 @@
+// What a JWKS controller watches, and which objects a change concerns.
+import {
+  type Cache,
+  type Change,
+  ConfigMap,
+  type ControllerScope,
+  type DeepReadonly,
+  Deployment,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  managedBySelector,
+  nameOf,
+  type ObjectKey,
+  ownerOf,
+  Secret,
+  Service,
+  type Stored,
+} from "@keyturn/runtime";
+import { keyturn } from "../../operator-identity.ts";
+import { type CertificateSecret, keepCertificateSecret } from "./certificate-secret.ts";
+import { claimKey } from "./name-claims.ts";
+import { claimsOf, type JwksObject } from "./observation.ts";
+import type { SettingsResult } from "./settings.ts";
+
+/** The caches of one controller. */
+export interface JwksWatches {
+  readonly objects: Cache<Stored<JwksObject>>;
+  readonly secrets: Cache<CertificateSecret>;
+  readonly configMaps: Cache<Stored<ConfigMap>>;
+  readonly deployments: Cache<Stored<Deployment>>;
+  readonly services: Cache<Stored<Service>>;
+}
+
+/** Reads the spec of an object of the controller's kind. */
+export type ReadSettings = (object: KubeObject) => SettingsResult;
+
+/** Releases of Helm can be a megabyte each, and hold no certificate that anybody wants published. */
+const secretFields = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
+
+/** Declares the watches and what they trigger. */
+export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSettings: ReadSettings): JwksWatches {
+  const ours = { labels: managedBySelector(keyturn), indexes: { owner: (object: KubeObject) => ownerKeysOf(object, kind) } };
+  const watches: JwksWatches = {
+    objects: scope.watch<JwksObject, Stored<JwksObject>>(kind, {
+      indexes: {
+        source: (object: JwksObject) => sourceKeys(object, readSettings),
+        claim: (object: JwksObject) => claimKeys(object, readSettings),
+      },
+    }),
+    secrets: scope.watch(Secret, { keep: keepCertificateSecret, fields: secretFields }),
+    configMaps: scope.watch<ConfigMap, Stored<ConfigMap>>(ConfigMap, ours),
+    deployments: scope.watch<Deployment, Stored<Deployment>>(Deployment, ours),
+    services: scope.watch<Service, Stored<Service>>(Service, ours),
+  };
+
+  // A change of one object can free a name that another has been waiting for.
+  scope.trigger(watches.objects, (change) => [
+    change.key,
+    ...statesOf(change).flatMap((object) => claimants(watches, claimKeys(object, readSettings))),
+  ]);
+  scope.trigger(watches.secrets, ({ key }) => watches.objects.byIndex("source", key));
+  const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];
+  for (const cache of owned) {
+    scope.trigger(cache, (change) => [
+      ...statesOf(change).flatMap((object) => ownerKeysOf(object, kind)),
+      ...claimants(watches, [claimKey({ kind: cache.kind, name: nameOf(change.key) })]),
+    ]);
+  }
+  return watches;
+}
+
+function claimants({ objects }: JwksWatches, claims: readonly string[]): readonly ObjectKey[] {
+  return claims.flatMap((claim) => objects.byIndex("claim", claim));
+}
+
+/** What the object was before the change, and what it is after. */
+function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
+  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
+}
+
+function ownerKeysOf(object: KubeObject, kind: Kind): readonly ObjectKey[] {
+  const owner = ownerOf(object, keyturn, kind);
+  return owner === undefined ? [] : [owner];
+}
+
+function sourceKeys(object: JwksObject, readSettings: ReadSettings): readonly ObjectKey[] {
+  const result = readSettings(object);
+  const { namespace } = object.metadata;
+  return result.ok ? result.settings.sources.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name })) : [];
+}
+
+function claimKeys(object: JwksObject, readSettings: ReadSettings): readonly string[] {
+  const result = readSettings(object);
+  const { namespace, name = "" } = object.metadata;
+  return result.ok ? claimsOf(namespace === undefined ? { name } : { namespace, name }, result.settings).map(claimKey) : [];
+}
