@@ -196,6 +196,24 @@ describe("keeping", () => {
     expect(() => sizes.byIndex("byColour", "red")).toThrow(/no index "byColour"/);
   });
 
+  it("does not log what a listener or an index throws, only where", async () => {
+    const { server, log, caches, stop, settle } = setUp();
+    const fail = (value: object): never => {
+      throw new Error(`cannot use\n    at ${JSON.stringify(value)}`);
+    };
+    const cache = caches.watch(widgets, { indexes: { bad: fail } });
+    cache.subscribe(fail);
+    caches.start(stop.signal);
+    await settle();
+    server.last.answer(200);
+    server.last.line(objectLine("ADDED", "a", "1", { password: "hunter2" }));
+    server.last.line(bookmarkLine("1", true));
+    await cache.whenSynced();
+    expect(log.lines.map(({ message }) => message)).toEqual(["a cache index threw; the cache goes on", "a cache listener threw; the cache goes on"]);
+    expect(JSON.stringify(log.lines)).not.toContain("hunter2");
+    expect(JSON.stringify(log.lines)).toContain("cache-registry.test.ts");
+  });
+
   it("shares a watch between those who want the same, and shows the cost of those who do not", async () => {
     const { server, caches, stop, settle } = setUp();
     const names = (widget: Widget): string | undefined => widget.metadata.name;

@@ -9,6 +9,7 @@ import type { WriteRecord } from "../client/write-record.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
 import { Reflector } from "../watch/reflector.ts";
+import { thrownPlace } from "../watch/thrown-place.ts";
 import type { WatchLimits } from "../watch/watch-limits.ts";
 import { watchSource } from "../watch/watch-source.ts";
 import type { Cache, MetadataOnly, WatchOptions } from "./cache.ts";
@@ -139,7 +140,7 @@ export class CacheRegistry implements Caches {
     const log = this.#options.log.child({ resource: resourceOf(kind), ...selection });
     const store = new Store<unknown>({
       clock,
-      onFault: ({ what, key, error }) => log.error({ key, err: error }, `a cache ${what} threw; the cache goes on`),
+      onFault: ({ what, key, error }) => log.error({ key, ...thrownPlace(error) }, `a cache ${what} threw; the cache goes on`),
     });
     const reflector = new Reflector<unknown>({
       source: watchSource(kind, selection, keep === metadataOnly ? "metadata" : "whole"),

@@ -1,48 +1,8 @@
 // Spans with a provider of our own in place of an SDK, and without any.
 import { SpanStatusCode, context, trace } from "@opentelemetry/api";
-import type { Attributes, Exception, Span, SpanStatus, Tracer } from "@opentelemetry/api";
 import { describe, expect, test } from "vitest";
+import { recordingTracer } from "./recording-tracer.fixture.ts";
 import { runtimeTracer, withSpan } from "./tracing.ts";
-
-interface Recorded {
-  readonly name: string;
-  attributes?: Attributes;
-  status?: SpanStatus;
-  exception?: Exception;
-  ended: boolean;
-}
-
-/** As much of an SDK as `withSpan` can see. */
-function recordingTracer(): { readonly tracer: Tracer; readonly spans: Recorded[] } {
-  const spans: Recorded[] = [];
-  const startSpan = (name: string): Span => {
-    const recorded: Recorded = { name, ended: false };
-    spans.push(recorded);
-    const span: Span = {
-      spanContext: () => ({ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", traceFlags: 1 }),
-      isRecording: () => true,
-      setAttribute: () => span,
-      setAttributes: (attributes) => ((recorded.attributes = attributes), span),
-      addEvent: () => span,
-      addLink: () => span,
-      addLinks: () => span,
-      setStatus: (status) => ((recorded.status = status), span),
-      updateName: () => span,
-      end: () => void (recorded.ended = true),
-      recordException: (exception) => void (recorded.exception = exception),
-    };
-    return span;
-  };
-  return {
-    spans,
-    tracer: {
-      startSpan,
-      startActiveSpan: () => {
-        throw new Error("not used");
-      },
-    },
-  };
-}
 
 describe("withSpan", () => {
   test("ends the span with what it wraps", async () => {

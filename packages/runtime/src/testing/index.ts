@@ -28,3 +28,4 @@ export { dropEvents, withholdEndBookmark } from "./fault-proxy/watch-events.ts";
 export type { WatchLine } from "./fault-proxy/watch-events.ts";
 export { onWrite } from "./fault-proxy/write-hook.ts";
 export type { WriteMoment } from "./fault-proxy/write-hook.ts";
+export * from "./simulation/index.ts";

@@ -8,6 +8,7 @@ import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
 import { readBody } from "./body-bytes.ts";
 import { deadlineOf, step } from "./step.ts";
+import { thrownPlace } from "./thrown-place.ts";
 import { TimeSlice } from "./time-slice.ts";
 import type { Observed, WatchEvent } from "./watch-event.ts";
 import type { WatchLimits } from "./watch-limits.ts";
@@ -104,7 +105,7 @@ export class Reflector<V> {
       const deadlineMs = deadlineOf(this.#state, this.#lastByteMs, this.#limits);
       if (deadlineMs === undefined) return undefined;
       const remainingMs = deadlineMs - clock.monotonic();
-      if (remainingMs > 0) return clock.setTimer(remainingMs, () => (timer = arm()));
+      if (remainingMs >= 0) return clock.setTimer(remainingMs, () => (timer = arm()));
       attempt.abort(overdue);
       return undefined;
     };
@@ -196,12 +197,7 @@ export class Reflector<V> {
     try {
       return { key, uid, resourceVersion, value: this.#options.keep(object) };
     } catch (error) {
-      // The message may quote the object, which may be a Secret; where it was thrown is enough to find the fault.
-      const frames = error instanceof Error ? (error.stack?.match(/^\s+at .*$/gm) ?? []).slice(0, 3).map((frame) => frame.trim()) : [];
-      this.#options.log.error(
-        { key, error: error instanceof Error ? error.name : typeof error, frames },
-        "keep threw: the object is left out of the cache",
-      );
+      this.#options.log.error({ key, ...thrownPlace(error) }, "keep threw: the object is left out of the cache");
       return undefined;
     }
   }

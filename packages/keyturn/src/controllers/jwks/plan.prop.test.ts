@@ -61,8 +61,10 @@ function live(commands: readonly Command[]): void {
   let published: readonly string[] = [];
   /** The first version of the ConfigMap, as a backup would have it. */
   let earlier: JwksWorld["configMap"];
-  /** What each Secret held when it last held something. */
-  const held = new Map<string, string>();
+  /** What each Secret holds. */
+  const holds = new Map<string, string>();
+  /** What was published from each Secret: its last word when it is lost. A key belongs to the first Secret that holds it, and moves with it. */
+  const gave = new Map<string, string>();
   const everHeld = new Set<string>();
   /** From when on a key may be missing, and has to be: an hour after the change of the ConfigMap that made another key the one to use. */
   const goesAtMs = new Map<string, number>();
@@ -80,7 +82,7 @@ function live(commands: readonly Command[]): void {
 
   const check = (nextAtMs = Number.POSITIVE_INFINITY): void => {
     const { kids, document } = world;
-    const wanted = new Set(held.values());
+    const wanted = new Set(sources.map((name) => holds.get(name) ?? gave.get(name) ?? ""));
     expect(document === undefined ? undefined : problemWithJwks(document)).toBeUndefined();
     expect(new Set(kids).size).toBe(kids.length);
     for (const kid of kids) {
@@ -95,11 +97,18 @@ function live(commands: readonly Command[]): void {
     const changed = version !== (version = world.configMap?.metadata.annotations?.["keyturn.io/jwks-history"]);
     const replaced = changed && kids.some((kid) => wanted.has(kid));
     for (const kid of everHeld) {
-      if (!kids.includes(kid) || wanted.has(kid)) goesAtMs.delete(kid);
+      // What comes and goes between two changes of the ConfigMap was never published, and counts as if it had not been.
+      if (!kids.includes(kid) || (changed && wanted.has(kid))) goesAtMs.delete(kid);
       else if (replaced && !goesAtMs.has(kid)) goesAtMs.set(kid, nowMs + ttlMs);
     }
+    for (const kid of changed ? kids : []) {
+      const holder = sources.find((name) => holds.get(name) === kid);
+      const others = sources.filter((name) => gave.get(name) === kid && (holder !== undefined || goesAtMs.has(kid)));
+      for (const name of others) gave.delete(name);
+      if (holder) gave.set(holder, kid);
+    }
     // A key that is past its time waits for the ConfigMap's turn, and for nothing else.
-    const isLate = kids.some((kid) => (goesAtMs.get(kid) ?? Number.POSITIVE_INFINITY) <= nowMs);
+    const isLate = kids.some((kid) => !wanted.has(kid) && (goesAtMs.get(kid) ?? Number.POSITIVE_INFINITY) <= nowMs);
     expect(isLate && nextAtMs > nowMs + intervalMs).toBe(false);
     published = kids;
     earlier ??= world.configMap;
@@ -117,10 +126,11 @@ function live(commands: readonly Command[]): void {
     switch (each.type) {
       case "put":
         world.putSecret(each.source, pool[each.key]?.[each.certificate]);
-        held.set(each.source, kidsOfPool[each.key] ?? "");
+        holds.set(each.source, kidsOfPool[each.key] ?? "");
         everHeld.add(kidsOfPool[each.key] ?? "");
         break;
       case "lose":
+        holds.delete(each.source);
         world.putSecret(each.source, each.how === "delete" ? undefined : { "tls.crt": each.how === "empty" ? "" : "AAAA" });
         break;
       case "edit":

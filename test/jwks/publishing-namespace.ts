@@ -1,0 +1,172 @@
+// A namespace of the shared cluster in which the JWKS controllers run with exactly the rights that they declare, and what tests do and look at there.
+import { Buffer } from "node:buffer";
+import {
+  type Condition,
+  ConfigMap,
+  Deployment,
+  Event,
+  type Kind,
+  type KubeObject,
+  managerAccess,
+  policyRules,
+  Secret,
+  Service,
+  type Stored,
+} from "@keyturn/runtime";
+import type { ClusterAccess } from "@keyturn/runtime/testing";
+import { calculateJwkThumbprint, exportJWK } from "jose";
+import { createPublicKey } from "node:crypto";
+import { expect, vi } from "vitest";
+import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
+import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+
+/** A key in a document, as verifiers see it. */
+export type PublishedJwk = Readonly<Record<string, unknown>> & { readonly kid: string; readonly alg: string; readonly x5c: readonly string[] };
+
+/** How an operator under test is started. */
+export interface StartOptions {
+  /** Flags by name. Default: all limits off. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
+  readonly kubeconfig?: string;
+}
+
+const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
+
+/** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
+const soonMs = 20_000;
+
+/** Retries until the assertion holds. */
+export function soon<T>(check: () => Promise<T> | T): Promise<T> {
+  return vi.waitFor(check, { timeout: soonMs, interval: 50 });
+}
+
+/** The `kid` of a certificate's key by RFC 7638, as another implementation computes it. */
+export async function kidOf({ privateKey }: TestCertificate): Promise<string> {
+  return calculateJwkThumbprint(await exportJWK(createPublicKey(privateKey)));
+}
+
+/** Makes a namespace with the CRDs served and the operator's ServiceAccount in place. The operator does not run yet. */
+export async function publishingNamespace(cluster: ClusterAccess, prefix: string): Promise<PublishingNamespace> {
+  await cluster.apply(renderCrds([jwksFeature]));
+  const namespace = await cluster.namespace(prefix);
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: jwksFeature.access, leaderElection: "single" });
+  const rules = policyRules([...jwksFeature.access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
+  return new PublishingNamespace(cluster, namespace, kubeconfig);
+}
+
+/** The namespace. */
+export class PublishingNamespace implements AsyncDisposable {
+  readonly cluster: ClusterAccess;
+  readonly namespace: string;
+  readonly kubeconfig: string;
+  readonly #operators: RunningOperator[] = [];
+
+  constructor(cluster: ClusterAccess, namespace: string, kubeconfig: string) {
+    this.cluster = cluster;
+    this.namespace = namespace;
+    this.kubeconfig = kubeconfig;
+  }
+
+  /** Starts an operator that works in this namespace alone. It is stopped with the test, or by itself before. */
+  async startOperator({ flags = limitsOff, kubeconfig = this.kubeconfig }: StartOptions = {}): Promise<RunningOperator> {
+    const flag: FlagReader = (each) => each.parse(flags[each.name]);
+    const { namespace } = this;
+    const controllers = jwksFeature.controllers(flag);
+    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection: { namespace } });
+    this.#operators.push(operator);
+    return operator;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const operator of this.#operators) await operator.stop();
+  }
+
+  /** Puts a certificate, or any data, into a Secret. */
+  async putSecret(name: string, content: TestCertificate | Readonly<Record<string, string>>): Promise<void> {
+    const data = "certificate" in content ? secretData(content.certificate, content.privateKey) : content;
+    const { client } = this.cluster;
+    const metadata = { namespace: this.namespace, name };
+    if (await client.get(Secret, metadata)) await client.replace(Secret, { metadata, type: "Opaque", data });
+    else await client.create(Secret, { metadata, type: "Opaque", data });
+  }
+
+  /** Creates a JWKSConfig, or changes it to this spec. Fields have short names here that are derived from the object's. */
+  async putConfig(name: string, spec: Readonly<Record<string, unknown>> = {}, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
+    const metadata = { namespace: this.namespace, name, annotations };
+    await this.putObject({ ...this.manifest("JWKSConfig", metadata), spec: { certificateSecret: "signer", configMapName: `${name}-jwks`, ...spec } });
+  }
+
+  /** Server-side apply as the administrator. */
+  async putObject(object: KubeObject): Promise<void> {
+    await this.cluster.apply(object);
+  }
+
+  manifest(kind: "JWKSConfig" | "JWKS", metadata: KubeObject["metadata"]): KubeObject {
+    return { apiVersion: kind === "JWKS" ? "rieset.io/v1alpha1" : "keyturn.io/v1alpha1", kind, metadata };
+  }
+
+  get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {
+    return this.cluster.client.get(kind, { namespace: this.namespace, name });
+  }
+
+  /** Everything that the operator may keep in this namespace, for looking at all of it at once. */
+  async allObjects(): Promise<readonly Stored<KubeObject>[]> {
+    const kinds: readonly Kind[] = [JWKSConfig, JWKS, ConfigMap, Deployment, Service];
+    const lists = await Promise.all(kinds.map((kind) => this.cluster.client.list(kind, { namespace: this.namespace })));
+    return lists.flatMap(({ items }) => items);
+  }
+
+  /** The keys of a published document, in their order; undefined while there is no ConfigMap. Fails if it is no JWKS. */
+  async keysIn(configMapName: string): Promise<readonly PublishedJwk[] | undefined> {
+    const configMap = await this.get(ConfigMap, configMapName);
+    if (!configMap) return undefined;
+    const encoded = configMap.binaryData?.["jwks.json"];
+    const text = configMap.data?.["jwks.json"] ?? Buffer.from(encoded ?? "", "base64").toString();
+    return (JSON.parse(text) as { readonly keys: readonly PublishedJwk[] }).keys;
+  }
+
+  /** The kids of a published document. */
+  async kidsIn(configMapName: string): Promise<readonly string[] | undefined> {
+    return (await this.keysIn(configMapName))?.map(({ kid }) => kid);
+  }
+
+  /** Waits until exactly these certificates' keys are published, in this order. */
+  async published(configMapName: string, certificates: readonly TestCertificate[]): Promise<void> {
+    const kids = await Promise.all(certificates.map(kidOf));
+    await soon(async () => expect(await this.kidsIn(configMapName)).toEqual(kids));
+  }
+
+  async status(name: string, kind: typeof JWKSConfig | typeof JWKS = JWKSConfig): Promise<NonNullable<JWKSConfig["status"]>> {
+    return (await this.get<JWKSConfig | JWKS>(kind, name))?.status ?? {};
+  }
+
+  async condition(name: string, type: string, kind: typeof JWKSConfig | typeof JWKS = JWKSConfig): Promise<Condition | undefined> {
+    const { conditions = [] } = await this.status(name, kind);
+    return conditions.find((condition) => condition.type === type) as Condition | undefined;
+  }
+
+  /** Waits until a condition says this, such as `False Conflict`, and resolves to its message. */
+  conditionSays(name: string, type: string, wanted: string, kind: typeof JWKSConfig | typeof JWKS = JWKSConfig): Promise<string> {
+    return soon(async () => {
+      const condition = await this.condition(name, type, kind);
+      expect(condition && `${condition.status} ${condition.reason}`).toBe(wanted);
+      return condition?.message ?? "";
+    });
+  }
+
+  /** Waits for an Event of this reason about the object, and resolves to what it says. */
+  eventSays(name: string, reason: string): Promise<string> {
+    return soon(async () => {
+      const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `reason=${reason},regarding.name=${name}` });
+      expect(items).not.toHaveLength(0);
+      return items[0]?.note ?? "";
+    });
+  }
+}
