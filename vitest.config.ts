@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
     globalSetup: ["packages/runtime/src/testing/vitest/global-setup.ts"],
     reporters: ["default", "./tools/summary-reporter.ts"],
     testTimeout: 60_000,

@@ -7,7 +7,7 @@ import type { Contestant } from "./scenario.ts";
 
 /**
  * V8's young generation grows to 3 × 16 MB by default, for throughput that an operator does not need; held at 2 MB, the process is 10 to 100 MB
- * smaller and its pauses are shorter, at the same speed. `bin/keyturn` and the image start Node with the same flag.
+ * smaller and its pauses are shorter, at no cost that could be measured. What runs Keyturn must set it too, or its memory is not the one measured here.
  */
 const nodeFlags = ["--max-semi-space-size=2"];
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startCluster } from "@keyturn/runtime/testing";
-import { z } from "zod";
+import * as z from "zod";
 import { findContestants } from "./contestants.ts";
 import { describeMachine } from "./measure/machine.ts";
 import { runScenario, type ScenarioResult } from "./measure/rounds.ts";

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { z } from "zod";
+import * as z from "zod";
 import { cachedPeer } from "./peer-cache.ts";
 
 const folder = join(import.meta.dirname, "client-node");

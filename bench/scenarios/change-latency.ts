@@ -1,7 +1,7 @@
 // How long after a change on the API server does the reconcile that answers it begin, when nothing else goes on?
 import { setTimeout as delay } from "node:timers/promises";
 import { Namespace, Secret } from "@keyturn/runtime";
-import { z } from "zod";
+import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import { quantile } from "../measure/statistics.ts";

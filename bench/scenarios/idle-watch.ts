@@ -1,6 +1,6 @@
 // What does a process cost that has one watch and nothing to do?
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
+import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Scenario } from "../scenario.ts";

@@ -1,6 +1,6 @@
 // How long, and at what cost, does a process take from nothing to a synced cache of 20,000 Secrets?
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
+import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Goal, Scenario } from "../scenario.ts";

@@ -1,7 +1,7 @@
 // Our built-in kinds are what a real API server serves under those names.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startCluster, type Cluster } from "@keyturn/runtime/testing";
-import { z } from "zod";
+import * as z from "zod";
 import * as builtinKinds from "../../packages/runtime/src/client/builtin-kinds.ts";
 import { apiVersionOf, resourceOf } from "../../packages/runtime/src/client/kind.ts";
 

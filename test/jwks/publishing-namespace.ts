@@ -88,28 +88,38 @@ export class PublishingNamespace implements AsyncDisposable {
     for (const operator of this.#operators) await operator.stop();
   }
 
-  /** Puts a certificate, or any data, into a Secret. */
-  async putSecret(name: string, content: TestCertificate | Readonly<Record<string, string>>): Promise<void> {
-    const data = "certificate" in content ? secretData(content.certificate, content.privateKey) : content;
+  /** Puts a certificate into a Secret, as cert-manager does when it renews one. */
+  putSecret(name: string, { certificate, privateKey }: TestCertificate): Promise<void> {
+    return this.putSecretData(name, secretData(certificate, privateKey));
+  }
+
+  async putSecretData(name: string, data: Readonly<Record<string, string>>): Promise<void> {
     const { client } = this.cluster;
     const metadata = { namespace: this.namespace, name };
     if (await client.get(Secret, metadata)) await client.replace(Secret, { metadata, type: "Opaque", data });
     else await client.create(Secret, { metadata, type: "Opaque", data });
   }
 
-  /** Creates a JWKSConfig, or changes it to this spec. Fields have short names here that are derived from the object's. */
+  /** Creates a JWKSConfig, or changes it to this spec: certificates from Secret `signer`, published in `<name>-jwks`, unless it says otherwise. */
   async putConfig(name: string, spec: Readonly<Record<string, unknown>> = {}, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
-    const metadata = { namespace: this.namespace, name, annotations };
-    await this.putObject({ ...this.manifest("JWKSConfig", metadata), spec: { certificateSecret: "signer", configMapName: `${name}-jwks`, ...spec } });
-  }
-
-  /** Server-side apply as the administrator. */
-  async putObject(object: KubeObject): Promise<void> {
+    const object = {
+      apiVersion: "keyturn.io/v1alpha1",
+      kind: "JWKSConfig",
+      metadata: { namespace: this.namespace, name, annotations },
+      spec: { certificateSecret: "signer", configMapName: `${name}-jwks`, ...spec },
+    };
     await this.cluster.apply(object);
   }
 
-  manifest(kind: "JWKSConfig" | "JWKS", metadata: KubeObject["metadata"]): KubeObject {
-    return { apiVersion: kind === "JWKS" ? "rieset.io/v1alpha1" : "keyturn.io/v1alpha1", kind, metadata };
+  /** Creates a JWKS of rieset.io, as its users write it. */
+  async putJwks(name: string, spec: Readonly<Record<string, unknown>> = {}, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
+    const object = {
+      apiVersion: "rieset.io/v1alpha1",
+      kind: "JWKS",
+      metadata: { namespace: this.namespace, name, annotations },
+      spec: { certificateSecret: "signer", configMapName: `${name}-jwks`, ...spec },
+    };
+    await this.cluster.apply(object);
   }
 
   get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {

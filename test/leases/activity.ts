@@ -1,6 +1,6 @@
 // What replicas write down about themselves, and what it shows.
 import { existsSync, readFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 
 /** A moment at which a replica acted, on the clock that all processes of the machine share. */
 export const actSchema = z.object({ replica: z.string(), key: z.string(), type: z.enum(["run", "write"]), atMs: z.number() });

@@ -1,5 +1,5 @@
 // What a test tells a replica, as JSON in the environment.
-import { z } from "zod";
+import * as z from "zod";
 
 export const replicaSettingsSchema = z.object({
   name: z.string(),

@@ -4,7 +4,6 @@ import type { WriteRecord } from "../client/write-record.ts";
 import type { ObjectKey } from "../client/object.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
-import { runtimeTracer, withSpan } from "../observe/tracing.ts";
 import type { KeyBackoff } from "../queue/backoff.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
@@ -48,8 +47,6 @@ export interface Workplace {
   readonly whenSeen: (write: WriteRecord) => Promise<void>;
   readonly report: (key: ObjectKey, ended: EndedRun, signal: AbortSignal) => Promise<void>;
 }
-
-const tracer = runtimeTracer();
 
 interface RunningRun extends StartedRun {
   readonly startedMs: number;
@@ -133,15 +130,8 @@ export class WorkSession {
       deadlineMs: this.#place.deadlineMs,
       abandonAfterMs: this.#place.abandonAfterMs,
       reconcile: (signal) => {
-        const run = {
-          key,
-          signal,
-          client: this.#client(key, signal),
-          log: this.#place.log.child({ key }),
-          now,
-          failures: this.#place.backoff.failures(key),
-        };
-        return withSpan(tracer, "reconcile", { controller, key, failures: run.failures }, () => this.#place.reconcile(run));
+        const log = this.#place.log.child({ key });
+        return this.#place.reconcile({ key, signal, client: this.#client(key, signal), log, now, failures: this.#place.backoff.failures(key) });
       },
     });
     this.#running.set(key, { ...started, startedMs });

@@ -1,5 +1,5 @@
 // The Lease object: whose turn it is, written where every replica can read it.
-import { z } from "zod";
+import * as z from "zod";
 import { defineKind } from "../client/kind.ts";
 import type { KubeObject, Stored } from "../client/object.ts";
 

@@ -105,7 +105,7 @@ export class Reflector<V> {
       const deadlineMs = deadlineOf(this.#state, this.#lastByteMs, this.#limits);
       if (deadlineMs === undefined) return undefined;
       const remainingMs = deadlineMs - clock.monotonic();
-      if (remainingMs >= 0) return clock.setTimer(remainingMs, () => (timer = arm()));
+      if (remainingMs > 0) return clock.setTimer(remainingMs, () => (timer = arm()));
       attempt.abort(overdue);
       return undefined;
     };

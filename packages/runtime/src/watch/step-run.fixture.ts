@@ -149,9 +149,9 @@ export class StepRun {
     return true;
   }
 
-  /** A bookmark on a live watch. */
+  /** A bookmark on a live watch: never past an event that the watch has not got, be it in the history or already forgotten. */
   async bookmark(): Promise<void> {
-    if (this.#state.type !== "watching" || !this.#connection || this.server.eventAfter(this.#connection.at)) return;
+    if (!this.caughtUp || !this.#connection) return;
     this.#connection.at = this.server.resourceVersion;
     await this.input({ type: "bookmark", resourceVersion: String(this.server.resourceVersion), endOfInitialEvents: false });
   }

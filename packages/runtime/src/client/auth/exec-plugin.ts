@@ -1,7 +1,7 @@
 // Exec credential plugins (client.authentication.k8s.io): a program that prints a token or a client certificate.
 import { spawn } from "node:child_process";
 import { isAbsolute, join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import type { Clock } from "../../clock.ts";
 import type { Environment } from "../proxy-choice.ts";
 import { ConfigError } from "./config-error.ts";

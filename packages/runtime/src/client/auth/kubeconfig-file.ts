@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError } from "./config-error.ts";
 
 /** kubectl writes empty values as null. */

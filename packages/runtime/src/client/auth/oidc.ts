@@ -1,7 +1,7 @@
 // The `oidc` auth provider of kubeconfigs: an ID token, renewed with a refresh token at the issuer.
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import type { Clock } from "../../clock.ts";
 import { createHttpTransport } from "../http-transport.ts";
 import type { Environment } from "../proxy-choice.ts";

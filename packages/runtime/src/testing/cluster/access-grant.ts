@@ -1,6 +1,6 @@
 // Rights for tests: a ServiceAccount or user that may do exactly what the given rules say.
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
+import * as z from "zod";
 import type { PolicyRule } from "../../client/admin-kinds.ts";
 import type { Client } from "../../client/client.ts";
 import type { KubeObject } from "../../client/object.ts";

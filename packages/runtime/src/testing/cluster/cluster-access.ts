@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
-import { z } from "zod";
+import * as z from "zod";
 import { fixedCredentials } from "../../client/auth/credentials.ts";
 import type { Client } from "../../client/client.ts";
 import { createHttpTransport } from "../../client/http-transport.ts";

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { createAuthority, issueCertificate } from "../x509/certificate.ts";
 import type { Authority, KeyPair } from "../x509/certificate.ts";
 import { writeKubeconfig } from "./kubeconfig-file.ts";

@@ -1,5 +1,5 @@
 // Starts a real Kubernetes control plane on this machine, for tests and for `keyturn dev`.
-import { z } from "zod";
+import * as z from "zod";
 import type { BinaryOptions } from "./binaries.ts";
 import { findBinaries } from "./binaries.ts";
 import { accessCluster } from "./cluster-access.ts";

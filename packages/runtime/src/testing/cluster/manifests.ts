@@ -1,7 +1,7 @@
 // Applies manifests as the administrator: YAML or objects of any kind the server knows, found through discovery.
 import { setTimeout as delay } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { isApiError } from "../../client/api-error.ts";
 import type { Client } from "../../client/client.ts";
 import { objectPath } from "../../client/kind.ts";

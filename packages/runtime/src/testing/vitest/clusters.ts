@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, inject } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { startCluster } from "../cluster/cluster.ts";
 import type { Cluster, ClusterOptions } from "../cluster/cluster.ts";
 import { accessCluster } from "../cluster/cluster-access.ts";
