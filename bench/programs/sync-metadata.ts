@@ -1,5 +1,5 @@
 // Keeps, and transfers, the Secrets' metadata only.
-import { metadataOnly, Secret } from "@keyturn/runtime";
+import { Secret } from "@keyturn/runtime";
 import { reportSync, seeded } from "./synced-cache.ts";
 
-await reportSync((caches) => caches.watch(Secret, { ...seeded, keep: metadataOnly }));
+await reportSync((caches) => caches.watch(Secret, { ...seeded, only: "metadata" }));

@@ -3,9 +3,10 @@ import type { Contestants } from "../contestants.ts";
 import type { Scenario } from "../scenario.ts";
 import { changeLatency } from "./change-latency.ts";
 import { idleWatch } from "./idle-watch.ts";
+import { jwksConverge } from "./jwks-converge.ts";
 import { syncSecrets } from "./sync-secrets.ts";
 
 /** Every scenario, for these contestants. To add one, write its file and name it here. */
 export function scenarios(contestants: Contestants): readonly Scenario[] {
-  return [changeLatency(contestants), idleWatch(contestants), syncSecrets(contestants)];
+  return [changeLatency(contestants), idleWatch(contestants), jwksConverge(contestants), syncSecrets(contestants)];
 }

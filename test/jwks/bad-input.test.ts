@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { ConfigMap, Event } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { JWKS } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
 
@@ -10,19 +11,31 @@ const cluster = useSharedCluster();
 const good = makeCertificate();
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 
-const secrets: readonly (readonly [what: string, reason: string, data: Readonly<Record<string, string>>, spec?: object])[] = [
-  ["no-certificate", "CertificateMissing", { "tls.key": encoded("x") }],
-  ["empty", "CertificateMissing", { "tls.crt": "" }],
-  ["garbage", "CertificateInvalid", { "tls.crt": encoded("garbage") }],
-  ["cut-off", "CertificateInvalid", { "tls.crt": encoded(good.certificate.slice(0, 200)) }],
-  ["broken-der", "CertificateInvalid", { "tls.crt": encoded("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") }],
-  ["huge", "CertificateTooLarge", { "tls.crt": encoded("x".repeat(200_000)) }],
-  ["other-key", "KeyMismatch", secretData(good.certificate, makeCertificate().privateKey)],
-  ["expired", "CertificateExpired", secretData(makeCertificate({ notAfterMs: Date.UTC(2024, 0) }).certificate)],
-  ["weak-rsa", "KeyUnsupported", secretData(makeCertificate({ keyType: "rsa1024" }).certificate)],
-  ["bitcoin-curve", "KeyUnsupported", secretData(makeCertificate({ keyType: "secp256k1" }).certificate)],
-  ["ed448", "KeyUnsupported", secretData(makeCertificate({ keyType: "ed448" }).certificate)],
-  ["algorithm", "AlgorithmMismatch", secretData(makeCertificate().certificate), { algorithm: "RS256" }],
+/** What a Secret holds after it has held a good certificate, and perhaps what else is asked for. */
+interface BadSecret {
+  readonly what: string;
+  readonly reason: string;
+  readonly data: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+const secrets: readonly BadSecret[] = [
+  { what: "no-certificate", reason: "CertificateMissing", data: { "tls.key": encoded("x") } },
+  { what: "empty", reason: "CertificateMissing", data: { "tls.crt": "" } },
+  { what: "garbage", reason: "CertificateInvalid", data: { "tls.crt": encoded("garbage") } },
+  { what: "cut-off", reason: "CertificateInvalid", data: { "tls.crt": encoded(good.certificate.slice(0, 200)) } },
+  {
+    what: "broken-der",
+    reason: "CertificateInvalid",
+    data: { "tls.crt": encoded("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") },
+  },
+  { what: "huge", reason: "CertificateTooLarge", data: { "tls.crt": encoded("x".repeat(200_000)) } },
+  { what: "other-key", reason: "KeyMismatch", data: secretData(good.certificate, makeCertificate().privateKey) },
+  { what: "expired", reason: "CertificateExpired", data: secretData(makeCertificate({ notAfterMs: Date.UTC(2024, 0) }).certificate) },
+  { what: "weak-rsa", reason: "KeyUnsupported", data: secretData(makeCertificate({ keyType: "rsa1024" }).certificate) },
+  { what: "bitcoin-curve", reason: "KeyUnsupported", data: secretData(makeCertificate({ keyType: "secp256k1" }).certificate) },
+  { what: "ed448", reason: "KeyUnsupported", data: secretData(makeCertificate({ keyType: "ed448" }).certificate) },
+  { what: "algorithm", reason: "AlgorithmMismatch", data: secretData(good.certificate), spec: { algorithm: "RS256" } },
 ];
 
 describe("a Secret that turns bad", () => {
@@ -33,13 +46,13 @@ describe("a Secret that turns bad", () => {
   });
   afterAll(() => place[Symbol.asyncDispose]());
 
-  test.each(secrets)("%s: %s in the condition and an Event, and what was published stays", async (what, reason, data, spec = {}) => {
+  test.each(secrets)("$what: $reason in the condition and an Event, and what was published stays", async ({ what, reason, data, spec }) => {
     await place.putSecret(what, good);
     await place.putConfig(what, { certificateSecret: what });
     await place.published(`${what}-jwks`, [good]);
     const before = await place.get(ConfigMap, `${what}-jwks`);
     await place.putSecretData(what, data);
-    if (Object.keys(spec).length > 0) await place.putConfig(what, { certificateSecret: what, ...spec });
+    if (spec) await place.putConfig(what, { certificateSecret: what, ...spec });
     const message = await place.conditionSays(what, "Published", `False ${reason}`);
     expect(message).toContain(`Secret ${what}: `);
     expect(message).toContain("what was published stays published");
@@ -67,8 +80,7 @@ describe("a Secret that turns bad", () => {
   });
 
   test("never gets its private key into a condition, an Event or the log", async () => {
-    const operator = await publishingNamespace(cluster(), "private");
-    await using quiet = operator;
+    await using quiet = await publishingNamespace(cluster(), "private");
     const running = await quiet.startOperator();
     const other = makeCertificate();
     const data = secretData(good.certificate, other.privateKey);
@@ -119,7 +131,6 @@ describe("a spec that is no good", () => {
   test("of a JWKS, whose schema checks nothing: InvalidSpec, what was published stays, and it goes on when it is mended", async () => {
     await using place = await publishingNamespace(cluster(), "invalid");
     await place.startOperator();
-    const { JWKS } = await import("../../packages/keyturn/src/controllers/jwks/api.ts");
     await place.putSecret("signer", makeCertificate());
     await place.putJwks("site");
     await place.conditionSays("site", "Ready", "True Ready", JWKS);

@@ -3,7 +3,7 @@ import { ConfigMap, ServiceAccount, seededRandom } from "@keyturn/runtime";
 import { type ActiveFault, answerWith, cutAt, endWatchWith, refuseSendInitialEvents } from "@keyturn/runtime/testing";
 import { describe, expect, it, vi } from "vitest";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
-import { type Change, metadataOnly } from "../../packages/runtime/src/cache/cache.ts";
+import { type Change } from "../../packages/runtime/src/cache/cache.ts";
 import { writeAtRandom } from "./random-writers.ts";
 import { WatchedCluster, withoutManagedFields } from "./watched-cluster.ts";
 
@@ -37,7 +37,7 @@ describe.each(kinds)("$kind", (kind) => {
       keep: ({ metadata }) => metadata.annotations?.["written"] ?? "",
       indexes: { by: (value) => [value] },
     });
-    const metadata = caches.watch(kind, { namespace, keep: metadataOnly });
+    const metadata = caches.watch(kind, { namespace, only: "metadata" });
     const heard = mirror();
     whole.subscribe(heard.listen);
     await writeAtRandom(writes, 300);

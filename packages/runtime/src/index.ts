@@ -29,7 +29,7 @@ export {
 export { ConnectionError, type Transport } from "./client/transport.ts";
 
 // Watching and caching
-export { type Cache, type Change, type DeepReadonly, type MetadataOnly, metadataOnly, type WatchOptions } from "./cache/cache.ts";
+export { type Cache, type Change, type DeepReadonly, type MetadataOnly, type MetadataWatchOptions, type WatchOptions } from "./cache/cache.ts";
 export { createCaches } from "./cache/cache-registry.ts";
 export type { Caches, WatchStatus } from "./cache/caches.ts";
 
@@ -57,6 +57,9 @@ export { type PolicyRule, policyRules, rbacObjects } from "./schema/rbac.ts";
 export { yamlDocuments } from "./schema/yaml-document.ts";
 export * from "./schema/kubernetes-values.ts";
 export { type CustomKind, type DecodedObject, defineCustomKind, type ObjectOf } from "./schema/custom-kind.ts";
+
+// Bounded memory
+export { LruMap } from "./lru-map.ts";
 
 // Watching it work
 export { parseBindAddress } from "./observe/bind-address.ts";

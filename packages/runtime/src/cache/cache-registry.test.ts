@@ -6,7 +6,6 @@ import type { WriteRecord } from "../client/write-record.ts";
 import type { Logger } from "../observe/logger.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { ScriptedServer, bookmarkLine, listBody, objectLine } from "../watch/scripted-server.fixture.ts";
-import { metadataOnly } from "./cache.ts";
 import { createCaches } from "./cache-registry.ts";
 
 interface Widget extends KubeObject {
@@ -219,7 +218,7 @@ describe("keeping", () => {
     const names = (widget: Widget): string | undefined => widget.metadata.name;
     const one = caches.watch(widgets, { keep: names, indexes: { by: () => ["one"] } });
     const two = caches.watch(widgets, { keep: names, indexes: { by: () => ["two"] } });
-    caches.watch(widgets, { keep: metadataOnly });
+    caches.watch(widgets, { only: "metadata" });
     caches.watch(widgets, { namespace: "ns" });
     caches.start(stop.signal);
     await settle();

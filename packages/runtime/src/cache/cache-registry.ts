@@ -12,8 +12,7 @@ import { Reflector } from "../watch/reflector.ts";
 import { thrownPlace } from "../watch/thrown-place.ts";
 import type { WatchLimits } from "../watch/watch-limits.ts";
 import { watchSource } from "../watch/watch-source.ts";
-import type { Cache, MetadataOnly, WatchOptions } from "./cache.ts";
-import { metadataOnly } from "./cache.ts";
+import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "./cache.ts";
 import type { Caches, WatchStatus } from "./caches.ts";
 import { Store } from "./store.ts";
 import { StoreCache } from "./store-cache.ts";
@@ -42,13 +41,17 @@ export interface CacheStatus extends WatchStatus {
   readonly receivedBytes: number;
 }
 
-type Keep = ((object: Stored<KubeObject>) => unknown) | typeof metadataOnly | undefined;
+type Keep = ((object: Stored<KubeObject>) => unknown) | undefined;
+
+/** What the server is asked to send of each object. */
+type Sent = "whole" | "metadata";
 
 /** One watch and the store that it feeds. */
 interface SharedWatch {
   readonly kind: Kind;
   readonly selection: Selection;
   readonly keep: Keep;
+  readonly sent: Sent;
   readonly store: Store<unknown>;
   readonly reflector: Reflector<unknown>;
   readonly writes: WriteSight;
@@ -70,10 +73,10 @@ export class CacheRegistry implements Caches {
     this.#options = options;
   }
 
-  watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
+  watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
   watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
-  watch<T extends KubeObject, V>(kind: Kind<T>, options: WatchOptions<T, V> = {}): Cache<V> {
-    const { keep, indexes = {}, ...selection } = options;
+  watch<T extends KubeObject, V>(kind: Kind<T>, options: WatchOptions<T, V> & { readonly only?: "metadata" } = {}): Cache<V> {
+    const { keep, indexes = {}, only: sent = "whole", ...selection } = options;
     const limits = new Set(kind.namespaced && selection.namespace === undefined ? this.#options.namespaces : []);
     const [first, ...others] = Array.from(limits, (namespace) => this.watch(kind, { ...options, namespace }));
     if (first && others.length > 0) {
@@ -87,7 +90,7 @@ export class CacheRegistry implements Caches {
     }
     if (first) return first;
     // The one place where the types of kept values are forgotten: a shared watch is found by the very `keep` that made its values.
-    const shared = this.#share(kind, selection, keep as Keep);
+    const shared = this.#share(kind, selection, { keep: keep as Keep, sent });
     const view = new StoreCache<V>({ kind, selection, store: shared.store as Store<V>, indexes });
     this.#viewed.set(view, [shared]);
     return view;
@@ -133,8 +136,10 @@ export class CacheRegistry implements Caches {
     return shared;
   }
 
-  #share(kind: Kind, selection: Selection, keep: Keep): SharedWatch {
-    const found = this.#shared.find((shared) => shared.keep === keep && sameKind(shared.kind, kind) && sameSelection(shared.selection, selection));
+  #share(kind: Kind, selection: Selection, { keep, sent }: { readonly keep: Keep; readonly sent: Sent }): SharedWatch {
+    const found = this.#shared.find(
+      (shared) => shared.keep === keep && shared.sent === sent && sameKind(shared.kind, kind) && sameSelection(shared.selection, selection),
+    );
     if (found) return found;
     const { transport, clock, random, limits } = this.#options;
     const log = this.#options.log.child({ resource: resourceOf(kind), ...selection });
@@ -143,8 +148,8 @@ export class CacheRegistry implements Caches {
       onFault: ({ what, key, error }) => log.error({ key, ...thrownPlace(error) }, `a cache ${what} threw; the cache goes on`),
     });
     const reflector = new Reflector<unknown>({
-      source: watchSource(kind, selection, keep === metadataOnly ? "metadata" : "whole"),
-      keep: typeof keep === "function" ? keep : (object) => object,
+      source: watchSource(kind, selection, sent),
+      keep: keep ?? ((object) => object),
       deliver: (event) => store.take(event),
       transport,
       clock,
@@ -152,7 +157,7 @@ export class CacheRegistry implements Caches {
       log,
       ...(limits && { limits }),
     });
-    const shared: SharedWatch = { kind, selection, keep, store, reflector, writes: new WriteSight(store) };
+    const shared: SharedWatch = { kind, selection, keep, sent, store, reflector, writes: new WriteSight(store) };
     this.#shared.push(shared);
     if (this.#signal) this.#run(shared, this.#signal);
     return shared;
@@ -169,12 +174,12 @@ export class CacheRegistry implements Caches {
   }
 }
 
-function statusOfShared({ kind, selection, keep, store, reflector }: SharedWatch): CacheStatus {
+function statusOfShared({ kind, selection, keep, sent, store, reflector }: SharedWatch): CacheStatus {
   return {
     resource: resourceOf(kind),
     namespace: selection.namespace,
     selection,
-    keep: keep === undefined ? "whole" : keep === metadataOnly ? "metadata" : keep.name || "keep",
+    keep: keep === undefined ? sent : keep.name || "keep",
     state: statusStateOf(reflector.state, kind, selection.namespace),
     synced: store.synced,
     objects: store.size,

@@ -1,6 +1,6 @@
 // What controllers see of a watched kind: a live, read-only, indexed copy of what they declared to keep.
 import type { Kind } from "../client/kind.ts";
-import type { KubeObject, ObjectKey, ObjectMeta, Stored } from "../client/object.ts";
+import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
 import type { Selection } from "../client/client.ts";
 
 /** Deeply read-only. */
@@ -16,20 +16,20 @@ export type DeepReadonly<T> = T extends (infer Item)[]
 export interface WatchOptions<T extends KubeObject, V> extends Selection {
   /**
    * Turns each object, as it is read, into what the cache holds. Two watches share one cache when their kind, selection and `keep` are the same (the same function object).
-   * Absent: the whole object less `metadata.managedFields`. `metadataOnly`: only metadata, and only metadata is transferred.
+   * Absent: the whole object less `metadata.managedFields`.
    */
-  readonly keep?: ((object: Stored<T>) => V) | typeof metadataOnly;
+  readonly keep?: (object: Stored<T>) => V;
   /** Indexes by name: each gives the index values of a kept object. */
   readonly indexes?: Readonly<Record<string, (value: DeepReadonly<V>, key: ObjectKey) => readonly string[]>>;
 }
 
-/** As `keep`: asks the API server for metadata alone (`PartialObjectMetadata`), so that bodies never reach this process. */
-export const metadataOnly: unique symbol = Symbol("metadataOnly");
-
-/** What a metadata-only cache holds. */
-export interface MetadataOnly {
-  readonly metadata: ObjectMeta;
+/** A watch that asks the API server for metadata alone (`PartialObjectMetadata`), so that bodies never reach this process. `keep` sees no more than that. */
+export interface MetadataWatchOptions<V> extends WatchOptions<MetadataOnly, V> {
+  readonly only: "metadata";
 }
+
+/** An object of which only the metadata is known. */
+export type MetadataOnly = KubeObject;
 
 /** A change of one cached object. `replaced` is a delete and a create under one name (the uid changed) seen as one step. */
 export type Change<V> =

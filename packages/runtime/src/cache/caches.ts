@@ -2,7 +2,7 @@
 import type { WriteRecord } from "../client/write-record.ts";
 import type { Kind } from "../client/kind.ts";
 import type { KubeObject, Stored } from "../client/object.ts";
-import type { Cache, MetadataOnly, WatchOptions, metadataOnly } from "./cache.ts";
+import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "./cache.ts";
 
 /** How a watch fares. */
 export interface WatchStatus {
@@ -27,7 +27,7 @@ export interface WatchStatus {
 
 /** The caches of a process. */
 export interface Caches {
-  watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
+  watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
   watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   /** Starts every watch declared so far, and later ones at once; all end when the signal aborts. */
   start(signal: AbortSignal): void;

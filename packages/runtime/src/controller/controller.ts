@@ -1,7 +1,7 @@
 // How a controller is written: what it is called, what it may do, what it watches, and one function that reconciles one key.
 import type { Clock } from "../clock.ts";
 import type { Random } from "../random.ts";
-import type { Cache, Change, MetadataOnly, WatchOptions, metadataOnly } from "../cache/cache.ts";
+import type { Cache, Change, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
@@ -40,7 +40,7 @@ export interface ControllerScope {
   /** Namespaces the operator is limited to; empty for all. */
   readonly namespaces: readonly string[];
   /** A shared cache of a kind; see `WatchOptions`. */
-  watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly }): Cache<MetadataOnly>;
+  watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
   watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   /** Reconciles the keys that `keysOf` names whenever the cache changes. Default: the object's own key. */
   trigger<V>(cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;

@@ -1,5 +1,5 @@
 // Runs a controller: sets it up once, and works on its keys during every term it is given.
-import type { Cache, MetadataOnly, metadataOnly, WatchOptions } from "../cache/cache.ts";
+import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import { type Kind, resourceOf } from "../client/kind.ts";
@@ -148,10 +148,7 @@ export class ControllerRunner {
       this.#caches.add(cache);
       return cache;
     };
-    function watch<T extends KubeObject>(
-      kind: Kind<T>,
-      options: WatchOptions<T, MetadataOnly> & { readonly keep: typeof metadataOnly },
-    ): Cache<MetadataOnly>;
+    function watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
     function watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
     function watch<T extends KubeObject, V>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V> {
       return remember(caches.watch(kind, options));

@@ -11,7 +11,7 @@ import { errorFields } from "./error-fields.ts";
 import { eventObject } from "./event-object.ts";
 import type { EventRecorder, EventToRecord } from "./event-recorder.ts";
 import type { Logger } from "./logger.ts";
-import { LruMap } from "./lru-map.ts";
+import { LruMap } from "../lru-map.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import { fullBucket, takeToken } from "./token-bucket.ts";
 import type { TokenBucket } from "./token-bucket.ts";

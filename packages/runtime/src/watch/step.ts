@@ -243,7 +243,7 @@ function failing(error: string): Problem {
 }
 
 function moved(state: StateOf<"watching">, resourceVersion: string): WatchState {
-  return { ...state, moved: true };
+  return { ...state, resourceVersion, moved: true };
 }
 
 function stay<V>(state: WatchState): WatchStep<V> {

@@ -1,6 +1,7 @@
 // A certificate and those that vouch for it, read from their DER.
 import { Buffer } from "node:buffer";
 import { type KeyObject, X509Certificate } from "node:crypto";
+import { LruMap } from "@keyturn/runtime";
 
 /** A leaf certificate with its chain, as far as the chain holds. */
 export interface CertificateChain {
@@ -16,6 +17,16 @@ export interface CertificateChain {
  * sign the one before, because what follows would break `x5c` for strict readers. Undefined if there is no leaf that can be read.
  */
 export function readCertificateChain(base64: readonly string[]): CertificateChain | undefined {
+  const id = base64.join(",");
+  const known = chainsRead.get(id) ?? { chain: parseChain(base64) };
+  chainsRead.set(id, known);
+  return known.chain;
+}
+
+/** The document asks for certificates to be read once for as long as they do not change. Every pass over an object meets the same few, in its Secrets and in its history. */
+const chainsRead = new LruMap<string, { readonly chain: CertificateChain | undefined }>(2000);
+
+function parseChain(base64: readonly string[]): CertificateChain | undefined {
   const leaf = readCertificate(base64[0]);
   if (!leaf) return undefined;
   const issuers: X509Certificate[] = [];

@@ -56,18 +56,21 @@ function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, se
   );
 }
 
-/** An object that carries our mark is in a cache of ours; one that is not there may be somebody else's, which only the API server can tell. */
+/** An object that carries our mark is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago. */
 async function liveOf(name: ObjectName, settings: JwksSettings, { watches, client, signal }: ObserveOptions): Promise<Live> {
+  const { taken } = watches;
   const configMap = async (configMapName: string): Promise<Live["configMap"]> => {
     const objectName = { ...name, name: configMapName };
-    return watches.configMaps.get(keyOf(objectName)) ?? client.get(ConfigMap, objectName, signal);
+    const key = keyOf(objectName);
+    return watches.configMaps.get(key) ?? (taken.configMaps.get(key) && client.get(ConfigMap, objectName, signal));
   };
   if (!settings.nginx) return { configMap: await configMap(settings.configMapName) };
+  const key = keyOf(name);
   const [document, nginxConfigMap, deployment, service] = await Promise.all([
     configMap(settings.configMapName),
     configMap(settings.nginx.configMapName),
-    watches.deployments.get(keyOf(name)) ?? client.get(Deployment, name, signal),
-    watches.services.get(keyOf(name)) ?? client.get(Service, name, signal),
+    watches.deployments.get(key) ?? (taken.deployments.get(key) && client.get(Deployment, name, signal)),
+    watches.services.get(key) ?? (taken.services.get(key) && client.get(Service, name, signal)),
   ]);
   return { configMap: document, nginxConfigMap, deployment, service };
 }

@@ -1,5 +1,5 @@
 // From a Secret to the key that it gives, or the reason why it gives none.
-import { type CertificateChain, readCertificateChain } from "./certificate-chain.ts";
+import { readCertificateChain } from "./certificate-chain.ts";
 import { type CertificateSecret, largestCertificateBytes } from "./certificate-secret.ts";
 import type { SourceKey } from "./key-history.ts";
 import { keyIdOf, publicJwkOf } from "./public-jwk.ts";
@@ -27,7 +27,7 @@ export function readSourceKey(secret: CertificateSecret | undefined, settings: S
   if (secret.type === "tooLarge") {
     return refused("CertificateTooLarge", `tls.crt has ${secret.bytes} bytes; no more than ${largestCertificateBytes} are read`);
   }
-  const chain = chainOf(secret);
+  const chain = readCertificateChain(secret.pem.certificates);
   if (!chain) return refused("CertificateInvalid", `tls.crt cannot be used: ${whyNoChain(secret)}`);
   if (secret.privateKey === "differs") return refused("KeyMismatch", "the certificate in tls.crt is for another key than tls.key");
   if (chain.notAfterMs <= nowMs) return refused("CertificateExpired", `the certificate expired at ${new Date(chain.notAfterMs).toISOString()}`);
@@ -45,15 +45,6 @@ function refused(reason: SourceReason, message: string): SourceResult {
 }
 
 type WithCertificates = Extract<CertificateSecret, { type: "certificates" }>;
-
-/** A Secret is read once for as long as it does not change: the cache hands out the same value until then. */
-const chains = new WeakMap<WithCertificates, { readonly chain: CertificateChain | undefined }>();
-
-function chainOf(secret: WithCertificates): CertificateChain | undefined {
-  const known = chains.get(secret) ?? { chain: readCertificateChain(secret.pem.certificates) };
-  chains.set(secret, known);
-  return known.chain;
-}
 
 function whyNoChain({ pem }: WithCertificates): string {
   if (pem.certificates.length > 0) return "its first certificate cannot be read";

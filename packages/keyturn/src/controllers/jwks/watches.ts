@@ -30,6 +30,8 @@ export interface JwksWatches {
   readonly configMaps: Cache<Stored<ConfigMap>>;
   readonly deployments: Cache<Stored<Deployment>>;
   readonly services: Cache<Stored<Service>>;
+  /** Which names are taken, by whomever: a clash must be seen before anything is written, and when it is over. */
+  readonly taken: { readonly configMaps: Cache<true>; readonly deployments: Cache<true>; readonly services: Cache<true> };
 }
 
 /** Reads the spec of an object of the controller's kind. */
@@ -37,6 +39,9 @@ export type ReadSettings = (object: KubeObject) => SettingsResult;
 
 /** Releases of Helm can be a megabyte each, and hold no certificate that anybody wants published. */
 const secretFields = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
+
+/** Of objects that may be anybody's, only that they exist is kept. */
+const exists = (): true => true;
 
 /** Declares the watches and what they trigger. */
 export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSettings: ReadSettings): JwksWatches {
@@ -52,6 +57,11 @@ export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSe
     configMaps: scope.watch<ConfigMap, Stored<ConfigMap>>(ConfigMap, ours),
     deployments: scope.watch<Deployment, Stored<Deployment>>(Deployment, ours),
     services: scope.watch<Service, Stored<Service>>(Service, ours),
+    taken: {
+      configMaps: scope.watch(ConfigMap, { only: "metadata", keep: exists }),
+      deployments: scope.watch(Deployment, { only: "metadata", keep: exists }),
+      services: scope.watch(Service, { only: "metadata", keep: exists }),
+    },
   };
 
   // A change of one object can free a name that another has been waiting for.
@@ -61,11 +71,9 @@ export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSe
   ]);
   scope.trigger(watches.secrets, ({ key }) => watches.objects.byIndex("source", key));
   const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];
-  for (const cache of owned) {
-    scope.trigger(cache, (change) => [
-      ...statesOf(change).flatMap((object) => ownerKeysOf(object, kind)),
-      ...claimants(watches, [claimKey({ kind: cache.kind, name: nameOf(change.key) })]),
-    ]);
+  for (const cache of owned) scope.trigger(cache, (change) => statesOf(change).flatMap((object) => ownerKeysOf(object, kind)));
+  for (const cache of Object.values(watches.taken)) {
+    scope.trigger(cache, ({ type, key }) => (type === "updated" ? [] : claimants(watches, [claimKey({ kind: cache.kind, name: nameOf(key) })])));
   }
   return watches;
 }

@@ -36,7 +36,7 @@ export function apiServer(binary: string, files: ClusterFiles, { port, hasContro
       "--service-account-issuer=https://kubernetes.default.svc",
       `--service-account-key-file=${files.serviceAccountKey}`,
       `--service-account-signing-key-file=${files.serviceAccountKey}`,
-      "--service-cluster-ip-range=10.0.0.0/24",
+      "--service-cluster-ip-range=10.0.0.0/16",
       "--allow-privileged=true",
       "--endpoint-reconciler-type=none",
       // Neither a queue nor a limit: a benchmark measures the client, and tests get their 429s from the fault proxy.

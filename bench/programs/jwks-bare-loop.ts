@@ -1,0 +1,52 @@
+// The limit for the JWKS controller: the same writes, known beforehand, sent by as many workers as the controller has, with nothing watched, compared or checked.
+import {
+  addFinalizer,
+  createClient,
+  createHttpTransport,
+  fieldManagerOf,
+  type Kind,
+  loadConfig,
+  Secret,
+  type Stored,
+  writeStatus,
+} from "@keyturn/runtime";
+import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificate-secret.ts";
+import type { JwksObject } from "../../packages/keyturn/src/controllers/jwks/observation.ts";
+import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";
+import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/reconcile.ts";
+import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { endWithInput, report } from "./contestant-line.ts";
+
+const [namespace = ""] = process.argv.slice(2);
+/** The controller's default concurrency. */
+const workers = 16;
+const statusKind: Kind<JwksObject> = JWKSConfig;
+const fieldManager = fieldManagerOf(keyturn, "jwks");
+
+endWithInput();
+const client = createClient(createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} })));
+const secrets = new Map((await client.list(Secret, { namespace })).items.map((secret) => [secret.metadata.name, keepCertificateSecret(secret)]));
+const planned = (await client.list<JWKSConfig>(JWKSConfig, { namespace })).items.map((object) => ({ object, plan: planFor(object) }));
+
+const startedNs = process.hrtime.bigint();
+let next = 0;
+await Promise.all(Array.from({ length: workers }, work));
+report({ type: "done", ms: Number(process.hrtime.bigint() - startedNs) / 1e6 });
+
+async function work(): Promise<void> {
+  for (let item = planned[next++]; item; item = planned[next++]) {
+    const { object, plan } = item;
+    await addFinalizer<JWKSConfig>(client, { kind: JWKSConfig, object }, jwksFinalizer);
+    for (const write of plan.writes) {
+      if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager });
+    }
+    await writeStatus(client, { kind: statusKind, object, status: plan.status, fieldManager });
+  }
+}
+
+function planFor(object: Stored<JWKSConfig>): ReturnType<typeof planJwks> {
+  const settings = settingsOfJwksConfig(object);
+  return planJwks({ kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 }, Date.now());
+}

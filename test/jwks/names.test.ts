@@ -1,0 +1,119 @@
+// Names that are taken: nothing of others is touched, the object says so, and goes on by itself when the name is free.
+import { ConfigMap, Deployment, type Kind, type KubeObject, Service } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test } from "vitest";
+import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { publishingNamespace, soon } from "./publishing-namespace.ts";
+
+const cluster = useSharedCluster();
+const certificate = makeCertificate();
+const pods = {
+  selector: { matchLabels: { app: "shop" } },
+  template: { metadata: { labels: { app: "shop" } }, spec: { containers: [{ name: "shop", image: "shop:1" }] } },
+};
+
+describe("an object of somebody else", () => {
+  test.each<{ readonly kind: Kind; readonly name: string; readonly content: object }>([
+    { kind: ConfigMap, name: "site-jwks", content: { data: { "jwks.json": '{"keys":[{"kid":"theirs"}]}' } } },
+    { kind: ConfigMap, name: "site-nginx", content: { data: { "default.conf": "theirs" } } },
+    { kind: Deployment, name: "site", content: { spec: { replicas: 0, ...pods } } },
+    { kind: Service, name: "site", content: { spec: { selector: { app: "shop" }, ports: [{ port: 80 }] } } },
+  ])("$kind.kind $name is left alone: Conflict in the condition and an Event, and nothing else is made either", async ({ kind, name, content }) => {
+    await using place = await publishingNamespace(cluster(), "foreign");
+    const metadata = { namespace: place.namespace, name };
+    const theirs = await cluster().client.create<KubeObject>(kind, { metadata, ...content });
+    await place.startOperator();
+    await place.putSecret("signer", certificate);
+    await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
+    const message = await place.conditionSays("site", "Ready", "False Conflict");
+    expect(message).toContain(`${kind.kind} ${name} was not made by this operator`);
+    expect(await place.eventSays("site", "Conflict")).toBe(message);
+    const others = (await place.allObjects()).filter((object) => object.metadata.name !== "kube-root-ca.crt" && object.metadata.uid !== theirs.metadata.uid);
+    expect(others.map(({ metadata: { finalizers } }) => finalizers)).toEqual([["keyturn.io/jwks"]]);
+    expect((await place.get(kind, name))?.metadata.uid).toBe(theirs.metadata.uid);
+
+    await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
+    expect((await place.get(kind, name))?.metadata.uid).toBe(theirs.metadata.uid);
+  });
+
+  test("is taken over once it carries our mark, which is how objects are handed over", async () => {
+    await using place = await publishingNamespace(cluster(), "handed");
+    const name = { namespace: place.namespace, name: "site-jwks" };
+    await cluster().client.create(ConfigMap, { metadata: name, data: { other: "1" } });
+    await place.startOperator();
+    await place.putSecret("signer", certificate);
+    await place.putConfig("site");
+    await place.conditionSays("site", "Ready", "False Conflict");
+    await cluster().client.mergePatch(ConfigMap, name, {
+      metadata: {
+        labels: { "app.kubernetes.io/managed-by": "keyturn" },
+        annotations: { "keyturn.io/owner": `jwksconfigs.keyturn.io/${place.namespace}/site` },
+      },
+    });
+    await place.published("site-jwks", [certificate]);
+    await place.conditionSays("site", "Ready", "True Ready");
+  });
+});
+
+describe("two objects with one configMapName", () => {
+  test("the first has it, the second says so, publishes nothing, and gets it when the first has gone with its ConfigMap", async () => {
+    await using place = await publishingNamespace(cluster(), "two");
+    await place.startOperator();
+    const other = makeCertificate();
+    await place.putSecret("signer", certificate);
+    await place.putSecret("other", other);
+    await place.putConfig("one", { configMapName: "shared", cleanupOnDelete: true });
+    await place.published("shared", [certificate]);
+    await place.putConfig("two", { configMapName: "shared", certificateSecret: "other" });
+    expect(await place.conditionSays("two", "Ready", "False Conflict")).toContain("ConfigMap shared belongs to another object");
+    await place.published("shared", [certificate]);
+    await place.conditionSays("one", "Ready", "True Ready");
+    await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "one" });
+    await place.published("shared", [other]);
+    await place.conditionSays("two", "Ready", "True Ready");
+  });
+
+  test("made in the same moment: exactly one has it, and never both keys", async () => {
+    await using place = await publishingNamespace(cluster(), "race");
+    const other = makeCertificate();
+    await place.putSecret("signer", certificate);
+    await place.putSecret("other", other);
+    await place.putConfig("one", { configMapName: "shared" });
+    await place.putConfig("two", { configMapName: "shared", certificateSecret: "other" });
+    await place.startOperator();
+    await soon(async () => {
+      const reasons = [await place.condition("one", "Ready"), await place.condition("two", "Ready")].map((condition) => condition?.reason);
+      expect(reasons.toSorted()).toEqual(["Conflict", "Ready"]);
+    });
+    expect(await place.kidsIn("shared")).toHaveLength(1);
+  });
+
+  test("one of them a JWKS: the same", async () => {
+    await using place = await publishingNamespace(cluster(), "kinds");
+    await place.startOperator();
+    await place.putSecret("signer", certificate);
+    await place.putConfig("one", { configMapName: "shared", cleanupOnDelete: true });
+    await place.published("shared", [certificate]);
+    await place.putJwks("two", { configMapName: "shared" });
+    await place.conditionSays("two", "Ready", "False Conflict", JWKS);
+    await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "one" });
+    await place.conditionSays("two", "Ready", "True Ready", JWKS);
+    expect(await place.keysIn("shared")).toMatchObject([{ kid: expect.stringMatching(/^[0-9a-f]{16}$/) }]);
+  });
+});
+
+test("another configMapName moves the document there with all its keys, and the old one stays for those who still read it", async () => {
+  await using place = await publishingNamespace(cluster(), "moved");
+  await place.startOperator();
+  const next = makeCertificate();
+  await place.putSecret("signer", certificate);
+  await place.putConfig("site");
+  await place.published("site-jwks", [certificate]);
+  await place.putSecret("signer", next);
+  await place.published("site-jwks", [next, certificate]);
+  await soon(async () => expect((await place.status("site")).keyCount).toBe(2));
+  await place.putConfig("site", { configMapName: "elsewhere" });
+  await place.published("elsewhere", [next, certificate]);
+  await place.published("site-jwks", [next, certificate]);
+});

@@ -1,0 +1,66 @@
+// What the operator does not do: it writes nothing when nothing changed, and asks nothing when nothing happens.
+import { answerWith, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { publishingNamespace, soon } from "./publishing-namespace.ts";
+
+const cluster = useSharedCluster();
+const isLease = /\/leases[/?]?/;
+
+/** Requests that are neither about Leases nor watches. */
+const busyRequests = (proxy: FaultProxy): readonly string[] =>
+  proxy
+    .requests({ watch: false })
+    .filter(({ path }) => !isLease.test(path))
+    .map(({ method, path }) => `${method} ${path}`);
+
+test("a restart writes nothing, and an idle operator makes no requests but lease renewals and watches", async () => {
+  await using place = await publishingNamespace(cluster(), "quiet");
+  const before = await place.startOperator();
+  await place.putSecret("signer", makeCertificate());
+  for (const name of ["one", "two", "three"]) await place.putConfig(name, { nginxConfigMapName: `${name}-nginx` });
+  await place.putJwks("rieset", { nginxConfigMapName: "rieset-nginx" });
+  await place.putConfig("missing", { certificateSecret: "missing" });
+  for (const name of ["one", "two", "three"]) await place.conditionSays(name, "Ready", "True Ready");
+  await place.conditionSays("missing", "Ready", "False SecretNotFound");
+  await soon(async () => expect(await cluster().kubectl("get", "jwks", "rieset", "-n", place.namespace)).toContain("True"));
+  await before.stop();
+  const versions = async (): Promise<readonly string[]> => (await place.allObjects()).map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
+  const seen = await versions();
+
+  await using proxy = await startFaultProxy(cluster());
+  const operator = await place.startOperator({ kubeconfig: proxy.through(place.kubeconfig) });
+  await soon(async () => {
+    const metrics = await operator.metrics();
+    // Each object once: those that are published look again when their certificate expires, the other one waits for its Secret.
+    for (const run of ['"jwks",result="requeue_after"} 3', '"jwks",result="success"} 1', '"jwks-rieset",result="requeue_after"} 1'])
+      expect(metrics.includes(`controller_runtime_reconcile_total{controller=${run}`)).toBe(true);
+  });
+  const renewals = proxy.requests({ path: isLease }).length;
+  // Two more renewals of each Lease are some seconds in which anything that spins or polls would show.
+  await soon(() => expect(proxy.requests({ path: isLease }).length).toBeGreaterThan(renewals + 4));
+  expect(proxy.requests({ write: true }).filter(({ path }) => !isLease.test(path))).toEqual([]);
+  // The one look at the name of a ConfigMap that is not there yet.
+  expect(busyRequests(proxy)).toEqual([`GET /api/v1/namespaces/${place.namespace}/configmaps/missing-jwks`]);
+  expect(await versions()).toEqual(seen);
+});
+
+test("an API server that refuses writes: the object says so, what was published stays, and it goes on by itself", async () => {
+  await using place = await publishingNamespace(cluster(), "refusing");
+  await using proxy = await startFaultProxy(cluster());
+  const [first, second] = [makeCertificate(), makeCertificate()];
+  const operator = await place.startOperator({ kubeconfig: proxy.through(place.kubeconfig) });
+  await place.putSecret("signer", first);
+  await place.putConfig("site");
+  await place.published("site-jwks", [first]);
+  const refusal = proxy.inject(answerWith({ status: 503 }, { path: /\/configmaps\//, write: true }));
+  await place.putSecret("signer", second);
+  await soon(async () => expect((await place.condition("site", "Ready"))?.status).toBe("False"));
+  await place.published("site-jwks", [first]);
+  expect(refusal.hits).toBeLessThan(5);
+  refusal.remove();
+  await place.published("site-jwks", [second, first]);
+  await place.conditionSays("site", "Ready", "True Ready");
+  expect(operator.logLines.filter(({ msg }) => msg === "reconcile failed; it will be tried again")).not.toHaveLength(0);
+});
