@@ -37,6 +37,39 @@ describe("an object of somebody else", () => {
     expect((await place.get(kind, name))?.metadata.uid).toBe(theirs.metadata.uid);
   });
 
+  test("that goes away makes room at once", async () => {
+    await using place = await publishingNamespace(cluster(), "makes-room");
+    const name = { namespace: place.namespace, name: "site" };
+    await cluster().client.create(ConfigMap, { metadata: { ...name, name: "site-jwks" } });
+    await cluster().client.create(Service, { metadata: name, spec: { ports: [{ port: 80 }] } });
+    await place.startOperator();
+    await place.putSecret("signer", certificate);
+    await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
+    await place.conditionSays("site", "Ready", "False Conflict");
+    await cluster().client.delete(ConfigMap, { ...name, name: "site-jwks" });
+    await soon(async () => expect((await place.condition("site", "Ready"))?.message).not.toContain("ConfigMap"));
+    await cluster().client.delete(Service, name);
+    await place.published("site-jwks", [certificate]);
+    await place.conditionSays("site", "Ready", "True Ready");
+  });
+
+  test("that appears in our place, after ours was deleted, is left alone too", async () => {
+    await using place = await publishingNamespace(cluster(), "in-place");
+    const operator = await place.startOperator();
+    await place.putSecret("signer", certificate);
+    await place.putConfig("site");
+    await place.conditionSays("site", "Ready", "True Ready");
+    await operator.stop();
+    const name = { namespace: place.namespace, name: "site-jwks" };
+    await cluster().client.delete(ConfigMap, name);
+    await cluster().client.create(ConfigMap, { metadata: name, data: { "jwks.json": "theirs" } });
+    await place.startOperator();
+    await place.conditionSays("site", "Ready", "False Conflict");
+    expect((await place.get(ConfigMap, "site-jwks"))?.data).toEqual({ "jwks.json": "theirs" });
+    await cluster().client.delete(ConfigMap, name);
+    await place.published("site-jwks", [certificate]);
+  });
+
   test("is taken over once it carries our mark, which is how objects are handed over", async () => {
     await using place = await publishingNamespace(cluster(), "handed");
     const name = { namespace: place.namespace, name: "site-jwks" };

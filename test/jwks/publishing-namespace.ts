@@ -42,8 +42,8 @@ const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute"
 const soonMs = 20_000;
 
 /** Retries until the assertion holds. */
-export function soon<T>(check: () => Promise<T> | T): Promise<T> {
-  return vi.waitFor(check, { timeout: soonMs, interval: 50 });
+export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
+  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
 }
 
 /** The `kid` of a certificate's key by RFC 7638, as another implementation computes it. */

@@ -30,8 +30,6 @@ function mirrorSimulation(seed: number, change: Partial<ModelOperatorOptions> = 
     actions: mirrorActions,
     unsettled: mirrorUnsettled,
     mostRequestsPerMinute: mostWhenSettled,
-    // No restores: a watch whose place the restored server has passed again before anybody looked cannot tell that it missed something.
-    worldFaults: { restore: 0 },
     invariants: {
       "one writer": oneWriter("kube-system/mirror", ["configmaps", "secrets"]),
       "no lost update": lostUpdate,

@@ -101,7 +101,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   });
 
   observeWatches(metrics, () => caches.statuses());
-  observeCaches(metrics, () => caches.statuses().map((status) => ({ ...status, bytes: status.receivedBytes })));
+  observeCaches(metrics, () => caches.statuses());
   const stopObserving = observeProcess(metrics, { version: options.version ?? "unknown" });
   const heartbeat = startHeartbeat(clock);
   const server = await startHealthServer({

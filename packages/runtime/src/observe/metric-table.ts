@@ -91,7 +91,7 @@ export const metricTable = {
     labels: ["resource", "verb", "code"],
   },
   runtime_cache_objects: { type: "gauge", help: "Objects in a cache; two ways to keep one kind are two caches.", labels: cache },
-  runtime_cache_bytes: { type: "gauge", help: "What a cache read for the objects it holds, before keep, in bytes of JSON.", labels: cache },
+  runtime_cache_received_bytes: { type: "gauge", help: "What a cache has read from the API server since the start, before keep.", labels: cache },
   runtime_events_recorded_total: { type: "counter", help: "Events written, new or repeated.", labels: ["type", "reason"] },
   runtime_events_dropped_total: {
     type: "counter",

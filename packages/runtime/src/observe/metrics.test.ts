@@ -33,8 +33,8 @@ describe("createMetrics", () => {
         "histogram rest_client_request_duration_seconds{verb,host}",
         "counter rest_client_requests_total{code,method,host}",
         "gauge runtime_build_info{version,revision,node}",
-        "gauge runtime_cache_bytes{resource,namespace,keep}",
         "gauge runtime_cache_objects{resource,namespace,keep}",
+        "gauge runtime_cache_received_bytes{resource,namespace,keep}",
         "gauge runtime_event_loop_delay_max_seconds{}",
         "gauge runtime_event_loop_delay_p99_seconds{}",
         "counter runtime_events_dropped_total{cause}",
@@ -114,8 +114,8 @@ describe("createMetrics", () => {
       { resource: "secrets", namespace: undefined, state: { type }, synced: type === "live", objects: 1, quietForMs: 2500 },
     ]);
     observeCaches(metrics, () => [
-      { resource: "secrets", namespace: undefined, keep: "digest", objects: 2, bytes: 100 },
-      { resource: "secrets", namespace: undefined, keep: "digest", objects: 3, bytes: 10 },
+      { resource: "secrets", namespace: undefined, keep: "digest", objects: 2, receivedBytes: 100 },
+      { resource: "secrets", namespace: undefined, keep: "digest", objects: 3, receivedBytes: 10 },
     ]);
     expect(await linesOf(metrics, "runtime_watch_state{")).toEqual(['runtime_watch_state{resource="secrets",namespace="",state="syncing"} 1']);
     type = "live";

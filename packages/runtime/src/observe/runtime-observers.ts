@@ -66,7 +66,8 @@ export interface CacheStatistics {
   /** How objects are kept: `whole`, `metadata`, or the name of the function. */
   readonly keep: string;
   readonly objects: number;
-  readonly bytes: number;
+  /** Read from the server since the start. */
+  readonly receivedBytes: number;
 }
 
 /** Shows watches at each scrape: their state, how long they have been quiet, and whether they are synced. */
@@ -89,10 +90,10 @@ export function observeCaches(metrics: RuntimeMetrics, statistics: () => readonl
   const { of } = metrics;
   metrics.beforeScrape(() => {
     of.runtime_cache_objects.reset();
-    of.runtime_cache_bytes.reset();
-    for (const { resource, namespace = "", keep, objects, bytes } of statistics()) {
+    of.runtime_cache_received_bytes.reset();
+    for (const { resource, namespace = "", keep, objects, receivedBytes } of statistics()) {
       of.runtime_cache_objects.inc({ resource, namespace, keep }, objects);
-      of.runtime_cache_bytes.inc({ resource, namespace, keep }, bytes);
+      of.runtime_cache_received_bytes.inc({ resource, namespace, keep }, receivedBytes);
     }
   });
 }

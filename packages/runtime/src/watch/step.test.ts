@@ -123,6 +123,20 @@ describe("going on", () => {
   });
 });
 
+describe("an outage", () => {
+  const cut = (): Watch => live().input({ type: "broken", message: "reset" }, limits.stableMs);
+
+  it("resumes when only the connection broke", () => {
+    expect(cut().effect).toEqual({ type: "openWatch", resourceVersion: "100" });
+  });
+
+  it("lists anew when the server could not be reached, since it may have been restored from a backup meanwhile", () => {
+    const away = cut().input({ type: "broken", message: "refused" });
+    expect(away.waitMs).toBe(limits.firstBackoffMs);
+    expect(away.input({ type: "go" }).effect).toEqual({ type: "openStream" });
+  });
+});
+
 describe("refusals", () => {
   it.each([429, 500, 503])("backs off on %i and honours Retry-After", (status) => {
     expect(started().refuse(status).waitMs).toBe(800);

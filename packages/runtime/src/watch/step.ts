@@ -69,7 +69,7 @@ function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, con
       // A server that knows WatchList sends no bookmark before the one that ends the initial events.
       if (!input.endOfInitialEvents) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
       const { openedMs, failures, problem, streamRefused } = state;
-      const watching: WatchState = { type: "watching", resourceVersion, openedMs, moved: true, failures, problem, streamRefused };
+      const watching: WatchState = { type: "watching", resourceVersion, openedMs, answered: true, moved: true, failures, problem, streamRefused };
       return tell(watching, { type: "initDone", resourceVersion });
     }
     case "refused":
@@ -130,7 +130,7 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
   const again: Resume = { type: "watch", resourceVersion: state.resourceVersion };
   switch (input.type) {
     case "answered":
-      return stay({ ...state, problem: undefined });
+      return stay({ ...state, answered: true, problem: undefined });
     case "applied":
       return tell(moved(state, input.object.resourceVersion), { type: "apply", object: input.object });
     case "deleted":
@@ -143,6 +143,9 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
       // The usual end, unless it comes too soon; then it is a problem worth showing.
       return reopen(state, { problem: lived(state, context) ? undefined : failing("the server closed the watch early"), resume: again }, context);
     case "broken":
+      // A server that could not be reached may be another one when it is back: restored from a backup, with a history of its own that soon passes the
+      // place where we stood. Nothing would tell; so after an outage everything is listed anew.
+      if (!state.answered) return fail(state, { problem: failing(input.message), resume: listing(state) }, context);
       return reopen(state, { problem: failing(input.message), resume: again }, context);
     case "overdue": {
       const rested = { ...state, failures: 0 };
@@ -191,7 +194,10 @@ function begin<V>(state: WatchState, resume: Resume, { nowMs }: StepContext): Wa
     case "watch":
     default: {
       const { resourceVersion } = resume;
-      return act({ ...record, type: "watching", resourceVersion, openedMs: nowMs, moved: false }, { type: "openWatch", resourceVersion });
+      return act(
+        { ...record, type: "watching", resourceVersion, openedMs: nowMs, answered: false, moved: false },
+        { type: "openWatch", resourceVersion },
+      );
     }
   }
 }

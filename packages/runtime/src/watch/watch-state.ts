@@ -32,8 +32,14 @@ export type WatchState = Standing &
     | { readonly type: "streaming"; readonly openedMs: number; readonly progressMs: number }
     /** A page of a list has been asked for. */
     | { readonly type: "paging"; readonly token: string | undefined }
-    /** A watch is open, or being opened, from `resourceVersion`. `moved`: it has delivered something. */
-    | { readonly type: "watching"; readonly resourceVersion: string; readonly openedMs: number; readonly moved: boolean }
+    /** A watch is open, or being opened, from `resourceVersion`. `answered`: the server has taken it. `moved`: it has delivered something. */
+    | {
+        readonly type: "watching";
+        readonly resourceVersion: string;
+        readonly openedMs: number;
+        readonly answered: boolean;
+        readonly moved: boolean;
+      }
     | { readonly type: "waiting"; readonly resume: Resume }
   );
 

@@ -19,9 +19,6 @@ export interface JwksPlan extends Plan<JwksStatus> {
   readonly urgent: boolean;
 }
 
-/** How often a conflict is looked at again. Objects of others are not watched, so nobody says when one that is in the way has gone. */
-export const conflictRecheckMs = 30_000;
-
 /** Plans for an object that is there to stay: first the document, then nginx, then what is no longer wanted. */
 export function planJwks(observation: Observation, nowMs: number): JwksPlan {
   const { settings } = observation;
@@ -29,7 +26,7 @@ export function planJwks(observation: Observation, nowMs: number): JwksPlan {
   const conflicts = conflictsWith(observation, settings.settings);
   if (conflicts.length > 0) {
     const message = `${conflicts.join("; ")}; nothing was touched: remove it, or choose another name`;
-    return { ...hindered(observation, { holds: false, reason: "Conflict", message }, nowMs), nextAtMs: nowMs + conflictRecheckMs };
+    return hindered(observation, { holds: false, reason: "Conflict", message }, nowMs);
   }
 
   const publication = publicationOf(observation, settings.settings, nowMs);

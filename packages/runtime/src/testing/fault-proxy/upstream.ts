@@ -44,10 +44,12 @@ export function openUpstream({ url, authority }: ClusterConnection): Upstream {
       delete headers["accept-encoding"];
       if (request.body.length > 0) headers["content-length"] = String(request.body.length);
       const outgoing = httpsRequest(new URL(request.path, url), { method: request.method, headers, agent: identity ? trusted : anonymous, signal });
-      outgoing.once("response", (incoming) =>
-        resolve({ status: incoming.statusCode ?? 502, headers: endToEnd(incoming.headers), body: incoming as AsyncIterable<Uint8Array> }),
-      );
-      outgoing.once("error", (cause) => reject(new CutConnection(`the API server gave no answer: ${cause.message}`)));
+      outgoing.once("response", (incoming) => {
+        // A request that is ended after its answer has begun fails a second time; whoever reads the body hears of it.
+        incoming.on("error", () => {});
+        resolve({ status: incoming.statusCode ?? 502, headers: endToEnd(incoming.headers), body: incoming as AsyncIterable<Uint8Array> });
+      });
+      outgoing.on("error", (cause) => reject(new CutConnection(`the API server gave no answer: ${cause.message}`)));
       outgoing.end(request.body);
     });
   return {

@@ -126,7 +126,8 @@ export class WorldTrouble {
     this.#lastRestoreMs = clock.monotonic();
     server.store.restore(backup);
     this.#backups = [];
-    this.#for([100, 5_000], () => network.setServerUp(true));
+    // Nobody restores an etcd in less: members stop, data is copied, members start.
+    this.#for([5_000, 20_000], () => network.setServerUp(true));
   }
 
   #backUpForever(): void {

@@ -1,0 +1,48 @@
+// The document's limits in a running operator. The arithmetic, and minutes, are tested in virtual time beside the source.
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
+
+const cluster = useSharedCluster();
+const [first, second, third] = [makeCertificate(), makeCertificate(), makeCertificate()];
+const off = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
+
+test("the ConfigMap's first change is at once, later ones wait their turn and are made together", async () => {
+  await using place = await publishingNamespace(cluster(), "batch");
+  await place.startOperator({ flags: { ...off, "jwks.configmap-interval": "5s" } });
+  await place.putSecret("signer", first);
+  await place.putSecret("more", first);
+  await place.putConfig("site", { certificateSecrets: ["more"] });
+  await place.published("site-jwks", [first]);
+  const at = Date.parse((await soon(async () => (await place.status("site")).lastUpdateTime ?? expect.fail("no time yet"))) ?? "");
+  await place.putSecret("signer", second);
+  expect(await place.conditionSays("site", "Published", "False UpdateDeferred")).toContain("at most once in 5s");
+  await place.conditionSays("site", "Ready", "False UpdateDeferred");
+  await place.putSecret("more", third);
+  await place.published("site-jwks", [second, third, first]);
+  await soon(async () => expect((await place.status("site")).lastKeyID).toBe(await kidOf(second)));
+  const { lastUpdateTime = "", revision } = await place.status("site");
+  expect(Date.parse(lastUpdateTime) - at).toBeGreaterThanOrEqual(5000);
+  expect(revision).toBe(2);
+  await place.conditionSays("site", "Ready", "True Ready");
+});
+
+test("passes of one object keep their distance; another object does not wait for them", async () => {
+  await using place = await publishingNamespace(cluster(), "distance");
+  await place.startOperator({ flags: { ...off, "jwks.reconcile-interval": "5s" } });
+  await place.putSecret("signer", first);
+  await place.putSecret("other", first);
+  await place.putConfig("site");
+  await place.published("site-jwks", [first]);
+  await place.putSecret("signer", second);
+  await place.putConfig("other", { certificateSecret: "other" });
+  await place.published("other-jwks", [first]);
+  expect(await place.kidsIn("site-jwks")).toEqual([await kidOf(first)]);
+  const { lastUpdateTime: before = "" } = await place.status("site");
+  await place.published("site-jwks", [second, first]);
+  await soon(async () => expect((await place.status("site")).revision).toBe(2));
+  const { lastUpdateTime: after = "" } = await place.status("site");
+  // The pass began a moment before the change that it dates.
+  expect(Date.parse(after) - Date.parse(before)).toBeGreaterThan(4900);
+});
