@@ -18,7 +18,7 @@ import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
 import { formatMicroTime, parseMicroTime } from "../../packages/runtime/src/client/micro-time.ts";
 import type { KubeObject, Stored } from "../../packages/runtime/src/client/object.ts";
 import { observeTransport, type RequestObservation } from "../../packages/runtime/src/client/observed-transport.ts";
-import { trackWrites } from "../../packages/runtime/src/client/tracked-client.ts";
+import { trackAnswers } from "../../packages/runtime/src/client/tracked-client.ts";
 import type { Transport } from "../../packages/runtime/src/client/transport.ts";
 import type { WriteRecord } from "../../packages/runtime/src/client/write-record.ts";
 import { systemClock } from "../../packages/runtime/src/clock.ts";
@@ -101,7 +101,7 @@ describe("reads and writes", () => {
   it("answers reviews, and does not record them as writes", async () => {
     const records: WriteRecord[] = [];
     const review = { metadata: {}, spec: { resourceAttributes: { resource: "secrets", verb: "list" } } };
-    const answer = await trackWrites(client, (record) => records.push(record)).create(SelfSubjectAccessReview, review);
+    const answer = await trackAnswers(client, (record) => records.push(record)).create(SelfSubjectAccessReview, review);
     expect(answer.status?.allowed).toBe(true);
     expect(records).toEqual([]);
   });
@@ -183,7 +183,7 @@ describe("conditional writes", () => {
         { op: "test", path: "/data/a", value: expected },
         { op: "replace", path: "/data/a", value: "2" },
       ]);
-    await fails(patch("other"), "Invalid");
+    await fails(patch("other"), "Conflict");
     expect((await client.get(ConfigMap, name))?.data).toEqual({ a: "1" });
     expect((await patch("1")).data).toEqual({ a: "2" });
   });
@@ -202,7 +202,7 @@ describe("conditional writes", () => {
 
   it("tells an object that waits for its finalizers from one that is gone, and records both", async () => {
     const records: WriteRecord[] = [];
-    const tracked = trackWrites(client, (record) => records.push(record));
+    const tracked = trackAnswers(client, (record) => records.push(record));
     const name = { namespace, name: "held" };
     const created = await tracked.create(ConfigMap, configMap("held", {}, { finalizers: ["example.org/hold"], labels: { a: "b" } }));
     const waiting = await tracked.delete(ConfigMap, name);

@@ -112,4 +112,27 @@ describe("nginx", () => {
     await place.putSecret("signer", first);
     await place.conditionSays("site", "Ready", "True Ready");
   });
+
+  test.each([
+    ["a name that no Service can have", "tokens.v1", {}],
+    ["limits below the requests", "site", { resources: { requests: { memory: "1Gi" }, limits: { memory: "32Mi" } } }],
+  ])("refused by the API server for %s: said so, while keys are published and removed as ever", async (_what, name, nginx) => {
+    await using place = await publishingNamespace(cluster(), "refused");
+    await place.startOperator();
+    await place.putSecret("signer", first);
+    const spec = { configMapName: "site-jwks", nginxConfigMapName, oldKeysTTL: "2s", nginx };
+    await place.putConfig(name, spec);
+    await place.conditionSays(name, "Published", "True Published");
+    const message = await place.conditionSays(name, "Served", "False NginxRefused");
+    expect(await place.conditionSays(name, "Ready", "False NginxRefused")).toBe(message);
+    expect(await place.eventSays(name, "NginxRefused")).not.toBe("");
+    await place.putSecret("signer", second);
+    await soon(async () => expect((await place.status(name)).keys).toHaveLength(2));
+    await soon(async () => expect((await place.status(name)).keys).toHaveLength(1));
+    await place.published("site-jwks", [second]);
+    if (name === "site") {
+      await place.putConfig(name, { ...spec, nginx: { replicas: 1 } });
+      await place.conditionSays(name, "Ready", "True Ready");
+    }
+  });
 });

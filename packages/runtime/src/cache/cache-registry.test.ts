@@ -283,7 +283,7 @@ describe("keeping", () => {
 
 describe("own writes", () => {
   /** True once `promise` is resolved. */
-  const watchPromise = (promise: Promise<void>): { readonly done: boolean } => {
+  const watchPromise = (promise: Promise<boolean>): { readonly done: boolean } => {
     const outcome = { done: false };
     promise.then(
       () => (outcome.done = true),
@@ -322,9 +322,9 @@ describe("own writes", () => {
     const { caches, cache } = await live("app=web");
     const otherKind = { ...written("x", "900", { app: "web" }), kind: defineKind({ ...widgets, plural: "gadgets" }) };
     const elsewhere = caches.watch(widgets, { namespace: "elsewhere" });
-    await expect(caches.whenSeen(cache, written("x", "900", { app: "db" }))).resolves.toBeUndefined();
-    await expect(caches.whenSeen(cache, otherKind)).resolves.toBeUndefined();
-    await expect(caches.whenSeen(elsewhere, written("x", "900"))).resolves.toBeUndefined();
+    await expect(caches.whenSeen(cache, written("x", "900", { app: "db" }))).resolves.toBe(true);
+    await expect(caches.whenSeen(cache, otherKind)).resolves.toBe(true);
+    await expect(caches.whenSeen(elsewhere, written("x", "900"))).resolves.toBe(true);
   });
 
   it("that take an object out of the selection are seen when it is gone", async () => {

@@ -125,9 +125,10 @@ export class CacheRegistry implements Caches {
     };
   }
 
-  async whenSeen(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<void> {
+  async whenSeen(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const covering = this.#sharedOf(cache).filter((shared) => covers(shared, write, shared.store.get(write.key) !== undefined));
-    await Promise.all(covering.map((shared) => shared.writes.whenShown(write, signal)));
+    const shown = await Promise.all(covering.map((shared) => shared.writes.whenShown(write, signal)));
+    return shown.every(Boolean);
   }
 
   #sharedOf(cache: Cache<unknown>): readonly SharedWatch[] {

@@ -38,20 +38,28 @@ export class WriteSight {
     this.#store = store;
   }
 
-  /** Resolves when the store shows `write` or something newer, or when a list begun after this call is complete. Rejects with the signal's reason. */
-  async whenShown(write: WriteRecord, signal?: AbortSignal): Promise<void> {
+  /**
+   * Resolves when the store shows `write` or something newer, or when a list begun after this call is complete: to true if the write was delivered,
+   * to false if it may have been undone (a server restored from a backup), in which case no change of the store tells of that. Rejects with the signal's reason.
+   */
+  async whenShown(write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const { listsBegun, bookmarks } = this.#store.position;
-    const settled = (): boolean => {
-      const { position } = this.#store;
-      return this.#shows(write) || position.lastListDone > listsBegun || position.bookmarks >= bookmarks + bookmarksThatSettle;
-    };
-    if (write.type === "deleted") return whenMoved(this.#store, settled, signal);
-    this.#await(write.uid, 1);
+    const relisted = (): boolean => this.#store.position.lastListDone > listsBegun;
+    const settled = (): boolean => this.#shows(write) || relisted() || this.#store.position.bookmarks >= bookmarks + bookmarksThatSettle;
+    if (write.type === "written") this.#await(write.uid, 1);
     try {
-      return await whenMoved(this.#store, settled, signal);
+      await whenMoved(this.#store, settled, signal);
     } finally {
-      this.#await(write.uid, -1);
+      if (write.type === "written") this.#await(write.uid, -1);
     }
+    return this.#holds(write) || (this.#shows(write) && !relisted());
+  }
+
+  /** The store holds exactly what the write left. */
+  #holds(write: WriteRecord): boolean {
+    const held = this.#store.get(write.key);
+    if (write.type === "deleted") return !held;
+    return held?.uid === write.uid && held.resourceVersion === write.resourceVersion;
   }
 
   #shows(write: WriteRecord): boolean {
@@ -62,7 +70,7 @@ export class WriteSight {
       if (!held) return synced && !(write.uid !== undefined && this.#awaited.has(write.uid));
       return synced && write.uid !== undefined && held.uid !== write.uid;
     }
-    if (held?.uid === write.uid && held.resourceVersion === write.resourceVersion) return true;
+    if (this.#holds(write)) return true;
     // Events come in the order of their resourceVersions, so one number tells for every object.
     const { resourceVersion } = position;
     return resourceVersion !== undefined && (compareResourceVersions(resourceVersion, write.resourceVersion) ?? -1) >= 0;

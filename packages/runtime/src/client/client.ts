@@ -76,7 +76,7 @@ export interface Client {
   replace<T extends KubeObject>(kind: Kind<T>, object: T, options?: PatchOptions, signal?: AbortSignal): Promise<Stored<T>>;
   /** Server-side apply of the fields in `object`. With `metadata.uid` set, fails with `Conflict` unless that very object exists. */
   apply<T extends KubeObject>(kind: Kind<T>, object: T, options: ApplyOptions, signal?: AbortSignal): Promise<Stored<T>>;
-  /** A JSON patch; use `test` operations to make it conditional. */
+  /** A JSON patch. `test` operations make it conditional: it fails with `Conflict` if one does not hold. */
   jsonPatch<T extends KubeObject>(
     kind: Kind<T>,
     name: ObjectName,

@@ -5,7 +5,7 @@ import { isApiError } from "./api-error.ts";
 import type { Client, DeleteOptions, ListResult, Selection, WriteOptions } from "./client.ts";
 import { apiVersionOf, collectionPath, objectPath, resourceOf, type Kind } from "./kind.ts";
 import { keyOf, type KubeObject, type ObjectName, type Stored } from "./object.ts";
-import { applyError, decodeObject, decodePage, isMissingObject, waitingObject } from "./object-answer.ts";
+import { applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, waitingObject } from "./object-answer.ts";
 import { retryRead } from "./read-retry.ts";
 import { readJson } from "./response-json.ts";
 import type { Lane, Transport, TransportRequest } from "./transport.ts";
@@ -118,11 +118,10 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
 
     async jsonPatch(kind, name, patch, { fieldManager, subresource, ...common } = {}, signal) {
       const { path, attempt } = target("patch", kind, { name, subresource });
-      return write(
-        { method: "PATCH", path, query: { ...writeQuery(common), fieldManager }, contentType: "jsonPatch", body: patch, attempt },
-        kind,
-        signal,
-      );
+      const query = { ...writeQuery(common), fieldManager };
+      return write({ method: "PATCH", path, query, contentType: "jsonPatch", body: patch, attempt }, kind, signal).catch((error: unknown) => {
+        throw jsonPatchError(error, patch, attempt);
+      });
     },
 
     async mergePatch(kind, name, patch, { fieldManager, subresource, ...common } = {}, signal) {

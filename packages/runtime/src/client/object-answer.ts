@@ -1,6 +1,6 @@
 // What answers of the API server mean: objects, pages of lists, and the errors that say something else than they mean.
 import { ApiError, isApiError } from "./api-error.ts";
-import type { ListResult } from "./client.ts";
+import type { JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind } from "./kind.ts";
 import type { KubeObject, Stored } from "./object.ts";
 
@@ -23,6 +23,16 @@ export function applyError(error: unknown, attempt: string): unknown {
     return new ApiError(attempt, 400, { ...body, reason: "BadRequest" });
   }
   return error;
+}
+
+/**
+ * A JSON patch that does not fit the object is a 422 that names no field, as of Kubernetes 1.36; one that was meant to be conditional has met another
+ * object than it was made for, which is a conflict: reading again helps. What the server refuses after patching names the field.
+ */
+export function jsonPatchError(error: unknown, patch: readonly JsonPatchOperation[], attempt: string): unknown {
+  const conditional = patch.some(({ op }) => op === "test");
+  if (!conditional || !isApiError(error, "Invalid") || error.body.details?.causes?.length) return error;
+  return new ApiError(attempt, 409, { ...error.body, reason: "Conflict" });
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ConfigMap } from "./builtin-kinds.ts";
 import { createClient } from "./kube-client.ts";
 import { scriptedTransport, type ScriptedAnswer } from "./scripted-transport.fixture.ts";
-import { trackWrites } from "./tracked-client.ts";
+import { trackAnswers } from "./tracked-client.ts";
 import type { Client } from "./client.ts";
 import type { WriteRecord } from "./write-record.ts";
 
@@ -13,7 +13,7 @@ const written = { type: "written", kind: ConfigMap, key: "a/b", uid: "u", resour
 
 async function recordsOf(act: (client: Client) => Promise<unknown>, answer: ScriptedAnswer): Promise<readonly WriteRecord[]> {
   const records: WriteRecord[] = [];
-  const client = trackWrites(createClient(scriptedTransport(answer)), (record) => records.push(record));
+  const client = trackAnswers(createClient(scriptedTransport(answer)), (record) => records.push(record));
   await act(client).catch(() => undefined);
   return records;
 }
@@ -50,6 +50,8 @@ it("records as deleted what goes with its last finalizer", async () => {
   expect(records).toEqual([{ type: "deleted", kind: ConfigMap, key: "a/b", uid: "u" }]);
 });
 
-it("records no reads", async () => {
-  expect(await recordsOf((client) => client.get(ConfigMap, name), { status: 200, body: { metadata } })).toEqual([]);
+it("records what a read found, and nothing where it found nothing", async () => {
+  expect(await recordsOf((client) => client.get(ConfigMap, name), { status: 200, body: { metadata } })).toEqual([written]);
+  const missing = { status: 404, body: { kind: "Status", details: { name: "b" } } };
+  expect(await recordsOf((client) => client.get(ConfigMap, name), missing)).toEqual([]);
 });

@@ -1,23 +1,30 @@
-// A client that notes what it wrote, so that nobody acts on a cache older than its own writes.
+// A client that notes what the API server told it, so that nobody acts on a cache older than that.
 import type { Client } from "./client.ts";
 import type { Kind } from "./kind.ts";
 import { keyOf, keyOfObject, type KubeObject, type Stored } from "./object.ts";
 import { isLastSight } from "./object-answer.ts";
 import type { WriteRecord } from "./write-record.ts";
 
-/** A client like `client` that calls `onWrite` once for each write that the server confirmed and stored, before the write's promise resolves. */
-export function trackWrites(client: Client, onWrite: (record: WriteRecord) => void): Client {
+/**
+ * A client like `client` that calls `onAnswer` once for each write that the server confirmed and stored, and for each object that `get` found,
+ * before the promise resolves. A read counts because decisions are made on it: if the cache is older and what was read changes back before the cache
+ * has seen it, no change of the cache would tell.
+ */
+export function trackAnswers(client: Client, onAnswer: (record: WriteRecord) => void): Client {
   const written = <T extends KubeObject>(kind: Kind, object: Stored<T>, dryRun: boolean | undefined): Stored<T> => {
     const { uid, resourceVersion, labels = {} } = object.metadata;
     // Reviews, such as SelfSubjectAccessReview, are answered and not stored: they have no version.
     if (dryRun || !resourceVersion) return object;
     const key = keyOfObject(object);
     // Taking the last finalizer off an object that is being deleted removes it.
-    onWrite(isLastSight(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels });
+    onAnswer(isLastSight(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels });
     return object;
   };
   return {
-    get: (kind, name, signal) => client.get(kind, name, signal),
+    async get(kind, name, signal) {
+      const object = await client.get(kind, name, signal);
+      return object && written(kind, object, false);
+    },
     list: (kind, selection, signal) => client.list(kind, selection, signal),
     create: async (kind, object, options, signal) => written(kind, await client.create(kind, object, options, signal), options?.dryRun),
     replace: async (kind, object, options, signal) => written(kind, await client.replace(kind, object, options, signal), options?.dryRun),
@@ -29,7 +36,7 @@ export function trackWrites(client: Client, onWrite: (record: WriteRecord) => vo
     async delete(kind, name, options, signal) {
       const waiting = await client.delete(kind, name, options, signal);
       if (waiting) return written(kind, waiting, options?.dryRun);
-      if (!options?.dryRun) onWrite({ type: "deleted", kind, key: keyOf(name), uid: options?.uid });
+      if (!options?.dryRun) onAnswer({ type: "deleted", kind, key: keyOf(name), uid: options?.uid });
       return undefined;
     },
     request: (request, signal) => client.request(request, signal),

@@ -1,4 +1,4 @@
-// What a successful write left behind: enough to tell whether a cache has caught up with it.
+// A state of an object that the API server confirmed, by storing a write or answering a read: enough to tell whether a cache has caught up with it.
 import type { Kind } from "./kind.ts";
 import type { ObjectKey } from "./object.ts";
 

@@ -4,7 +4,7 @@ import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import { type Kind, resourceOf } from "../client/kind.ts";
 import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
-import { trackWrites } from "../client/tracked-client.ts";
+import { trackAnswers } from "../client/tracked-client.ts";
 import type { WriteRecord } from "../client/write-record.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/event-recorder.ts";
@@ -91,7 +91,7 @@ export class ControllerRunner {
       clock,
       log,
       observer,
-      trackedClient: (onWrite) => (options.dryRun ? options.client : trackWrites(options.client, onWrite)),
+      trackedClient: (onWrite) => (options.dryRun ? options.client : trackAnswers(options.client, onWrite)),
       whenSeen: (write) => this.#whenSeen(write, log),
       report: async (key, report, signal) => options.report?.({ controller: name, primary: definition.primary, key, ...report }, signal),
     };
@@ -173,15 +173,21 @@ export class ControllerRunner {
     };
   }
 
-  async #whenSeen(write: WriteRecord, log: Logger): Promise<void> {
+  async #whenSeen(write: WriteRecord, log: Logger): Promise<boolean> {
     const resource = resourceOf(write.kind);
     const concerned = Array.from(this.#caches).filter((cache) => resourceOf(cache.kind) === resource);
     const waits = concerned.map((cache) => this.#options.caches.whenSeen(cache, write, this.#closed.signal));
+    let seen = true;
     for (const result of await Promise.allSettled(waits)) {
-      if (result.status === "fulfilled" || this.#closed.signal.aborted) continue;
+      if (this.#closed.signal.aborted) return true;
+      if (result.status === "fulfilled") {
+        seen &&= result.value;
+        continue;
+      }
       const { reason, message, unexpected } = failureOf(result.reason);
       log.warn({ key: write.key, reason, error: message, ...unexpected }, "could not wait until a cache showed a write");
     }
+    return seen;
   }
 }
 

@@ -120,9 +120,9 @@ export class SmallWorld {
     return client;
   }
 
-  #whenSeen(write: WriteRecord): Promise<void> {
+  #whenSeen(write: WriteRecord): Promise<boolean> {
     const version = write.type === "written" ? Number(write.resourceVersion) : 0;
-    if (Number(this.#seen.get(write.key)?.metadata.resourceVersion ?? 0) >= version) return Promise.resolve();
-    return new Promise((resolve) => this.#waits.add({ version, key: write.key, resolve }));
+    if (Number(this.#seen.get(write.key)?.metadata.resourceVersion ?? 0) >= version) return Promise.resolve(true);
+    return new Promise((resolve) => this.#waits.add({ version, key: write.key, resolve: () => resolve(true) }));
   }
 }

@@ -43,8 +43,8 @@ export interface Workplace {
   readonly observer: ControllerObserver;
   /** A client whose writes are recorded. */
   readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
-  /** Resolves when every cache of the controller shows the write. */
-  readonly whenSeen: (write: WriteRecord) => Promise<void>;
+  /** Resolves when every cache of the controller shows the write; to false if it may have been undone unseen. */
+  readonly whenSeen: (write: WriteRecord) => Promise<boolean>;
   readonly report: (key: ObjectKey, ended: EndedRun, signal: AbortSignal) => Promise<void>;
 }
 
@@ -154,7 +154,11 @@ export class WorkSession {
 
   #client(key: ObjectKey, signal: AbortSignal): Client {
     const { clock, holds, whenSeen, trackedClient } = this.#place;
-    const client = trackedClient((write) => holds.hold(key, whenSeen(write)));
+    const seen = async (write: WriteRecord): Promise<void> => {
+      // What was undone before any cache showed it leaves no change behind that would bring the next run.
+      if (!(await whenSeen(write))) this.enqueue(key, {});
+    };
+    const client = trackedClient((write) => holds.hold(key, seen(write)));
     return runClient({ client, term: this.#term, signal, clock, onSent: (fate) => holds.hold(key, fate) });
   }
 

@@ -91,7 +91,7 @@ describe("going on", () => {
     const watch = live().input({ type: "ended" }, limits.stableMs);
     const waits: (number | undefined)[] = [];
     for (let i = 0; i < 8; i++) {
-      waits.push(watch.input({ type: "answered" }).input({ type: "ended" }, 1).waitMs);
+      waits.push(watch.input({ type: "answered" }).input({ type: "broken", message: "reset" }, 1).waitMs);
       watch.input({ type: "go" });
     }
     expect(waits).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
@@ -134,6 +134,13 @@ describe("an outage", () => {
     const away = cut().input({ type: "broken", message: "refused" });
     expect(away.waitMs).toBe(limits.firstBackoffMs);
     expect(away.input({ type: "go" }).effect).toEqual({ type: "openStream" });
+  });
+
+  it("lists anew after any wait that is long enough for that, whoever asked for it", () => {
+    const asked = live().refuse(429, limits.resumeWithinMs + 1);
+    expect(asked.input({ type: "go" }).effect).toEqual({ type: "openStream" });
+    const short = live().refuse(429, limits.resumeWithinMs);
+    expect(short.input({ type: "go" }).effect).toEqual({ type: "openWatch", resourceVersion: "100" });
   });
 });
 

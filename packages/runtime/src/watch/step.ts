@@ -143,8 +143,7 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
       // The usual end, unless it comes too soon; then it is a problem worth showing.
       return reopen(state, { problem: lived(state, context) ? undefined : failing("the server closed the watch early"), resume: again }, context);
     case "broken":
-      // A server that could not be reached may be another one when it is back: restored from a backup, with a history of its own that soon passes the
-      // place where we stood. Nothing would tell; so after an outage everything is listed anew.
+      // Out of reach: see `fail`.
       if (!state.answered) return fail(state, { problem: failing(input.message), resume: listing(state) }, context);
       return reopen(state, { problem: failing(input.message), resume: again }, context);
     case "overdue": {
@@ -229,7 +228,11 @@ function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, 
   const longestMs = problem?.type === "missing" ? limits.longestMissingMs : limits.longestBackoffMs;
   const delayMs = Math.min(longestMs, limits.firstBackoffMs * 2 ** Math.min(failures - 1, 30));
   const askedMs = Math.min(retryAfterMs ?? 0, limits.longestRetryAfterMs);
-  const next = resume.type === "stream" ? listing({ ...state, failures }) : resume;
+  const waitMs = Math.max(delayMs, askedMs);
+  // A server that was out of reach, or that we have not looked at for a while, may be another one when we meet it again: restored from a backup, with a
+  // history of its own that soon passes the place where we stood. Nothing would tell; so a watch is resumed only at once, and else begins with a list.
+  const isFresh = resume.type === "page" || (resume.type === "watch" && waitMs <= limits.resumeWithinMs);
+  const next = isFresh ? resume : listing({ ...state, failures });
   const waiting: WatchState = { type: "waiting", resume: next, failures, problem: problem ?? state.problem, streamRefused: state.streamRefused };
   return act(waiting, { type: "wait", atLeastMs: Math.max(delayMs / 2, askedMs), spreadMs: delayMs / 2 });
 }

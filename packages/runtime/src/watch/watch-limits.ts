@@ -10,6 +10,8 @@ export interface WatchLimits {
   readonly stableMs: number;
   /** Backoff: the first delay, doubled with each failure up to the longest; half of each delay is random. client-go's reflector has the same two ends. */
   readonly firstBackoffMs: number;
+  /** A watch that has to wait longer than this before it can be reopened begins with a list. Default 2,000: nobody restores an etcd in less. */
+  readonly resumeWithinMs: number;
   readonly longestBackoffMs: number;
   /** The longest delay while the kind is not served: a CRD that is installed should be noticed soon. */
   readonly longestMissingMs: number;
@@ -27,6 +29,7 @@ export const defaultWatchLimits: WatchLimits = {
   quietMs: 150_000,
   stableMs: 10_000,
   firstBackoffMs: 800,
+  resumeWithinMs: 2_000,
   longestBackoffMs: 30_000,
   longestMissingMs: 5_000,
   longestRetryAfterMs: 300_000,

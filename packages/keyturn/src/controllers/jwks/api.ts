@@ -144,8 +144,11 @@ const status = z.object({
   keys: z.array(keyStatusSchema).optional().meta({ listType: "atomic" }).describe("Every key that is published."),
 });
 
+/** What rieset/jwks-operator reports besides. It cannot be taken out of a status that it wrote, so it is passed on. */
+const riesetStatus = status.extend({ jwksVerified: dateTime().optional().describe("Kept for those who read it; not set.") });
+
 /** What both kinds report. */
-export type JwksStatus = DeepReadonly<z.infer<typeof status>>;
+export type JwksStatus = DeepReadonly<z.infer<typeof riesetStatus>>;
 
 export const JWKSConfig = defineCustomKind({
   group: "keyturn.io",
@@ -187,7 +190,7 @@ export const JWKS = defineCustomKind({
       name: "v1alpha1",
       description: "The kind of rieset/jwks-operator, served as it is.",
       spec: jwksSpec,
-      status: status.extend({ jwksVerified: dateTime().optional().describe("Kept for those who read it; not set.") }),
+      status: riesetStatus,
       columns: [
         { name: "Secret", type: "string", jsonPath: ".spec.certificateSecret" },
         { name: "ConfigMap", type: "string", jsonPath: ".spec.configMapName" },

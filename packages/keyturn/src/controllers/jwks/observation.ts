@@ -26,6 +26,8 @@ export interface Observation {
   readonly rivals: readonly Rival[];
   /** The least time between two changes of the ConfigMap; 0 for none. */
   readonly configMapIntervalMs: number;
+  /** What the API server said when it refused nginx's objects in this very pass. */
+  readonly nginxRefusal?: string;
 }
 
 export interface Live {
@@ -50,8 +52,8 @@ export function ownerOfObservation(observation: Pick<Observation, "kind" | "obje
   return { kind: observation.kind, name: nameOfObject(observation) };
 }
 
-/** Every name that an object of this name and these settings wants, with what is there now. */
-export function claimsOf(name: ObjectName, settings: JwksSettings, live: Live = {}): readonly Claim[] {
+/** Every name that an object of this name and these settings wants, with what is there now: the document's, then nginx's. */
+export function claimsOf(name: ObjectName, settings: JwksSettings, live: Live = {}): readonly [Claim, ...Claim[]] {
   const named = (other: string): ObjectName => ({ ...name, name: other });
   const document: Claim = { kind: ConfigMap, name: named(settings.configMapName), live: live.configMap };
   if (!settings.nginx) return [document];

@@ -223,19 +223,39 @@ describe("space", () => {
 });
 
 describe("names", () => {
+  test("a ConfigMap of the document's name which is not ours: nothing is touched", () => {
+    put();
+    world.objects.set("configmaps/shop/keys", { metadata: { namespace: "shop", name: "keys", uid: "x", resourceVersion: "1" } });
+    const plan = world.pass(t0);
+    expect(plan.writes).toEqual([]);
+    expect([world.condition("Ready"), world.condition("Published")]).toEqual(["False Conflict", "False Conflict"]);
+    expect(plan.notices).toMatchObject([{ reason: "Conflict", message: expect.stringContaining("ConfigMap keys") }]);
+  });
+
   test.each([
-    ["ConfigMap", "configmaps/shop/keys"],
     ["ConfigMap", "configmaps/shop/nginx"],
     ["Deployment", "deployments.apps/shop/site"],
     ["Service", "services/shop/site"],
-  ])("a %s of that name which is not ours: nothing is touched", (kind, key) => {
+  ])("a %s of nginx's name which is not ours: nginx is not touched, and keys are rotated and revoked all the same", (kind, key) => {
     put();
     const name = key.slice(key.lastIndexOf("/") + 1);
     world.objects.set(key, { metadata: { namespace: "shop", name, uid: "x", resourceVersion: "1" } });
     const plan = world.pass(t0);
-    expect(plan.writes).toEqual([]);
-    expect(world.condition("Ready")).toBe("False Conflict");
-    expect(plan.notices).toMatchObject([{ reason: "Conflict", message: expect.stringContaining(`${kind} ${name}`) }]);
+    expect(writesOf(plan)).toEqual(["apply ConfigMap keys"]);
+    expect([world.condition("Ready"), world.condition("Published"), world.condition("Served")]).toEqual([
+      "False Conflict",
+      "True Published",
+      "False Conflict",
+    ]);
+    expect(plan.notices).toContainEqual({ type: "Warning", reason: "Conflict", message: expect.stringContaining(`${kind} ${name}`) });
+    put(second);
+    expect(world.pass(t0 + hourMs).notices.filter(({ reason }) => reason === "Conflict")).toEqual([]);
+    expect(world.kids).toHaveLength(2);
+    world.revoked = world.kids.slice(1);
+    world.pass(t0 + hourMs + 1);
+    expect(world.kids).toHaveLength(1);
+    world.objects.delete(key);
+    expect(writesOf(world.pass(t0 + 2 * hourMs))).toContain(`apply ${kind} ${name}`);
   });
 
   test("a conflict is told once, and is over when what was in the way has gone", () => {

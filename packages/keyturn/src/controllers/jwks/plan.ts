@@ -5,10 +5,10 @@ import type { JwksStatus } from "./api.ts";
 import { isDocumentConfigMap } from "./document-config-map.ts";
 import { recoverHistory } from "./history-record.ts";
 import type { KeyChange } from "./key-history.ts";
-import { claimKey, conflictsOf } from "./name-claims.ts";
+import { type Claim, claimKey, conflictsOf } from "./name-claims.ts";
 import { claimsOf, nameOfObject, type Observation, ownerOfObservation } from "./observation.ts";
 import { publicationOf } from "./publication.ts";
-import type { KeyReason } from "./reasons.ts";
+import type { ConditionReason, KeyReason } from "./reasons.ts";
 import { servingOf } from "./serving.ts";
 import type { JwksSettings } from "./settings.ts";
 import { statusOf, type Verdict } from "./status.ts";
@@ -19,19 +19,21 @@ export interface JwksPlan extends Plan<JwksStatus> {
   readonly urgent: boolean;
 }
 
-/** Plans for an object that is there to stay: first the document, then nginx, then what is no longer wanted. */
+/**
+ * Plans for an object that is there to stay: first the document, then nginx, then what is no longer wanted.
+ * A name that is taken holds up what should have it, and no more: keys are rotated and revoked whoever has nginx's names.
+ */
 export function planJwks(observation: Observation, nowMs: number): JwksPlan {
   const { settings } = observation;
   if (!settings.ok) return hindered(observation, { holds: false, reason: "InvalidSpec", message: settings.message }, nowMs);
-  const conflicts = conflictsWith(observation, settings.settings);
-  if (conflicts.length > 0) {
-    const message = `${conflicts.join("; ")}; nothing was touched: remove it, or choose another name`;
-    return hindered(observation, { holds: false, reason: "Conflict", message }, nowMs);
-  }
+  const claims = claimsOf(nameOfObject(observation), settings.settings, observation.live);
+  const [documentClaim, ...nginxClaims] = claims;
+  const conflict = conflictOver(claims, observation);
+  if (conflict && conflictOver([documentClaim], observation)) return hindered(observation, conflict, nowMs);
 
   const publication = publicationOf(observation, settings.settings, nowMs);
   const hasDocument = publication.configMap !== undefined || observation.live.configMap !== undefined;
-  const serving = servingOf(observation, settings.settings, { hasDocument, nowMs });
+  const serving = servingOf(observation, settings.settings, { hasDocument, conflict: conflictOver(nginxClaims, observation), nowMs });
   return {
     writes: [
       ...(publication.configMap ? [apply(ConfigMap, publication.configMap)] : []),
@@ -49,7 +51,11 @@ export function planJwks(observation: Observation, nowMs: number): JwksPlan {
       truncated: publication.truncated,
       nginxConfigUpdated: serving.nginxConfigUpdated,
     }),
-    notices: [...publication.changes.map(noticeOfChange), ...noticesOfVerdict(observation, publication.verdict)],
+    notices: [
+      ...publication.changes.map(noticeOfChange),
+      ...noticesOfVerdict(observation, "Published", publication.verdict),
+      ...(serving.verdict ? noticesOfVerdict(observation, "Served", serving.verdict) : []),
+    ],
     nextAtMs: publication.nextAtMs,
     urgent: publication.changes.some(({ type }) => type === "Revoked"),
   };
@@ -80,16 +86,19 @@ function hindered(observation: Observation, published: Verdict, nowMs: number): 
       truncated: undefined,
       nginxConfigUpdated: object.status?.nginxConfigUpdated,
     }),
-    notices: noticesOfVerdict(observation, published),
+    notices: noticesOfVerdict(observation, "Published", published),
     nextAtMs: undefined,
     urgent: false,
   };
 }
 
-function conflictsWith(observation: Observation, settings: JwksSettings): readonly string[] {
+/** What is said if any of the names is somebody else's. */
+function conflictOver(claims: readonly Claim[], observation: Observation): Verdict | undefined {
   const owner = ownerOfObservation(observation);
   const createdAt = observation.object.metadata.creationTimestamp ?? "";
-  return conflictsOf(claimsOf(owner.name, settings, observation.live), { operator: keyturn, owner, createdAt, rivals: observation.rivals });
+  const conflicts = conflictsOf(claims, { operator: keyturn, owner, createdAt, rivals: observation.rivals });
+  if (conflicts.length === 0) return undefined;
+  return { holds: false, reason: "Conflict", message: `${conflicts.join("; ")}; nothing was touched: remove it, or choose another name` };
 }
 
 /** What was kept for the object and is no longer wanted, such as nginx's objects under an earlier name. */
@@ -99,10 +108,13 @@ function removalsOf(observation: Observation, settings: JwksSettings): readonly 
   return planJwksDeletion({ owned: unwanted }, settings);
 }
 
+/** What passes by itself is not worth an Event. */
+const passing: ReadonlySet<ConditionReason> = new Set(["UpdateDeferred", "PodsNotAvailable"]);
+
 /** Told once: for as long as the condition says the same, nothing is new. */
-function noticesOfVerdict({ object }: Observation, { holds, reason, message }: Verdict): readonly Notice[] {
-  const before = object.status?.conditions?.find(({ type }) => type === "Published");
-  if (holds || reason === "UpdateDeferred" || (before?.reason === reason && before.message === message)) return [];
+function noticesOfVerdict({ object }: Observation, condition: string, { holds, reason, message }: Verdict): readonly Notice[] {
+  const before = object.status?.conditions?.find(({ type }) => type === condition);
+  if (holds || passing.has(reason) || (before?.reason === reason && before.message === message)) return [];
   return [{ type: "Warning", reason, message }];
 }
 

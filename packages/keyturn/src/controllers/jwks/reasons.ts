@@ -38,7 +38,9 @@ export type ConditionReason =
   /** Every key is revoked: the document is valid and has no key in it. */
   | "AllKeysRevoked"
   /** No pod of the Deployment is available. */
-  | "PodsNotAvailable";
+  | "PodsNotAvailable"
+  /** The API server does not take nginx's objects as the spec makes them. */
+  | "NginxRefused";
 
 /** What an Event can say about a key. */
 export type KeyReason = "KeyAdded" | "KeyRenewed" | "KeyRetired" | "KeyRevived" | "KeyRemoved" | "KeyRevoked" | "KeyDropped";

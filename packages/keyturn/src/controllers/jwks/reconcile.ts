@@ -4,6 +4,7 @@ import {
   carryOut,
   type ControllerDefinition,
   dropFinalizer,
+  isApiError,
   isBeingDeleted,
   type Kind,
   keyOfObject,
@@ -63,7 +64,13 @@ export function jwksController({ name, kind, readSettings, limits, configMapInte
           if (atMs > nowMs) return { requeueAfterMs: atMs - nowMs };
           passes.set(run.key, rememberPass(earlier, nowMs));
         }
-        return carryOut(plan, context);
+        try {
+          return await carryOut(plan, context);
+        } catch (error) {
+          // nginx's objects come after the document. What is wrong with them must not keep anybody from knowing, and from removing keys in time.
+          if (!isApiError(error, "Invalid")) throw error;
+          return carryOut(planJwks({ ...observed, object, nginxRefusal: error.message }, run.now), context);
+        }
       };
     },
   };

@@ -15,16 +15,20 @@ export interface Serving {
   readonly nginxConfigUpdated: string | undefined;
 }
 
-/** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it. */
+/** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it; with a name that is somebody else's, nothing is touched. */
 export function servingOf(
   observation: Observation,
   settings: JwksSettings,
-  { hasDocument, nowMs }: { hasDocument: boolean; nowMs: number },
+  { hasDocument, conflict, nowMs }: { readonly hasDocument: boolean; readonly conflict: Verdict | undefined; readonly nowMs: number },
 ): Serving {
   const { object, kind, live } = observation;
   const { nginx } = settings;
   if (!nginx) return { writes: [], verdict: undefined, nginxConfigUpdated: undefined };
   const { nginxConfigUpdated } = object.status ?? {};
+  const refusal: Verdict | undefined =
+    observation.nginxRefusal === undefined ? undefined : { holds: false, reason: "NginxRefused", message: observation.nginxRefusal };
+  const hindrance = conflict ?? refusal;
+  if (hindrance) return { writes: [], verdict: hindrance, nginxConfigUpdated };
   if (!hasDocument) return { writes: [], verdict: unavailable("nothing is published yet"), nginxConfigUpdated };
 
   const config = renderNginxConfig(nginx);

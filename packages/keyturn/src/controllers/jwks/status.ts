@@ -31,6 +31,7 @@ export interface StatusInput {
 /** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
 export function statusOf(input: StatusInput): JwksStatus {
   const { generation, history, nginxConfigUpdated } = input;
+  const { jwksVerified } = input.previous ?? {};
   const nextRemovalMs = nextRemovalOf(history.keys);
   const [first] = history.keys;
   return {
@@ -43,6 +44,7 @@ export function statusOf(input: StatusInput): JwksStatus {
     ...(first?.standing.state === "Active" && { lastKeyID: first.jwk.kid }),
     ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),
     ...(nginxConfigUpdated !== undefined && { nginxConfigUpdated }),
+    ...(jwksVerified !== undefined && { jwksVerified }),
   };
 }
 

@@ -73,7 +73,8 @@ export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSe
   const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];
   for (const cache of owned) scope.trigger(cache, (change) => statesOf(change).flatMap((object) => ownerKeysOf(object, kind)));
   // Both, because the two watches of a kind do not tell of a deletion in the same moment, and only the later of them finds the name free.
-  for (const cache of [...owned, ...Object.values(watches.taken)]) {
+  const named: readonly Cache<unknown>[] = [...owned, ...Object.values(watches.taken)];
+  for (const cache of named) {
     scope.trigger(cache, ({ type, key }) => (type === "updated" ? [] : claimants(watches, [claimKey({ kind: cache.kind, name: nameOf(key) })])));
   }
   return watches;

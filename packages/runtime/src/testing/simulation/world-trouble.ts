@@ -126,8 +126,8 @@ export class WorldTrouble {
     this.#lastRestoreMs = clock.monotonic();
     server.store.restore(backup);
     this.#backups = [];
-    // Nobody restores an etcd in less: members stop, data is copied, members start.
-    this.#for([5_000, 20_000], () => network.setServerUp(true));
+    // Nobody restores an etcd in less, not even when trouble is over: members stop, data is copied, members start.
+    clock.setTimer(drawInt(random, [5_000, 20_000]), () => network.setServerUp(true));
   }
 
   #backUpForever(): void {
