@@ -10,13 +10,16 @@ import type { Logger } from "../../packages/runtime/src/observe/logger.ts";
 import { createMetrics } from "../../packages/runtime/src/observe/metrics.ts";
 import { SeriesEventRecorder } from "../../packages/runtime/src/observe/series-event-recorder.ts";
 import type { SimulatedProcess } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { operator } from "./mirror-controller.ts";
+import type { Operator } from "../../packages/runtime/src/controller/operator.ts";
+import { operator as mirrorOperator } from "./mirror-controller.ts";
 
 const silentLog: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
 
 /** How a process of the model operator is set up. */
 export interface ModelOperatorOptions {
   readonly controllers: readonly ControllerDefinition[];
+  /** Whose controllers they are. Default the mirror's. */
+  readonly operator?: Operator;
   /** Told of each start. */
   readonly onStart?: (manager: Manager) => void;
   readonly log?: Logger;
@@ -28,7 +31,7 @@ export interface ModelOperatorOptions {
 
 /** A process that runs the controllers with leader election. */
 export function modelOperator(name: string, options: ModelOperatorOptions): SimulatedProcess {
-  const { controllers, onStart, log = silentLog, elects = true, wrap = (transport) => transport } = options;
+  const { controllers, operator = mirrorOperator, onStart, log = silentLog, elects = true, wrap = (transport) => transport } = options;
   return {
     name,
     async start({ transport: wire, clock, random, signal, incarnation }) {

@@ -1,5 +1,5 @@
 // From flags as data to commander's options, and back to texts by flag name.
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { environmentVariableOf, type Flag } from "../flags/flag.ts";
 
 /** Adds flags to a command, each with its environment variable and default in the help text. */

@@ -40,12 +40,12 @@ export interface ControllerScope {
   /** Namespaces the operator is limited to; empty for all. */
   readonly namespaces: readonly string[];
   /** A shared cache of a kind; see `WatchOptions`. */
-  watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
-  watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+  watch<V = Stored<MetadataOnly>>(this: void, kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
+  watch<T extends KubeObject, V = Stored<T>>(this: void, kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   /** Reconciles the keys that `keysOf` names whenever the cache changes. Default: the object's own key. */
-  trigger<V>(cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;
+  trigger<V>(this: void, cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;
   /** Reconciles a key that no watched object stands for, such as a period or an outside signal. */
-  enqueue(key: ObjectKey, options?: { readonly afterMs?: number }): void;
+  enqueue(this: void, key: ObjectKey, options?: { readonly afterMs?: number }): void;
 }
 
 /** What one reconcile gets. */

@@ -11,8 +11,11 @@ import { covers, withAppliedDigest } from "./unchanged.ts";
 
 /** What the caller knows of the object as it is now. */
 export type Live =
-  /** A cache of whole objects shows this one. */
-  | { readonly seen: "present"; readonly object: KubeObject; readonly uid: string }
+  /**
+   * A cache of whole objects shows this one. With `resourceVersion` a write fails with `Conflict` unless the object is still of that version:
+   * for objects whose next state is made from their last, which a cache that is behind must not decide.
+   */
+  | { readonly seen: "present"; readonly object: KubeObject; readonly uid: string; readonly resourceVersion?: string }
   /** A cache that covers every object of the kind shows none of this name. */
   | { readonly seen: "absent" }
   /** The caches cannot tell; it is looked up first. */
@@ -99,7 +102,9 @@ export function ownedWriter(options: {
       if (ownershipOf(known.object, operator, owner) !== "ours") throw conflict(kind, known.object);
       if (isUpToDate(desired, known, { operator, owner })) return "unchanged";
       // The uid makes sure that what we decided about is what we write to.
-      await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, uid: known.uid } }, { fieldManager, force: true }, signal);
+      const { uid, resourceVersion } = known;
+      const identity = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+      await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, ...identity } }, { fieldManager, force: true }, signal);
       return "updated";
     },
 

@@ -70,7 +70,7 @@ export interface CustomKind<Versions extends readonly CustomVersion[] = readonly
    * Reads an object of unknown shape at the stored version: the typed object with defaults filled in, or the reasons why it does not fit.
    * For objects that the API server did not check, or checked against an older CRD.
    */
-  decode(object: KubeObject): DecodedObject<ObjectOfVersion<Stored<Versions>>>;
+  decode(this: void, object: KubeObject): DecodedObject<ObjectOfVersion<Stored<Versions>>>;
 }
 
 /** What `decode` found. */

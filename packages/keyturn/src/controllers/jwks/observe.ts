@@ -15,7 +15,7 @@ import {
 } from "@keyturn/runtime";
 import type { CertificateSecret } from "./certificate-secret.ts";
 import { claimKey, type Rival } from "./name-claims.ts";
-import { claimsOf, type JwksObject, type Live, type Observation, type OwnedObject } from "./observation.ts";
+import { claimsOf, type JwksObject, type Live, nameOfObject, type Observation, type OwnedObject } from "./observation.ts";
 import type { JwksSettings } from "./settings.ts";
 import type { JwksWatches, ReadSettings } from "./watches.ts";
 
@@ -31,16 +31,20 @@ export interface ObserveOptions {
 
 /** The observation of one object, or undefined if there is none of this key. */
 export async function observeJwks(key: ObjectKey, options: ObserveOptions): Promise<Observation | undefined> {
-  const { kind, watches, readSettings, configMapIntervalMs } = options;
-  const object = watches.objects.get(key);
+  const { kind, watches, readSettings, configMapIntervalMs, client, signal } = options;
+  const cached = watches.objects.get(key);
+  if (!cached) return undefined;
+  const settings = readSettings(cached);
+  const live = settings.ok ? await liveOf(cached, settings.settings, options) : {};
+  // What a rebuilt document lacks is lost, so it is not rebuilt from a status that may be behind.
+  const object = live.configMap || !hasPublished(cached) ? cached : await client.get(kind, nameOf(key), signal);
   if (!object) return undefined;
-  const settings = readSettings(object);
   return {
     kind,
     object,
     settings,
     secrets: settings.ok ? secretsOf(nameOf(key), settings.settings, watches.secrets) : new Map(),
-    live: settings.ok ? await liveOf(nameOf(key), settings.settings, options) : {},
+    live,
     owned: ownedBy(key, watches),
     rivals: settings.ok ? rivalsOf(key, settings.settings, options) : [],
     configMapIntervalMs,
@@ -56,23 +60,31 @@ function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, se
   );
 }
 
-/** An object that carries our mark is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago. */
-async function liveOf(name: ObjectName, settings: JwksSettings, { watches, client, signal }: ObserveOptions): Promise<Live> {
+/**
+ * An object that carries our mark is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago.
+ * So is a document that was published and is not there: it was deleted, or the cache is behind.
+ */
+async function liveOf(object: Stored<JwksObject>, settings: JwksSettings, { watches, client, signal }: ObserveOptions): Promise<Live> {
   const { taken } = watches;
-  const configMap = async (configMapName: string): Promise<Live["configMap"]> => {
+  const name = nameOfObject({ object });
+  const configMap = async (configMapName: string, isExpected: boolean): Promise<Live["configMap"]> => {
     const objectName = { ...name, name: configMapName };
     const key = keyOf(objectName);
-    return watches.configMaps.get(key) ?? (taken.configMaps.get(key) && client.get(ConfigMap, objectName, signal));
+    return watches.configMaps.get(key) ?? (isExpected || taken.configMaps.get(key) ? client.get(ConfigMap, objectName, signal) : undefined);
   };
-  if (!settings.nginx) return { configMap: await configMap(settings.configMapName) };
+  if (!settings.nginx) return { configMap: await configMap(settings.configMapName, hasPublished(object)) };
   const key = keyOf(name);
   const [document, nginxConfigMap, deployment, service] = await Promise.all([
-    configMap(settings.configMapName),
-    configMap(settings.nginx.configMapName),
+    configMap(settings.configMapName, hasPublished(object)),
+    configMap(settings.nginx.configMapName, false),
     watches.deployments.get(key) ?? (taken.deployments.get(key) && client.get(Deployment, name, signal)),
     watches.services.get(key) ?? (taken.services.get(key) && client.get(Service, name, signal)),
   ]);
   return { configMap: document, nginxConfigMap, deployment, service };
+}
+
+function hasPublished({ status }: JwksObject): boolean {
+  return (status?.revision ?? 0) > 0;
 }
 
 function ownedBy(key: ObjectKey, { configMaps, deployments, services }: JwksWatches): readonly OwnedObject[] {

@@ -76,14 +76,18 @@ export function jwksController({ name, kind, readSettings, limits, configMapInte
   };
 }
 
-/** What the observation knows about an object that is to be applied. It has looked at every name that the object claims. */
+/**
+ * What the observation knows about an object that is to be applied. It has looked at every name that the object claims.
+ * The document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it.
+ */
 function liveIn({ object, settings, live }: Observation): (kind: Kind, wanted: KubeObject) => Live {
   const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
   const byKey = new Map(claims.map((claim) => [claimKey(claim), claim.live]));
   return (kind, wanted) => {
     const found = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
-    const uid = found?.metadata.uid;
-    return found && uid !== undefined ? { seen: "present", object: found, uid } : { seen: "absent" };
+    const { uid, resourceVersion } = found?.metadata ?? {};
+    if (!found || uid === undefined) return { seen: "absent" };
+    return { seen: "present", object: found, uid, ...(found === live.configMap && resourceVersion !== undefined && { resourceVersion }) };
   };
 }
 

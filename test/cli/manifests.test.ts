@@ -1,0 +1,64 @@
+// What `keyturn crds` and `keyturn rbac` print, given to a real API server: checked strictly, stored nowhere.
+import { parseAllDocuments } from "yaml";
+import { describe, expect, it } from "vitest";
+import {
+  apiVersionOf,
+  ClusterRole,
+  ClusterRoleBinding,
+  CustomResourceDefinition,
+  type Kind,
+  type KubeObject,
+  Role,
+  RoleBinding,
+} from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { runKeyturn } from "./keyturn-process.ts";
+
+const cluster = useSharedCluster();
+const kinds: readonly Kind[] = [CustomResourceDefinition, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
+
+async function printed(...command: readonly string[]): Promise<readonly KubeObject[]> {
+  const { code, out } = await runKeyturn(...command);
+  expect(code).toBe(0);
+  return parseAllDocuments(out).map((document) => document.toJS() as KubeObject);
+}
+
+describe.each([
+  ["crds", ["crds"]],
+  ["rbac", ["rbac", "--namespace=default"]],
+  ["rbac, limited to namespaces", ["rbac", "--namespace=default", "--namespaces=default,kube-public", "--controllers=jwks"]],
+])("keyturn %s", (_name, command) => {
+  it("prints manifests that a server-side dry run with strict validation accepts as they are", async () => {
+    const objects = await printed(...command);
+    expect(objects.length).toBeGreaterThan(0);
+    for (const object of objects) {
+      const kind = kinds.find((known) => known.kind === object.kind && apiVersionOf(known) === object.apiVersion);
+      if (!kind) throw new Error(`a ${object.kind} was not expected`);
+      const stored = await cluster().client.apply(kind, object, { fieldManager: "test", force: true, dryRun: true });
+      expect(stored.metadata.name).toBe(object.metadata.name);
+    }
+  });
+});
+
+it("keyturn rbac, limited to namespaces, asks for nothing in the whole cluster", async () => {
+  const objects = await printed("rbac", "--namespace=ops", "--namespaces=shop");
+  expect(objects.map(({ kind, metadata }) => `${kind} in ${metadata.namespace}`).sort((left, right) => (left < right ? -1 : 1))).toEqual([
+    "Role in ops",
+    "Role in shop",
+    "RoleBinding in ops",
+    "RoleBinding in shop",
+  ]);
+});
+
+it("every kind has the category keyturn, a status, and columns for people", async () => {
+  for (const object of await printed("crds")) {
+    const crd = object as CustomResourceDefinition;
+    expect(crd.spec.names.categories).toContain("keyturn");
+    for (const version of crd.spec.versions) {
+      expect(version.subresources?.status).toEqual({});
+      expect(version.additionalPrinterColumns).toEqual(
+        expect.arrayContaining([expect.objectContaining({ name: "Ready" }), expect.objectContaining({ name: "Age" })]),
+      );
+    }
+  }
+});

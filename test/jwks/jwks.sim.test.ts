@@ -1,0 +1,38 @@
+// The JWKS controller in a seeded simulation: crashes between any two writes, lost answers, stale caches, two replicas. Nothing is lost, early or late.
+import { Deployment, Service } from "@keyturn/runtime";
+import { expect, test } from "vitest";
+import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { forEachSeed, simulate } from "../../packages/runtime/src/testing/simulation/index.ts";
+import { modelOperator } from "../simulation/model-operator.ts";
+import { oneWriter } from "../simulation/one-writer.ts";
+import { publishedRight, publishingActions, publishingUnsettled } from "./simulated-publishing.ts";
+
+/** Renewing two Leases every 2 s makes 60 requests a minute. */
+const mostWhenSettled = 130;
+
+export function publishing(seed: number, flags: Readonly<Record<string, string>>): Parameters<typeof simulate>[0] {
+  const controllers = () => jwksFeature.controllers((flag) => flag.parse(flags[flag.name]));
+  return {
+    seed,
+    processes: ["one", "two"].map((name) => modelOperator(name, { controllers: controllers(), operator: keyturn })),
+    setup: ({ server }) => [JWKSConfig, JWKS, Deployment, Service].forEach((kind) => server.serve(kind)),
+    actions: publishingActions,
+    unsettled: publishingUnsettled,
+    mostRequestsPerMinute: mostWhenSettled,
+    // Steps of the clock are the property tests' business: here every date is checked to the second. A restored store has forgotten what was published.
+    worldFaults: { clockJump: 0, restore: 0 },
+    invariants: { "one writer": oneWriter("kube-system/jwks", ["configmaps"]), "published right": publishedRight() },
+  };
+}
+
+test.each([
+  ["with the limits off", { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" }],
+  ["with the document's limits", {}],
+])("%s: every document is right at every moment, and the last one is complete", { timeout: 300_000 }, async (_which, flags) => {
+  await forEachSeed(40, async (seed) => {
+    const report = await simulate(publishing(seed, flags));
+    expect(report.writes).toBeGreaterThan(0);
+  });
+});
