@@ -99,8 +99,23 @@ describe("an owned writer", () => {
     const object = await client.get(ConfigMap, { namespace, name: "thing" });
     await client.delete(ConfigMap, { namespace, name: "thing" });
     if (!object) throw new Error("the object was just written");
-    await expect(writer.apply(ConfigMap, configMap(namespace, { a: "2" }), { seen: "present", object, uid: object.metadata.uid })).rejects.toMatchObject({ code: "Conflict" });
+    await expect(
+      writer.apply(ConfigMap, configMap(namespace, { a: "2" }), { seen: "present", object, uid: object.metadata.uid }),
+    ).rejects.toMatchObject({ code: "Conflict" });
     expect(await client.get(ConfigMap, { namespace, name: "thing" })).toBeUndefined();
+  });
+
+  it("given the version that was seen, writes nothing to an object that has changed since", async () => {
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
+    const writer = writerFor(namespace, "one");
+    await writer.apply(ConfigMap, configMap(namespace, { a: "1" }));
+    const object = await client.get(ConfigMap, { namespace, name: "thing" });
+    if (!object) throw new Error("the object was just written");
+    const seen = { seen: "present", object, uid: object.metadata.uid, resourceVersion: object.metadata.resourceVersion } as const;
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "2" }), seen)).toBe("updated");
+    await expect(writer.apply(ConfigMap, configMap(namespace, { a: "3" }), seen)).rejects.toMatchObject({ code: "Conflict" });
+    expect((await client.get(ConfigMap, { namespace, name: "thing" }))?.data).toEqual({ a: "2" });
   });
 
   it("deletes its own", async () => {

@@ -24,7 +24,12 @@ async function published(place: PublishingNamespace, cleanupOnDelete: boolean): 
 /** Waits until the object and nginx's objects are gone, and says whether the document is. Others' must all be there. */
 async function documentIsGone(place: PublishingNamespace, withinMs?: number): Promise<boolean> {
   await soon(async () => {
-    const found = [await place.get(JWKSConfig, "site"), await place.get(Deployment, "site"), await place.get(Service, "site"), await place.get(ConfigMap, "site-nginx")];
+    const found = [
+      await place.get(JWKSConfig, "site"),
+      await place.get(Deployment, "site"),
+      await place.get(Service, "site"),
+      await place.get(ConfigMap, "site-nginx"),
+    ];
     expect(found).toEqual([undefined, undefined, undefined, undefined]);
   }, withinMs);
   for (const name of ["other-jwks", "other-nginx", "theirs"]) expect(await place.get(ConfigMap, name)).toBeDefined();
@@ -57,15 +62,19 @@ test.each([true, false])("asked for while the operator was down, with cleanupOnD
 /** The garbage collector learns of a new CRD within 30 s, and acts after that. */
 const collectionMs = 90_000;
 
-test.each([true, false])("forced without the operator, with cleanupOnDelete %s: Kubernetes takes what should go", { timeout: 120_000 }, async (cleanupOnDelete) => {
-  await using place = await publishingNamespace(cluster(), "forced");
-  const operator = await place.startOperator();
-  await published(place, cleanupOnDelete);
-  await operator.stop();
-  await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "site" });
-  await cluster().client.mergePatch(JWKSConfig, { namespace: place.namespace, name: "site" }, { metadata: { finalizers: null } });
-  await soon(async () => expect(await documentIsGone(place, collectionMs)).toBe(cleanupOnDelete), collectionMs);
-});
+test.each([true, false])(
+  "forced without the operator, with cleanupOnDelete %s: Kubernetes takes what should go",
+  { timeout: 120_000 },
+  async (cleanupOnDelete) => {
+    await using place = await publishingNamespace(cluster(), "forced");
+    const operator = await place.startOperator();
+    await published(place, cleanupOnDelete);
+    await operator.stop();
+    await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "site" });
+    await cluster().client.mergePatch(JWKSConfig, { namespace: place.namespace, name: "site" }, { metadata: { finalizers: null } });
+    await soon(async () => expect(await documentIsGone(place, collectionMs)).toBe(cleanupOnDelete), collectionMs);
+  },
+);
 
 test("cleanupOnDelete given up before the deletion: the document stays", async () => {
   await using place = await publishingNamespace(cluster(), "changed");

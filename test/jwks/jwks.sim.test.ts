@@ -12,7 +12,7 @@ import { publishedRight, publishingActions, publishingUnsettled } from "./simula
 /** Renewing two Leases every 2 s makes 60 requests a minute. */
 const mostWhenSettled = 130;
 
-export function publishing(seed: number, flags: Readonly<Record<string, string>>): Parameters<typeof simulate>[0] {
+function publishing(seed: number, flags: Readonly<Record<string, string>>): Parameters<typeof simulate>[0] {
   const controllers = () => jwksFeature.controllers((flag) => flag.parse(flags[flag.name]));
   return {
     seed,
@@ -31,7 +31,7 @@ test.each([
   ["with the limits off", { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" }],
   ["with the document's limits", {}],
 ])("%s: every document is right at every moment, and the last one is complete", { timeout: 300_000 }, async (_which, flags) => {
-  await forEachSeed(40, async (seed) => {
+  await forEachSeed(60, async (seed) => {
     const report = await simulate(publishing(seed, flags));
     expect(report.writes).toBeGreaterThan(0);
   });

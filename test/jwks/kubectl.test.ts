@@ -9,8 +9,7 @@ const [first, second] = [makeCertificate(), makeCertificate()];
 
 test("kubectl get tells at a glance; wait, describe and the category work", async () => {
   await using place = await publishingNamespace(cluster(), "kubectl");
-  const { kubectl } = cluster();
-  const inPlace = (...args: readonly string[]): Promise<string> => kubectl(...args, "-n", place.namespace);
+  const inPlace = (...args: readonly string[]): Promise<string> => cluster().kubectl(...args, "-n", place.namespace);
   await place.startOperator();
   await place.putSecret("signer", first);
   await place.putConfig("site", { nginxConfigMapName: "site-nginx" });

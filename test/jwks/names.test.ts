@@ -19,32 +19,44 @@ describe("an object of somebody else", () => {
     { kind: ConfigMap, name: "site-nginx", content: { data: { "default.conf": "theirs" } } },
     { kind: Deployment, name: "site", content: { spec: { replicas: 0, ...pods } } },
     { kind: Service, name: "site", content: { spec: { selector: { app: "shop" }, ports: [{ port: 80 }] } } },
-  ])("$kind.kind $name is left alone: Conflict in the condition and an Event, and nothing is made that would need it", async ({ kind, name, content }) => {
-    await using place = await publishingNamespace(cluster(), "foreign");
-    const metadata = { namespace: place.namespace, name };
-    const theirs = await cluster().client.create<KubeObject>(kind, { metadata, ...content });
-    await place.startOperator();
-    await place.putSecret("signer", certificate);
-    await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
-    const message = await place.conditionSays("site", "Ready", "False Conflict");
-    expect(message).toContain(`${kind.kind} ${name} was not made by this operator`);
-    expect(await place.eventSays("site", "Conflict")).toBe(message);
-    // Whoever has nginx's names, keys are published.
-    const made = name === "site-jwks" ? [] : ["ConfigMap site-jwks"];
-    const ours = await cluster().kubectl("get", "configmap,deployment,service", "-n", place.namespace, "-l", "app.kubernetes.io/managed-by=keyturn", "-o", "json");
-    const { items } = JSON.parse(ours) as { readonly items: readonly KubeObject[] };
-    expect(items.map((item) => `${item.kind} ${item.metadata.name}`)).toEqual(made);
-    const untouched = async (): Promise<void> => {
-      const { metadata, ...rest } = (await place.get(kind, name)) ?? {};
-      const { metadata: before, ...content } = theirs;
-      expect(metadata).toMatchObject({ uid: before.uid });
-      expect(metadata?.labels).toEqual(before.labels);
-      if (kind !== Deployment) expect(rest).toEqual(content);
-    };
-    await untouched();
-    await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
-    await untouched();
-  });
+  ])(
+    "$kind.kind $name is left alone: Conflict in the condition and an Event, and nothing is made that would need it",
+    async ({ kind, name, content }) => {
+      await using place = await publishingNamespace(cluster(), "foreign");
+      const metadata = { namespace: place.namespace, name };
+      const theirs = await cluster().client.create<KubeObject>(kind, { metadata, ...content });
+      await place.startOperator();
+      await place.putSecret("signer", certificate);
+      await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
+      const message = await place.conditionSays("site", "Ready", "False Conflict");
+      expect(message).toContain(`${kind.kind} ${name} was not made by this operator`);
+      expect(await place.eventSays("site", "Conflict")).toBe(message);
+      // Whoever has nginx's names, keys are published.
+      const made = name === "site-jwks" ? [] : ["ConfigMap site-jwks"];
+      const ours = await cluster().kubectl(
+        "get",
+        "configmap,deployment,service",
+        "-n",
+        place.namespace,
+        "-l",
+        "app.kubernetes.io/managed-by=keyturn",
+        "-o",
+        "json",
+      );
+      const { items } = JSON.parse(ours) as { readonly items: readonly KubeObject[] };
+      expect(items.map((item) => `${item.kind} ${item.metadata.name}`)).toEqual(made);
+      const untouched = async (): Promise<void> => {
+        const { metadata, ...rest } = (await place.get(kind, name)) ?? {};
+        const { metadata: before, ...content } = theirs;
+        expect(metadata).toMatchObject({ uid: before.uid });
+        expect(metadata?.labels).toEqual(before.labels);
+        if (kind !== Deployment) expect(rest).toEqual(content);
+      };
+      await untouched();
+      await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
+      await untouched();
+    },
+  );
 
   test("that goes away makes room at once", async () => {
     await using place = await publishingNamespace(cluster(), "makes-room");
@@ -126,7 +138,7 @@ describe("two objects with one configMapName", () => {
     await place.startOperator();
     await soon(async () => {
       const reasons = [await place.condition("one", "Ready"), await place.condition("two", "Ready")].map((condition) => condition?.reason);
-      expect(reasons.toSorted()).toEqual(["Conflict", "Ready"]);
+      expect(new Set(reasons)).toEqual(new Set(["Conflict", "Ready"]));
     });
     expect(await place.kidsIn("shared")).toHaveLength(1);
   });

@@ -166,7 +166,11 @@ const defects: readonly { readonly number: number; readonly defect: string; read
     defect: "metrics are not exposed",
     proofs: [{ file: "test/jwks/quiet.test.ts", test: "an idle operator makes no requests but lease renewals and watches" }],
   },
-  { number: 26, defect: "a clone does not compile", proofs: [{ notHere: "the source runs unbuilt, and every run of the tests is a run of the clone" }] },
+  {
+    number: 26,
+    defect: "a clone does not compile",
+    proofs: [{ notHere: "the source runs unbuilt, and every run of the tests is a run of the clone" }],
+  },
   {
     number: 27,
     defect: "two API groups, and documentation that is wrong",

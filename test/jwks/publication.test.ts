@@ -125,7 +125,11 @@ describe("several Secrets", () => {
     await place.published("site-jwks", [second, third, first]);
     await place.putConfig("site", { certificateSecrets: [] });
     await soon(async () =>
-      expect((await place.status("site")).keys).toMatchObject([{ kid: await kidOf(second), state: "Active" }, { state: "Retiring" }, { state: "Retiring" }]),
+      expect((await place.status("site")).keys).toMatchObject([
+        { kid: await kidOf(second), state: "Active" },
+        { state: "Retiring" },
+        { state: "Retiring" },
+      ]),
     );
   });
 
@@ -148,11 +152,12 @@ describe("a replaced key", () => {
     await place.published("site-jwks", [first]);
     await place.putSecret("signer", second);
     await place.published("site-jwks", [second, first]);
-    const { removeAt = "" } = (await soon(async () => {
-      const { keys = [] } = await place.status("site");
-      expect(keys).toHaveLength(2);
-      return keys[1];
-    })) ?? {};
+    const { removeAt = "" } =
+      (await soon(async () => {
+        const { keys = [] } = await place.status("site");
+        expect(keys).toHaveLength(2);
+        return keys[1];
+      })) ?? {};
     await place.published("site-jwks", [second]);
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(removeAt));
     await soon(async () => expect((await place.status("site")).keys).toHaveLength(1));

@@ -27,7 +27,8 @@ test("a restart writes nothing, and an idle operator makes no requests but lease
   await place.conditionSays("missing", "Ready", "False SecretNotFound");
   await soon(async () => expect(await cluster().kubectl("get", "jwks", "rieset", "-n", place.namespace)).toContain("True"));
   await before.stop();
-  const versions = async (): Promise<readonly string[]> => (await place.allObjects()).map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
+  const versions = async (): Promise<readonly string[]> =>
+    (await place.allObjects()).map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
   const seen = await versions();
 
   await using proxy = await startFaultProxy(cluster());

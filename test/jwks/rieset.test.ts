@@ -1,6 +1,6 @@
 // JWKS of rieset.io: the original's manifests as they are, and the way over from the original as the guide shows it.
 import { Buffer } from "node:buffer";
-import { createHash, X509Certificate } from "node:crypto";
+import { createHash, createPublicKey, X509Certificate } from "node:crypto";
 import { ConfigMap, Deployment, type KubeObject, Pod, ReplicaSet, Service } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
@@ -10,7 +10,11 @@ import { type PublishingNamespace, publishingNamespace, soon } from "./publishin
 import { runShell, shellBlock } from "./shell-block.ts";
 
 const cluster = useSharedCluster();
-const [before, current, next] = [makeCertificate({ keyType: "rsa2048" }), makeCertificate({ keyType: "rsa2048" }), makeCertificate({ keyType: "rsa2048" })];
+const [before, current, next] = [
+  makeCertificate({ keyType: "rsa2048" }),
+  makeCertificate({ keyType: "rsa2048" }),
+  makeCertificate({ keyType: "rsa2048" }),
+];
 
 /** As the original makes it: the start of the certificate's SHA-1. */
 const kidOf = ({ certificate }: TestCertificate): string =>
@@ -95,14 +99,21 @@ test("what the original left in the status makes no more writes than any other o
   await place.putSecret("signer", current);
   await place.putJwks("tokens");
   const status = { jwksVerified: "2025-01-01T00:00:00Z", keyCount: 1, conditions: [condition("Reconciled")] };
-  await cluster().client.mergePatch(JWKS, { namespace: place.namespace, name: "tokens" }, { status }, { subresource: "status", fieldManager: "manager" });
+  await cluster().client.mergePatch(
+    JWKS,
+    { namespace: place.namespace, name: "tokens" },
+    { status },
+    { subresource: "status", fieldManager: "manager" },
+  );
   const operator = await place.startOperator();
   await place.conditionSays("tokens", "Ready", "True Ready", JWKS);
-  const patches = async (): Promise<string | undefined> => /rest_client_requests_total\{[^}]*method="PATCH"[^}]*\} (\d+)/.exec(await operator.metrics())?.[1];
+  const patches = async (): Promise<string | undefined> =>
+    /rest_client_requests_total\{[^}]*method="PATCH"[^}]*\} (\d+)/.exec(await operator.metrics())?.[1];
   const written = await patches();
   // A pass that has nothing to do.
   await place.putJwks("tokens", {}, { "example.com/note": "1" });
-  const runs = async (): Promise<number> => Number(/reconcile_total\{controller="jwks-rieset",result="requeue_after"\} (\d+)/.exec(await operator.metrics())?.[1] ?? 0);
+  const runs = async (): Promise<number> =>
+    Number(/reconcile_total\{controller="jwks-rieset",result="requeue_after"\} (\d+)/.exec(await operator.metrics())?.[1] ?? 0);
   const earlier = await runs();
   await place.putJwks("tokens", {}, { "example.com/note": "2" });
   await soon(async () => expect(await runs()).toBeGreaterThan(earlier));
@@ -138,15 +149,25 @@ async function leaveAsTheOriginal(place: PublishingNamespace): Promise<void> {
   const metadata = { namespace: place.namespace, name: "tokens" };
   const by = { fieldManager: "manager" };
   const entry = (certificate: TestCertificate): object => ({
-    ...(certificate.privateKey.export({ format: "jwk" }) as { n: string; e: string; d?: string }),
-    ...{ d: undefined, p: undefined, q: undefined, dp: undefined, dq: undefined, qi: undefined },
-    ...{ use: "sig", key_ops: ["verify"], alg: "RS512", kid: kidOf(certificate) },
+    ...createPublicKey(certificate.privateKey).export({ format: "jwk" }),
+    use: "sig",
+    key_ops: ["verify"],
+    alg: "RS512",
+    kid: kidOf(certificate),
     x5c: [new X509Certificate(certificate.certificate).raw.toString("base64")],
   });
   const document = JSON.stringify({ keys: [entry(before), entry(current)] }, undefined, 2);
-  await client.create(ConfigMap, { metadata: { ...metadata, name: "tokens-jwks" }, binaryData: { "jwks.json": Buffer.from(document).toString("base64") } }, by);
+  await client.create(
+    ConfigMap,
+    { metadata: { ...metadata, name: "tokens-jwks" }, binaryData: { "jwks.json": Buffer.from(document).toString("base64") } },
+    by,
+  );
   await client.create(ConfigMap, { metadata: { ...metadata, name: "tokens-nginx" }, data: { "default.conf": "server { listen 80; }\n" } }, by);
-  await client.create(Service, { metadata, spec: { type: "ClusterIP", selector: { app: "tokens" }, ports: [{ name: "http", port: 80, targetPort: 80 }] } }, by);
+  await client.create(
+    Service,
+    { metadata, spec: { type: "ClusterIP", selector: { app: "tokens" }, ports: [{ name: "http", port: 80, targetPort: 80 }] } },
+    by,
+  );
   const labels = { app: "tokens", "jwks-config": "tokens" };
   const container = {
     name: "nginx",
@@ -179,7 +200,10 @@ async function fewestReadyPods({ namespace }: PublishingNamespace, signal: Abort
   let fewest = Number.POSITIVE_INFINITY;
   while (!signal.aborted) {
     const { items } = await cluster().client.list(Pod, { namespace, labels: "app=tokens,jwks-config=tokens" });
-    fewest = Math.min(fewest, items.filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True")).length);
+    fewest = Math.min(
+      fewest,
+      items.filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True")).length,
+    );
   }
   return fewest;
 }

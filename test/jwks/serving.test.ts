@@ -11,7 +11,8 @@ const nginxConfigMapName = "site-nginx";
 
 const podsOf = async ({ namespace }: PublishingNamespace): Promise<readonly string[]> =>
   (await cluster().client.list(Pod, { namespace })).items.map(({ metadata: { uid } }) => uid);
-const replicaSetsOf = async ({ namespace }: PublishingNamespace): Promise<number> => (await cluster().client.list(ReplicaSet, { namespace })).items.length;
+const replicaSetsOf = async ({ namespace }: PublishingNamespace): Promise<number> =>
+  (await cluster().client.list(ReplicaSet, { namespace })).items.length;
 
 describe("nginx", () => {
   test("runs under Pod Security restricted; the object is Published first and Ready when pods are available", async () => {

@@ -1,5 +1,5 @@
 // What users do to JWKSConfigs, Secrets and published ConfigMaps in a simulation, and what must hold of them.
-import { ConfigMap, Secret } from "@keyturn/runtime";
+import { ConfigMap, type Kind, Secret } from "@keyturn/runtime";
 import { objectPath } from "../../packages/runtime/src/client/kind.ts";
 import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
 import { drawInt, drawOne } from "../../packages/runtime/src/testing/simulation/draw.ts";
@@ -18,7 +18,9 @@ const pool = await Promise.all(
 );
 const kidBySecret = new Map(pool.map(({ kid, data }) => [data["tls.crt"], kid]));
 
-const names = ["a", "b"] as const;
+const names = ["a", "b", "c"] as const;
+/** The one whose document goes with it. */
+const cleanedUp = "c";
 const namespace = "default";
 const historyAnnotation = "keyturn.io/jwks-history";
 const headers = { "content-type": "application/merge-patch+json", "user-agent": "user" };
@@ -33,14 +35,18 @@ const lateMs = 62_000;
 const aName = ({ random }: World): string => drawOne(random, names) ?? "a";
 
 function apply(world: World, path: string, object: object): void {
-  const applied = { method: "PATCH", path: `${path}?fieldManager=user&force=true`, headers: { "content-type": "application/apply-patch+yaml" } } as const;
+  const applied = {
+    method: "PATCH",
+    path: `${path}?fieldManager=user&force=true`,
+    headers: { "content-type": "application/apply-patch+yaml" },
+  } as const;
   world.request({ ...applied, body: JSON.stringify(object) });
 }
 
 function putConfig(world: World, name: string, annotations: Readonly<Record<string, string>> = {}): void {
   // What the API server would fill in.
-  const defaults = { endpoint: "/jwks.json", updateStrategy: "rolling", keepOldKeys: true, cleanupOnDelete: false, keyId: "Thumbprint" };
-  const spec = { ...defaults, certificateSecret: name, configMapName: `${name}-jwks`, oldKeysTTL };
+  const defaults = { endpoint: "/jwks.json", updateStrategy: "rolling", keepOldKeys: true, keyId: "Thumbprint" };
+  const spec = { ...defaults, certificateSecret: name, configMapName: `${name}-jwks`, oldKeysTTL, cleanupOnDelete: name === cleanedUp };
   const object = { apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", metadata: { namespace, name, annotations }, spec };
   apply(world, objectPath(JWKSConfig, { namespace, name }), object);
 }
@@ -81,7 +87,8 @@ interface KeyRecord {
 }
 
 const textOf = (configMap: JsonObject | undefined): string => stringOr(objectOr(configMap?.["data"])["jwks.json"], "");
-const kidsOf = (text: string): readonly string[] => (JSON.parse(text) as { readonly keys: readonly { readonly kid: string }[] }).keys.map(({ kid }) => kid);
+const kidsOf = (text: string): readonly string[] =>
+  (JSON.parse(text) as { readonly keys: readonly { readonly kid: string }[] }).keys.map(({ kid }) => kid);
 
 /** The ConfigMap's own word on when its keys go. */
 function recordsOf(configMap: JsonObject): readonly KeyRecord[] {
@@ -102,7 +109,7 @@ export function publishedRight(): (write: ObservedWrite, world: World) => string
     if (resource !== "configmaps") return undefined;
     if (client === "user") return void touched.add(key);
     const wasTouched = touched.delete(key);
-    if (!after) return `${client} deleted ${key}`;
+    if (!after) return key === `${namespace}/${cleanedUp}-jwks` ? undefined : `${client} deleted ${key}`;
     const problem = problemWithJwks(textOf(after));
     if (problem !== undefined) return `${client} published in ${key}: ${problem}`;
     const kids = kidsOf(textOf(after));
@@ -110,7 +117,8 @@ export function publishedRight(): (write: ObservedWrite, world: World) => string
     if (unknown !== undefined) return `${client} published ${unknown}, which was never in a Secret`;
     if (!before || wasTouched) return undefined;
     const early = recordsOf(before).find(
-      ({ kid, state, removeAt = "" }) => !kids.includes(kid) && !everRevoked.has(kid) && (state === "Active" || Date.parse(removeAt) > clock.now() + skewMs),
+      ({ kid, state, removeAt = "" }) =>
+        !kids.includes(kid) && !everRevoked.has(kid) && (state === "Active" || Date.parse(removeAt) > clock.now() + skewMs),
     );
     return early && `${client} removed ${early.kid} (${early.state}, due ${early.removeAt}) from ${key} at ${new Date(clock.now()).toISOString()}`;
   };
@@ -118,8 +126,8 @@ export function publishedRight(): (write: ObservedWrite, world: World) => string
 
 /** What is not yet as it should be. */
 export function publishingUnsettled({ objects, clock }: World): string | undefined {
-  const find = (kind: typeof Secret | typeof ConfigMap, name: string): JsonObject | undefined =>
-    objects(kind).find(({ metadata }) => objectOr(metadata)["name"] === name);
+  const find = (kind: Kind, name: string): JsonObject | undefined => objects(kind).find(({ metadata }) => objectOr(metadata)["name"] === name);
+  if (!find(JWKSConfig, cleanedUp) && find(ConfigMap, `${cleanedUp}-jwks`)) return "a document outlives its object";
   for (const config of objects(JWKSConfig)) {
     const { name, deletionTimestamp, annotations } = objectOr(config["metadata"]);
     const text = textOf(find(ConfigMap, `${stringOr(name, "")}-jwks`));
@@ -128,18 +136,26 @@ export function publishingUnsettled({ objects, clock }: World): string | undefin
     const current = kidBySecret.get(stringOr(objectOr(find(Secret, stringOr(name, ""))?.["data"])["tls.crt"], ""));
     const status = objectOr(config["status"]);
     const conditions = JSON.stringify(status["conditions"] ?? []);
-    if (current !== undefined && current !== revoked && !conditions.includes('"reason":"Ready"')) return `${stringOr(name, "")} is not ready: ${conditions}`;
-    if (current === undefined && !/"reason":"(SecretNotFound|CertificateInvalid)"/.test(conditions)) return `${stringOr(name, "")} says ${conditions}`;
+    if (current !== undefined && current !== revoked && !conditions.includes('"reason":"Ready"'))
+      return `${stringOr(name, "")} is not ready: ${conditions}`;
+    if (current === undefined && !/"reason":"(SecretNotFound|CertificateInvalid)"/.test(conditions))
+      return `${stringOr(name, "")} says ${conditions}`;
     if (text === "") {
       if (current !== undefined && current !== revoked) return `nothing is published for ${stringOr(name, "")}`;
       continue;
     }
+    // Spoilt while it had no object, and its Secret gone too: nobody knows any more what was in it.
+    const isForgotten = current === undefined && status["keyCount"] === 0;
+    if (isForgotten) continue;
     if (problemWithJwks(text) !== undefined) return `the document of ${stringOr(name, "")} is spoilt`;
     const kids = kidsOf(text);
     if (current !== undefined && current !== revoked && kids[0] !== current) return `${current} is not the first key of ${stringOr(name, "")}`;
     if (kids.includes(revoked)) return `${revoked} is revoked and published`;
-    if (status["keyCount"] !== kids.length) return `the status of ${stringOr(name, "")} counts ${String(status["keyCount"])} of ${kids.length} keys`;
-    const late = (status["keys"] as unknown as readonly KeyRecord[]).find(({ removeAt }) => removeAt !== undefined && Date.parse(removeAt) < clock.now() - skewMs - lateMs);
+    if (status["keyCount"] !== kids.length)
+      return `the status of ${stringOr(name, "")} counts ${JSON.stringify(status["keyCount"])} of ${kids.length} keys`;
+    const late = (status["keys"] as unknown as readonly KeyRecord[]).find(
+      ({ removeAt }) => removeAt !== undefined && Date.parse(removeAt) < clock.now() - skewMs - lateMs,
+    );
     if (late) return `${late.kid} stays late`;
   }
   return undefined;
