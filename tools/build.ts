@@ -17,7 +17,9 @@ await build({
   minifySyntax: true,
   legalComments: "none",
   // CommonJS dependencies ask for Node's built-in modules through `require`, which ES modules lack.
-  banner: { js: '#!/usr/bin/env -S node --max-semi-space-size=2\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+  banner: {
+    js: '#!/usr/bin/env -S node --max-semi-space-size=2\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+  },
 });
 await chmod(outfile, 0o755);
 console.log(`dist/keyturn.mjs: ${Math.round((await stat(outfile)).size / 1024)} kB`);
