@@ -8,13 +8,13 @@ export interface Condition {
   /** PascalCase, never empty. */
   readonly reason: string;
   readonly message: string;
-  readonly observedGeneration?: number;
+  readonly observedGeneration?: number | undefined;
   /** When `status` last changed; whole seconds. */
   readonly lastTransitionTime: string;
 }
 
 /** A condition to be set; the time is found out. */
-export type ConditionToSet = Omit<Condition, "lastTransitionTime" | "observedGeneration"> & { readonly observedGeneration?: number | undefined };
+export type ConditionToSet = Omit<Condition, "lastTransitionTime">;
 
 /** The API server refuses longer ones (metav1.Condition's own schema). */
 const longestMessage = 32_768;

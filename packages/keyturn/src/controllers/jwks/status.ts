@@ -55,15 +55,9 @@ function conditionsOf({ previous, generation, nowMs, published, served, truncate
     const { holds, reason, message } = verdict;
     return setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration: generation }, nowMs);
   };
-  const before = (previous?.conditions ?? []).map(withoutUndefined);
-  let conditions = set(before, "Ready", ready);
+  let conditions = set(previous?.conditions ?? [], "Ready", ready);
   conditions = set(conditions, "Published", published);
   conditions = served ? set(conditions, "Served", served) : removeCondition(conditions, "Served");
   if (!truncated) return conditions;
   return truncated.holds ? set(conditions, "Truncated", truncated) : removeCondition(conditions, "Truncated");
-}
-
-/** As the schema types it, an absent generation may also be present and undefined; as a condition it may not. */
-function withoutUndefined({ observedGeneration, ...rest }: NonNullable<JwksStatus["conditions"]>[number]): Condition {
-  return { ...rest, ...(observedGeneration !== undefined && { observedGeneration }) };
 }
