@@ -159,7 +159,7 @@ export class PublishingNamespace implements AsyncDisposable {
 
   async condition(name: string, type: string, kind: typeof JWKSConfig | typeof JWKS = JWKSConfig): Promise<Condition | undefined> {
     const { conditions = [] } = await this.status(name, kind);
-    return conditions.find((condition) => condition.type === type) as Condition | undefined;
+    return conditions.find((condition) => condition.type === type);
   }
 
   /** Waits until a condition says this, such as `False Conflict`, and resolves to its message. */
