@@ -96,7 +96,7 @@ test("of an object that never published anything, or whose spec is no good, does
   await place.putJwks("bad", { oldKeysTTL: "soon" });
   await place.conditionSays("site", "Ready", "False SecretNotFound");
   await place.conditionSays("bad", "Ready", "False InvalidSpec", JWKS);
-  await cluster().kubectl("delete", "jwksconfig/site", "jwks/bad", "-n", place.namespace, "--timeout=20s");
+  await cluster().kubectl("delete", "jwksconfig/site", "jwks.rieset.io/bad", "-n", place.namespace, "--timeout=20s");
 });
 
 test("of the whole namespace does not hang", async () => {

@@ -19,7 +19,7 @@ function publishing(seed: number, flags: Readonly<Record<string, string>>): Para
     processes: ["one", "two"].map((name) => modelOperator(name, { controllers: controllers(), operator: keyturn })),
     setup: ({ server }) => [JWKSConfig, JWKS, Deployment, Service].forEach((kind) => server.serve(kind)),
     actions: publishingActions,
-    unsettled: publishingUnsettled,
+    unsettled: publishingUnsettled(),
     mostRequestsPerMinute: mostWhenSettled,
     // Steps of the clock are the property tests' business: here every date is checked to the second. A restored store has forgotten what was published.
     worldFaults: { clockJump: 0, restore: 0 },
@@ -31,7 +31,7 @@ test.each([
   ["with the limits off", { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" }],
   ["with the document's limits", {}],
 ])("%s: every document is right at every moment, and the last one is complete", { timeout: 300_000 }, async (_which, flags) => {
-  await forEachSeed(60, async (seed) => {
+  await forEachSeed(40, async (seed) => {
     const report = await simulate(publishing(seed, flags));
     expect(report.writes).toBeGreaterThan(0);
   });

@@ -14,7 +14,7 @@ test("kubectl get tells at a glance; wait, describe and the category work", asyn
   await place.putSecret("signer", first);
   await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
   await place.putJwks("old", { nginxConfigMapName: "old-nginx" });
-  await inPlace("wait", "--for=condition=Ready", "jwksconfig/site", "jwks/old", "--timeout=20s");
+  await inPlace("wait", "--for=condition=Ready", "jwksconfig/site", "jwks.rieset.io/old", "--timeout=20s");
   await place.putSecret("signer", second);
   await inPlace("wait", "--for=jsonpath={.status.keyCount}=2", "jwksconfig/site", "--timeout=20s");
   await inPlace("wait", "--for=condition=Ready", "jwksconfig/site", "--timeout=20s");
@@ -24,7 +24,7 @@ test("kubectl get tells at a glance; wait, describe and the category work", asyn
   expect(header.split(/ {2,}/)).toEqual(["NAME", "READY", "KEYS", "NEXT REMOVAL", "REASON", "AGE"]);
   expect(row.split(/ {2,}/)).toEqual(["site", "True", "2", nextRemoval, "Ready", expect.stringMatching(/^\d+s$/)]);
   expect(await inPlace("get", "jwksconfig", "-o", "wide")).toContain(await kidOf(second));
-  expect((await inPlace("get", "jwks")).split("\n")[0]?.split(/ {2,}/)).toEqual(["NAME", "SECRET", "CONFIGMAP", "READY", "AGE"]);
+  expect((await inPlace("get", "jwks.rieset.io")).split("\n")[0]?.split(/ {2,}/)).toEqual(["NAME", "SECRET", "CONFIGMAP", "READY", "AGE"]);
   expect(await inPlace("get", "keyturn")).toMatch(/jwksconfig.keyturn.io\/site[^]*jwks.rieset.io\/old/);
   await soon(async () => expect(await inPlace("describe", "jwksconfig", "site")).toMatch(/Normal\s+KeyRetired/));
   expect(await inPlace("explain", "jwksconfig.spec.oldKeysTTL")).toContain("How long a key stays published");

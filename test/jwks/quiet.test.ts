@@ -25,7 +25,7 @@ test("a restart writes nothing, and an idle operator makes no requests but lease
   await place.putConfig("missing", { certificateSecret: "missing" });
   for (const name of ["one", "two", "three", "plain"]) await place.conditionSays(name, "Ready", "True Ready");
   await place.conditionSays("missing", "Ready", "False SecretNotFound");
-  await soon(async () => expect(await cluster().kubectl("get", "jwks", "rieset", "-n", place.namespace)).toContain("True"));
+  await soon(async () => expect(await cluster().kubectl("get", "jwks.rieset.io", "rieset", "-n", place.namespace)).toContain("True"));
   await before.stop();
   const versions = async (): Promise<readonly string[]> =>
     (await place.allObjects()).map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
@@ -42,7 +42,8 @@ test("a restart writes nothing, and an idle operator makes no requests but lease
   const renewals = proxy.requests({ path: isLease }).length;
   // Two more renewals of each Lease are some seconds in which anything that spins or polls would show.
   await soon(() => expect(proxy.requests({ path: isLease }).length).toBeGreaterThan(renewals + 4));
-  expect(busyRequests(proxy)).toEqual([]);
+  // The one look for a document that is not there.
+  expect(busyRequests(proxy)).toEqual([`GET /api/v1/namespaces/${place.namespace}/configmaps/missing-jwks`]);
   expect(await versions()).toEqual(seen);
 });
 

@@ -29,8 +29,8 @@ const oldKeysTTL = "90s";
 
 /** How far the wall clocks of processes are off. */
 const skewMs = 5000;
-/** How late a key may go: a minute for the ConfigMap's turn, and the time that a pass takes. */
-const lateMs = 62_000;
+/** After this no key retires any more: 90 s for the last one, 150 s until a watch that has fallen silent is noticed, a minute for the ConfigMap's turn, and some. */
+const calmMs = 400_000;
 
 const aName = ({ random }: World): string => drawOne(random, names) ?? "a";
 
@@ -124,8 +124,17 @@ export function publishedRight(): (write: ObservedWrite, world: World) => string
   };
 }
 
-/** What is not yet as it should be. */
-export function publishingUnsettled({ objects, clock }: World): string | undefined {
+/** What is not yet as it should be. Looked at when nothing changes by itself any more. */
+export function publishingUnsettled(): (world: World) => string | undefined {
+  let calmSinceMs: number | undefined;
+  return (world) => {
+    // It is asked for the first time when users and faults have stopped.
+    calmSinceMs ??= world.clock.monotonic();
+    return world.clock.monotonic() < calmSinceMs + calmMs ? "keys may still be retiring" : firstProblem(world);
+  };
+}
+
+function firstProblem({ objects, clock }: World): string | undefined {
   const find = (kind: Kind, name: string): JsonObject | undefined => objects(kind).find(({ metadata }) => objectOr(metadata)["name"] === name);
   if (!find(JWKSConfig, cleanedUp) && find(ConfigMap, `${cleanedUp}-jwks`)) return "a document outlives its object";
   for (const config of objects(JWKSConfig)) {
@@ -154,7 +163,7 @@ export function publishingUnsettled({ objects, clock }: World): string | undefin
     if (status["keyCount"] !== kids.length)
       return `the status of ${stringOr(name, "")} counts ${JSON.stringify(status["keyCount"])} of ${kids.length} keys`;
     const late = (status["keys"] as unknown as readonly KeyRecord[]).find(
-      ({ removeAt }) => removeAt !== undefined && Date.parse(removeAt) < clock.now() - skewMs - lateMs,
+      ({ removeAt }) => removeAt !== undefined && Date.parse(removeAt) < clock.now() - skewMs,
     );
     if (late) return `${late.kid} stays late`;
   }

@@ -15,7 +15,7 @@ import {
 } from "@keyturn/runtime";
 import type { CertificateSecret } from "./certificate-secret.ts";
 import { claimKey, type Rival } from "./name-claims.ts";
-import { claimsOf, type JwksObject, type Live, nameOfObject, type Observation, type OwnedObject } from "./observation.ts";
+import { claimsOf, type JwksObject, type Live, type Observation, type OwnedObject } from "./observation.ts";
 import type { JwksSettings } from "./settings.ts";
 import type { JwksWatches, ReadSettings } from "./watches.ts";
 
@@ -35,9 +35,10 @@ export async function observeJwks(key: ObjectKey, options: ObserveOptions): Prom
   const cached = watches.objects.get(key);
   if (!cached) return undefined;
   const settings = readSettings(cached);
-  const live = settings.ok ? await liveOf(cached, settings.settings, options) : {};
+  const live = settings.ok ? await liveOf(nameOf(key), settings.settings, options) : {};
   // What a rebuilt document lacks is lost, so it is not rebuilt from a status that may be behind.
-  const object = live.configMap || !hasPublished(cached) ? cached : await client.get(kind, nameOf(key), signal);
+  const hasPublished = (cached.status?.revision ?? 0) > 0;
+  const object = live.configMap || !hasPublished ? cached : await client.get(kind, nameOf(key), signal);
   if (!object) return undefined;
   return {
     kind,
@@ -62,29 +63,22 @@ function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, se
 
 /**
  * An object that carries our mark is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago.
- * So is a document that was published and is not there: it was deleted, or the cache is behind.
+ * A document that is not there is looked up in any case: the cache may be behind, another replica may have published it, and its keys would be lost.
  */
-async function liveOf(object: Stored<JwksObject>, settings: JwksSettings, { watches, client, signal }: ObserveOptions): Promise<Live> {
-  const { taken } = watches;
-  const name = nameOfObject({ object });
-  const configMap = async (configMapName: string, isExpected: boolean): Promise<Live["configMap"]> => {
-    const objectName = { ...name, name: configMapName };
-    const key = keyOf(objectName);
-    return watches.configMaps.get(key) ?? (isExpected || taken.configMaps.get(key) ? client.get(ConfigMap, objectName, signal) : undefined);
-  };
-  if (!settings.nginx) return { configMap: await configMap(settings.configMapName, hasPublished(object)) };
+async function liveOf(name: ObjectName, settings: JwksSettings, { watches, client, signal }: ObserveOptions): Promise<Live> {
+  const { taken, configMaps } = watches;
+  const named = (configMapName: string): ObjectName => ({ ...name, name: configMapName });
+  const document = configMaps.get(keyOf(named(settings.configMapName))) ?? client.get(ConfigMap, named(settings.configMapName), signal);
+  if (!settings.nginx) return { configMap: await document };
+  const nginxName = named(settings.nginx.configMapName);
   const key = keyOf(name);
-  const [document, nginxConfigMap, deployment, service] = await Promise.all([
-    configMap(settings.configMapName, hasPublished(object)),
-    configMap(settings.nginx.configMapName, false),
+  const [configMap, nginxConfigMap, deployment, service] = await Promise.all([
+    document,
+    configMaps.get(keyOf(nginxName)) ?? (taken.configMaps.get(keyOf(nginxName)) && client.get(ConfigMap, nginxName, signal)),
     watches.deployments.get(key) ?? (taken.deployments.get(key) && client.get(Deployment, name, signal)),
     watches.services.get(key) ?? (taken.services.get(key) && client.get(Service, name, signal)),
   ]);
-  return { configMap: document, nginxConfigMap, deployment, service };
-}
-
-function hasPublished({ status }: JwksObject): boolean {
-  return (status?.revision ?? 0) > 0;
+  return { configMap, nginxConfigMap, deployment, service };
 }
 
 function ownedBy(key: ObjectKey, { configMaps, deployments, services }: JwksWatches): readonly OwnedObject[] {
