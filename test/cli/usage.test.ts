@@ -1,8 +1,8 @@
 // What people see when they type something wrong, and when they ask for help.
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runKeyturn } from "./keyturn-process.ts";
 
 describe("keyturn, typed wrong, says one clear line and exits with 2", () => {
@@ -30,7 +30,7 @@ describe("keyturn, typed wrong, says one clear line and exits with 2", () => {
   });
 
   it("a kubeconfig that is no YAML, without showing what is in it", async () => {
-    const file = join(await mkdtemp(join(tmpdir(), "keyturn-test-")), "config");
+    const file = join(await temporaryFolder(), "config");
     await writeFile(file, "token: very-secret\n  users: [");
     const { code, err } = await runKeyturn("run", `--kubeconfig=${file}`);
     expect(code).toBe(2);

@@ -1,16 +1,16 @@
 // The first thing that `make` does on a new machine: say what is missing, and nothing else.
 import { execFile } from "node:child_process";
-import { mkdtemp, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const script = fileURLToPath(new URL("../../tools/check-prerequisites", import.meta.url));
 
 /** Runs the script on a machine that has only these programs. */
 async function check(programs: Readonly<Record<string, string>>): Promise<{ readonly code: number; readonly err: string }> {
-  const folder = await mkdtemp(join(tmpdir(), "keyturn-test-"));
+  const folder = await temporaryFolder();
   await symlink("/bin/sh", join(folder, "sh"));
   for (const [name, body] of Object.entries(programs)) await writeFile(join(folder, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
   return new Promise((resolve) => {
