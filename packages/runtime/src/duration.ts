@@ -14,18 +14,21 @@ const part = /(\d+(?:\.\d+)?|\.\d+)(ns|us|µs|ms|s|m|h)/gy;
 
 /** Reads a duration that is not negative, in milliseconds. Throws for anything else, saying what is wanted. */
 export function parseDuration(text: string): number {
-  const wanted = new Error(`"${text}" is not a duration such as 30s, 5m or 1h30m`);
   if (text === "0") return 0;
-  if (text === "") throw wanted;
+  if (text === "") throw notDuration(text);
   let totalMs = 0;
   part.lastIndex = 0;
   while (part.lastIndex < text.length) {
     const match = part.exec(text);
     const unitMs = millisecondsPerUnit[match?.[2] ?? ""];
-    if (!match || unitMs === undefined) throw wanted;
+    if (!match || unitMs === undefined) throw notDuration(text);
     totalMs += Number(match[1]) * unitMs;
   }
   return totalMs;
+}
+
+function notDuration(text: string): Error {
+  return new Error(`"${text}" is not a duration such as 30s, 5m or 1h30m`);
 }
 
 /** Writes milliseconds as Go would, without zero parts: `1h30m`, `1.5s`, `0s`. */

@@ -13,7 +13,7 @@ export { loadConfig } from "./client/auth/load-config.ts";
 export * from "./client/builtin-kinds.ts";
 export type { ApplyOptions, Client, DeleteOptions, JsonPatchOperation, ListResult, PatchOptions, Selection, WriteOptions } from "./client/client.ts";
 export { createHttpTransport } from "./client/http-transport.ts";
-export { apiVersionOf, defineKind, type Kind, resourceOf } from "./client/kind.ts";
+export { apiVersionOf, collectionPath, defineKind, type Kind, resourceOf } from "./client/kind.ts";
 export { createClient } from "./client/kube-client.ts";
 export {
   keyOf,

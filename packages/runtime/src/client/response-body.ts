@@ -34,7 +34,10 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined
     this.#signal = signal;
     incoming.on("end", () => this.#settle({ type: "ended" }));
     incoming.on("error", (cause) => this.#settle(this.#failure(cause)));
-    incoming.on("close", () => this.#settle(this.#failure(new Error("connection closed before the end of the body"))));
+    incoming.on("close", () => {
+      // Follows every end; only where there was none is it worth an error, whose stack is costly.
+      if (this.#phase.type === "open") this.#settle(this.#failure(new Error("connection closed before the end of the body")));
+    });
   }
 
   [Symbol.asyncIterator](): this {

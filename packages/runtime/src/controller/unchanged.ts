@@ -27,11 +27,15 @@ export function covers(live: unknown, desired: unknown): boolean {
   return live === desired;
 }
 
-/** JSON with sorted keys, so that equal values give equal text. */
+/** JSON with sorted keys, so that equal values give equal text. Members that are undefined are left out, as JSON.stringify does. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) =>
-    isRecord(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
-  );
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
+  if (!isRecord(value)) return JSON.stringify(value ?? null);
+  const members = Object.keys(value)
+    .filter((name) => value[name] !== undefined)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`);
+  return `{${members.join(",")}}`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -25,8 +25,15 @@ export const jwksFeature: Feature = {
 
 /** Reads an object that the API server may have checked against an older CRD, with defaults filled in. */
 function decoded<T>(decode: (object: KubeObject) => DecodedObject<T>, read: (object: T) => SettingsResult): (object: KubeObject) => SettingsResult {
-  return (object) => {
+  // A cache hands out the same object until it changes, and an object is looked at several times for each change.
+  const known = new WeakMap<KubeObject, SettingsResult>();
+  const settingsOf = (object: KubeObject): SettingsResult => {
     const result = decode(object);
     return result.ok ? read(result.object) : { ok: false, message: result.problems.join("; ") };
+  };
+  return (object) => {
+    const settings = known.get(object) ?? settingsOf(object);
+    known.set(object, settings);
+    return settings;
   };
 }
