@@ -8,6 +8,7 @@ import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { EventRecorder } from "../observe/event-recorder.ts";
+import type { BackoffOptions } from "../queue/backoff.ts";
 import type { AccessRule } from "./access.ts";
 
 /** A controller, before it runs. Plain data plus `setup`. */
@@ -23,8 +24,8 @@ export interface ControllerDefinition {
   readonly deadlineMs?: number;
   /** Splits the keys into that many shards, each with its own Lease. Default 1. */
   readonly shards?: number;
-  /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 5 ms … 16 min 40 s is client-go's; ours is 100 ms … 5 min. */
-  readonly backoff?: { readonly firstMs: number; readonly longestMs: number };
+  /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 100 ms … 5 min. */
+  readonly backoff?: BackoffOptions;
   /** Declares watches and triggers, and returns the reconcile function. Called once, before anything runs. */
   setup(scope: ControllerScope): Reconcile;
 }

@@ -7,15 +7,17 @@ export interface BackoffOptions {
   readonly firstMs: number;
   /** The longest any delay can be. */
   readonly longestMs: number;
+  /** The share of a delay that is left to chance, so that keys that failed together do not come back together. Default 0.5; 0 for exact delays. */
+  readonly spread?: number;
 }
 
 /** A hundred milliseconds at first and five minutes at most: an API server's hiccup is bridged at once, a lasting fault costs little. */
 export const defaultBackoff: BackoffOptions = { firstMs: 100, longestMs: 300_000 };
 
-/** The delay before try number `failures + 1`: between half and the whole of `firstMs · 2^(failures - 1)`, which never exceeds `longestMs`. */
-export function backoffDelayMs(failures: number, { firstMs, longestMs }: BackoffOptions, random: Random): number {
+/** The delay before try number `failures + 1`: `firstMs · 2^(failures - 1)`, no more than `longestMs`, less a random part of its `spread`. */
+export function backoffDelayMs(failures: number, { firstMs, longestMs, spread = 0.5 }: BackoffOptions, random: Random): number {
   const wholeMs = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);
-  return wholeMs * (0.5 + random() / 2);
+  return wholeMs * (1 - spread * (1 - random()));
 }
 
 /** Counts failures in a row per key. Holds nothing for keys that have not failed. */

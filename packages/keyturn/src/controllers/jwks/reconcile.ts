@@ -44,7 +44,7 @@ export function jwksController({ name, kind, readSettings, limits, configMapInte
     primary: kind,
     access: jwksAccess,
     // The document's: 5 s, 10 s, 20 s … 5 min.
-    backoff: { firstMs: 5000, longestMs: 300_000 },
+    backoff: { firstMs: 5000, longestMs: 300_000, spread: 0 },
     setup(scope) {
       const watches = watchJwks(scope, kind, readSettings);
       const passes = new Map<string, readonly number[]>();
