@@ -1,6 +1,7 @@
 // Certificates for tests, of every kind of key and with any dates: Node can read certificates but not make them.
 import { Buffer } from "node:buffer";
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { bitString, element, explicit, integer, objectIdentifier, sequence, setOf, utcTime, utf8String } from "../../runtime/src/testing/x509/der.ts";
 
 /** What a test can ask for. */
 export type TestKeyType = "rsa1024" | "rsa2048" | "rsa3072" | "p256" | "p384" | "p521" | "secp256k1" | "ed25519" | "ed448";
@@ -33,8 +34,8 @@ export function makeCertificate(options: CertificateOptions = {}): TestCertifica
   const algorithm = sequence(...algorithmOf(signer));
   serial += 1;
   const body = sequence(
-    element(0xa0, integer(2)),
-    integer(serial),
+    explicit(0, integer(bytesOf(2))),
+    integer(bytesOf(serial)),
     algorithm,
     nameOf(issuer?.commonName ?? commonName),
     sequence(utcTime(notBeforeMs), utcTime(notAfterMs)),
@@ -42,7 +43,7 @@ export function makeCertificate(options: CertificateOptions = {}): TestCertifica
     createPublicKey(privateKey).export({ type: "spki", format: "der" }),
   );
   const signature = sign(signer.asymmetricKeyType === "ed25519" || signer.asymmetricKeyType === "ed448" ? null : "sha256", body, signer);
-  const der = sequence(body, algorithm, element(0x03, Buffer.from([0]), signature));
+  const der = sequence(body, algorithm, bitString(signature));
   return { commonName, certificate: pemOf(der), privateKey };
 }
 
@@ -66,32 +67,20 @@ const keyMakers: Readonly<Record<TestKeyType, () => KeyObject>> = {
 
 /** SHA-256 with RSA, ECDSA with SHA-256, and the EdDSA algorithms, by object identifier. */
 function algorithmOf({ asymmetricKeyType }: KeyObject): readonly Buffer[] {
-  if (asymmetricKeyType === "rsa") return [element(0x06, Buffer.from("2a864886f70d01010b", "hex")), element(0x05)];
-  if (asymmetricKeyType === "ec") return [element(0x06, Buffer.from("2a8648ce3d040302", "hex"))];
-  return [element(0x06, Buffer.from(asymmetricKeyType === "ed25519" ? "2b6570" : "2b6571", "hex"))];
-}
-
-function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
-  const body = Buffer.concat(content);
-  if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
-  return Buffer.concat([Buffer.from([tag, 0x82, body.length >> 8, body.length & 0xff]), body]);
-}
-
-const sequence = (...items: readonly Uint8Array[]): Buffer => element(0x30, ...items);
-
-/** A small number as it is; a larger one with a one in front, which keeps it positive and of one length. */
-function integer(value: number): Buffer {
-  if (value < 0x80) return element(0x02, Buffer.from([value]));
-  return element(0x02, Buffer.from([1, value >> 16, (value >> 8) & 0xff, value & 0xff]));
+  if (asymmetricKeyType === "rsa") return [objectIdentifier("1.2.840.113549.1.1.11"), element(0x05)];
+  if (asymmetricKeyType === "ec") return [objectIdentifier("1.2.840.10045.4.3.2")];
+  return [objectIdentifier(asymmetricKeyType === "ed25519" ? "1.3.101.112" : "1.3.101.113")];
 }
 
 function nameOf(commonName: string): Buffer {
-  return sequence(element(0x31, sequence(element(0x06, Buffer.from("550403", "hex")), element(0x0c, Buffer.from(commonName)))));
+  return sequence(setOf(sequence(objectIdentifier("2.5.4.3"), utf8String(commonName))));
 }
 
-function utcTime(timeMs: number): Buffer {
-  const digits = new Date(timeMs).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
-  return element(0x17, Buffer.from(digits.slice(2)));
+/** In four bytes, big-endian. */
+function bytesOf(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }
 
 function pemOf(der: Buffer): string {

@@ -55,10 +55,14 @@ export class ApiError extends Error {
     this.name = "ApiError";
     this.status = status;
     this.body = body;
-    const seconds = body.details?.retryAfterSeconds;
-    this.retryAfterMs = retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000);
+    this.retryAfterMs = retryAfterMs ?? retryAfterInBody(body);
     this.code = body.reason === "AlreadyExists" ? "AlreadyExists" : (codeOfStatus[status] ?? (status >= 500 ? "ServerError" : "Unexpected"));
   }
+}
+
+/** How long a `Status` asks to wait; undefined if it does not say. */
+export function retryAfterInBody({ details }: StatusBody): number | undefined {
+  return details?.retryAfterSeconds === undefined ? undefined : details.retryAfterSeconds * 1000;
 }
 
 /** True for an `ApiError` with one of the given codes. */

@@ -1,8 +1,10 @@
 // Drives the watch's state machine against a real transport: makes the requests it asks for, feeds it what comes, and never ends by itself.
 import type { Clock } from "../clock.ts";
 import { sleep } from "../clock.ts";
+import { retryAfterInBody } from "../client/api-error.ts";
 import type { KubeObject, Stored } from "../client/object.ts";
 import { keyOfObject } from "../client/object.ts";
+import { retryAfterOf } from "../client/response-json.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../client/transport.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
@@ -132,7 +134,7 @@ export class Reflector<V> {
   async #refuse(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
     const { status } = response;
     const body = decodeStatus(contentType, await readBody(response.body, (count) => this.#received(count)));
-    const retryAfterMs = retryAfterOf(response.headers["retry-after"], body.details?.retryAfterSeconds);
+    const retryAfterMs = retryAfterOf(response.headers["retry-after"], this.#options.clock.now()) ?? retryAfterInBody(body);
     return this.#step({ type: "refused", status, message: body.message ?? `the API server answered ${status}`, retryAfterMs });
   }
 
@@ -186,8 +188,8 @@ export class Reflector<V> {
         return event;
       case "error":
       default: {
-        const { code = 500, message = "the API server ended the watch with an error", details } = event.status;
-        return { type: "refused", status: code, message, retryAfterMs: retryAfterOf(undefined, details?.retryAfterSeconds) };
+        const { code = 500, message = "the API server ended the watch with an error" } = event.status;
+        return { type: "refused", status: code, message, retryAfterMs: retryAfterInBody(event.status) };
       }
     }
   }
@@ -254,12 +256,6 @@ class DeliveryError extends Error {
 function identityOf(object: Stored<KubeObject>): { readonly key: string; readonly uid: string; readonly resourceVersion: string } {
   const { uid, resourceVersion } = object.metadata;
   return { key: keyOfObject(object), uid, resourceVersion };
-}
-
-/** `Retry-After` in seconds, or what the body says; a date form is not used by API servers and is ignored. */
-function retryAfterOf(header: string | undefined, bodySeconds: number | undefined): number | undefined {
-  const seconds = header === undefined ? bodySeconds : Number(header);
-  return seconds === undefined || Number.isNaN(seconds) ? undefined : seconds * 1000;
 }
 
 function messageOf(error: unknown): string {

@@ -1,5 +1,5 @@
 // The history as it is written down, and how it is found again. Two copies: with the published ConfigMap, and in the object's status.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ConfigMap } from "@keyturn/runtime";
 import * as z from "zod";
 import { type JwksStatus, type KeyStatus, keyStatusSchema } from "./api.ts";
@@ -34,7 +34,12 @@ const historyRecord = z.object({
 
 /** The annotation's value for a document and its history. */
 export function renderHistory({ revision, updatedAtMs = 0, keys }: History, document: string): string {
-  const record: z.infer<typeof historyRecord> = { revision, updatedAt: timestamp(updatedAtMs), digest: sha256(document), keys: keys.map(recordOf) };
+  const record: z.infer<typeof historyRecord> = {
+    revision,
+    updatedAt: timestamp(updatedAtMs),
+    digest: hash("sha256", document),
+    keys: keys.map(recordOf),
+  };
   return JSON.stringify(record);
 }
 
@@ -72,7 +77,7 @@ export function documentOf(configMap: ConfigMap): string | undefined {
 function historyOfConfigMap(configMap: ConfigMap): History | undefined {
   const document = documentOf(configMap);
   const record = readRecord(configMap.metadata.annotations?.[historyAnnotation]);
-  if (document === undefined || record?.digest !== sha256(document)) return undefined;
+  if (document === undefined || record?.digest !== hash("sha256", document)) return undefined;
   const entries = new Map(entriesOfJwks(document).map((entry) => [entry.kid, entry]));
   const keys = record.keys.flatMap((key) => {
     const entry = entries.get(key.kid);
@@ -130,8 +135,4 @@ function publishedKeyOf(
         ? { state, replacedAtMs: Date.parse(replacedAt), removeAtMs: Date.parse(removeAt) }
         : { state: "Active" },
   };
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

@@ -1,5 +1,5 @@
 // The objects that serve the document in the cluster: the nginx configuration, a Deployment that Pod Security "restricted" admits, and a Service.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ConfigMap, Deployment, ObjectName, OwnerReference, Service } from "@keyturn/runtime";
 import { documentFile, nginxConfigFolder, nginxPort, nginxRoot } from "./nginx-config.ts";
 
@@ -85,11 +85,7 @@ export function nginxDeployment({ name, configMapName, documentConfigMapName, co
     selector: { matchLabels: labels },
     // Old pods serve until new ones do.
     strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
-    template: { metadata: { labels, annotations: { [configHashAnnotation]: sha256(config) } }, spec: podSpec },
+    template: { metadata: { labels, annotations: { [configHashAnnotation]: hash("sha256", config) } }, spec: podSpec },
   };
   return { metadata: { ...name, labels: { ...labels }, ownerReferences: [owner] }, spec };
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
