@@ -18,6 +18,7 @@ import { calculateJwkThumbprint, exportJWK } from "jose";
 import { createPublicKey } from "node:crypto";
 import { expect, vi } from "vitest";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
+import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/access.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
@@ -55,8 +56,8 @@ export async function kidOf({ privateKey }: TestCertificate): Promise<string> {
 export async function publishingNamespace(cluster: ClusterAccess, prefix: string): Promise<PublishingNamespace> {
   await cluster.apply(renderCrds([jwksFeature]));
   const namespace = await cluster.namespace(prefix);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: jwksFeature.access, leaderElection: "single" });
-  const rules = policyRules([...jwksFeature.access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: jwksAccess, leaderElection: "single" });
+  const rules = policyRules([...jwksAccess, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
   const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
   return new PublishingNamespace(cluster, namespace, kubeconfig);
 }

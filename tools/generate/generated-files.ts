@@ -1,5 +1,5 @@
 // Which files are generated, and from what.
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import { renderRbac } from "../../packages/keyturn/src/cli/rbac.ts";
 import { commandReference } from "./command-reference.ts";
@@ -10,7 +10,7 @@ export function generatedFiles(): Readonly<Record<string, string>> {
   const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };
   return {
     ...(features.some(({ kinds }) => kinds.length > 0) && { "config/crd/keyturn.yaml": renderCrds() }),
-    "config/rbac/keyturn.yaml": renderRbac({ features, namespaces: [], leaderElection: true, serviceAccount }),
+    "config/rbac/keyturn.yaml": renderRbac({ controllers: controllersOf(features, {}, {}), namespaces: [], leaderElection: true, serviceAccount }),
     "docs/reference/command-line.md": commandReference(),
     "docs/reference/metrics.md": metricReference(),
   };

@@ -7,7 +7,8 @@ export function addFlags(command: Command, flags: readonly Flag[]): Command {
   for (const flag of flags) {
     const value = flag.standsAlone ? `[${flag.placeholder}]` : `<${flag.placeholder}>`;
     const fallback = flag.default === undefined ? "" : `, default ${flag.default}`;
-    const option = new Option(`--${flag.name} ${value}`, `${flag.help} ($${environmentVariableOf(flag)}${fallback})`);
+    const short = flag.short === undefined ? "" : `-${flag.short}, `;
+    const option = new Option(`${short}--${flag.name} ${value}`, `${flag.help} ($${environmentVariableOf(flag)}${fallback})`);
     // Commander turns dashes into capitals; the flag's own name is what the rest of the program knows.
     option.attributeName = () => flag.name;
     command.addOption(flag.standsAlone ? option.preset("true") : option);

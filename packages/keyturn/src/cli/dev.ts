@@ -2,6 +2,7 @@
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import {
+  type ControllerDefinition,
   createCaches,
   createHttpTransport,
   createLogger,
@@ -13,7 +14,7 @@ import {
   systemRandom,
 } from "@keyturn/runtime";
 import { type Cluster, everything, startCluster } from "@keyturn/runtime/testing";
-import { features } from "../controllers/registry.ts";
+import { controllersOf, features } from "../controllers/registry.ts";
 import { examplesFolder, readManifests } from "../dev/checkout.ts";
 import { watchInventory } from "../dev/inventory.ts";
 import { LiveTable } from "../dev/live-table.ts";
@@ -23,7 +24,6 @@ import { keyturn } from "../operator-identity.ts";
 import type { Console } from "./console.ts";
 import { renderCrds } from "./crds.ts";
 import { renderRbac } from "./rbac.ts";
-import { controllersOf } from "./run.ts";
 import { version } from "./version.ts";
 
 const flags = {
@@ -47,24 +47,28 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   say("starting a local Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok)");
   await using cluster = await startCluster(everything);
   if (signal.aborted) return;
-  const namespaces = await applyAll(cluster, manifests);
+  const controllers = controllersOf(features, given, console.environment);
+  const namespaces = await applyAll(cluster, { manifests, controllers });
   const logFile = join(cluster.folder, "keyturn.log");
   const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
   say(`the cluster is ready: export KUBECONFIG=${cluster.adminKubeconfig}`);
   say(`the operator's log: ${logFile}`);
   say("Ctrl-C stops everything and leaves nothing behind\n");
 
-  await Promise.all([operate(cluster, { log, given, console }), follow(cluster, { namespaces, log, console })]);
+  await Promise.all([operate(cluster, { log, controllers, signal }), follow(cluster, { namespaces, log, console })]);
   say("\nstopping");
 }
 
 /** Applies the CRDs, the operator's rights and the examples; resolves to the namespaces that the examples are in. */
-async function applyAll(cluster: Cluster, manifests: readonly string[]): Promise<readonly string[]> {
+async function applyAll(
+  cluster: Cluster,
+  { manifests, controllers }: { readonly manifests: readonly string[]; readonly controllers: readonly ControllerDefinition[] },
+): Promise<readonly string[]> {
   await cluster.apply([
     { apiVersion: "v1", kind: "Namespace", metadata: { name: serviceAccount.namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
   ]);
-  await cluster.apply(renderRbac({ features, namespaces: [], leaderElection: true, serviceAccount }));
+  await cluster.apply(renderRbac({ controllers, namespaces: [], leaderElection: true, serviceAccount }));
   await cluster.apply(renderCrds());
   const applied = [];
   for (const manifest of manifests) applied.push(...(await cluster.apply(manifest)));
@@ -74,14 +78,14 @@ async function applyAll(cluster: Cluster, manifests: readonly string[]): Promise
 /** Runs every controller as the ServiceAccount that it has in production, with exactly its rights. */
 async function operate(
   cluster: Cluster,
-  { log, given, console }: { readonly log: Logger; readonly given: Readonly<Record<string, string | undefined>>; readonly console: Console },
+  { log, controllers, signal }: { readonly log: Logger; readonly controllers: readonly ControllerDefinition[]; readonly signal: AbortSignal },
 ): Promise<void> {
   const kubeconfig = await cluster.kubeconfigFor({ serviceAccount });
   await runOperator(
     {
       operator: keyturn,
       connection: await loadConfig({ kubeconfig, env: {} }),
-      controllers: controllersOf(features, given, console.environment),
+      controllers,
       version,
       log,
       env: {},
@@ -89,7 +93,7 @@ async function operate(
       healthBindAddress: "0",
       leaderElection: { namespace: serviceAccount.namespace },
     },
-    console.signal,
+    signal,
   );
 }
 

@@ -1,12 +1,9 @@
-// The command line: which commands there are and what they take. What they do is in their own files.
+// The command line: parsing, help and exit codes. Which commands there are is in commands.ts.
 import { Command, CommanderError } from "commander";
 import { UsageError } from "../flags/flag.ts";
 import { addFlags, givenTexts } from "./command-line.ts";
+import { commands } from "./commands.ts";
 import type { Console } from "./console.ts";
-import { crdsCommand } from "./crds.ts";
-import { devCommand, devFlags } from "./dev.ts";
-import { rbacCommand, rbacFlags } from "./rbac.ts";
-import { runCommand, runFlags } from "./run.ts";
 import { version } from "./version.ts";
 
 /** Runs the command line and resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
@@ -22,8 +19,8 @@ export async function runProgram(argumentsGiven: readonly string[], console: Con
   }
 }
 
-/** The whole command line, ready to parse; also read by the generator of the reference. */
-export function buildProgram(console: Console): Command {
+/** The whole command line, ready to parse. */
+function buildProgram(console: Console): Command {
   const program = new Command("keyturn")
     .description("The life of a credential in Kubernetes: issue, rotate, publish, verify, roll out.")
     .version(version, "--version")
@@ -34,16 +31,9 @@ export function buildProgram(console: Console): Command {
       writeErr: console.err,
       outputError: (text, write) => write(text.replace(/^error: /, "keyturn: ")),
     });
-
-  const command = (name: string, description: string): Command => program.command(name).description(description).copyInheritedSettings(program);
-
-  addFlags(command("run", "run the controllers"), runFlags).action((_options, self: Command) => runCommand(givenTexts(self), console));
-  addFlags(command("dev", "start a local Kubernetes control plane and show the controllers at work on it"), devFlags).action(
-    (_options, self: Command) => devCommand(givenTexts(self), console),
-  );
-  command("crds", "print the CustomResourceDefinitions").action(() => crdsCommand(console));
-  addFlags(command("rbac", "print the rights that the controllers need, as RBAC manifests"), rbacFlags).action((_options, self: Command) =>
-    rbacCommand(givenTexts(self), console),
-  );
+  for (const { usage, summary, flags, run } of commands) {
+    const command = program.command(usage).description(summary).copyInheritedSettings(program);
+    addFlags(command, flags).action(() => run(givenTexts(command), console, command.args));
+  }
   return program;
 }

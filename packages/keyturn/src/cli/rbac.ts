@@ -1,8 +1,7 @@
 // `keyturn rbac`: the rights that the chosen controllers need, as manifests. Nothing more is ever asked for.
-import { managerAccess, rbacObjects, yamlDocuments } from "@keyturn/runtime";
-import { chooseFeatures } from "../controllers/registry.ts";
-import type { Feature } from "../controllers/feature.ts";
-import { readFlags, textFlagWithDefault } from "../flags/flag.ts";
+import { type ControllerDefinition, managerAccess, rbacObjects, yamlDocuments } from "@keyturn/runtime";
+import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
+import { type Flag, readFlags, textFlagWithDefault } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
 import type { Console } from "./console.ts";
@@ -15,17 +14,17 @@ const flags = {
   serviceAccount: textFlagWithDefault({ name: "service-account", placeholder: "NAME", default: "keyturn", help: "who gets the rights" }),
 };
 
-/** The flags of `keyturn rbac`. */
-export const rbacFlags = Object.values(flags);
+/** The flags of `keyturn rbac`: its own, and those of the controllers, since some of them change what a controller needs. */
+export const rbacFlags: readonly Flag[] = [...Object.values(flags), ...features.flatMap((feature) => feature.flags)];
 
 /** The Roles, ClusterRoles and bindings as YAML documents. */
 export function renderRbac(options: {
-  readonly features: readonly Feature[];
+  readonly controllers: readonly ControllerDefinition[];
   readonly namespaces: readonly string[];
   readonly leaderElection: boolean;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
 }): string {
-  const declared = options.features.flatMap((feature) => feature.access);
+  const declared = options.controllers.flatMap(({ access }) => access);
   const manager = managerAccess({
     operatorNamespace: options.serviceAccount.namespace,
     controllerAccess: declared,
@@ -48,7 +47,7 @@ export function rbacCommand(given: Readonly<Record<string, string | undefined>>,
   const { controllers, namespaces, leaderElect, namespace, serviceAccount } = readFlags(flags, given, console.environment);
   console.out(
     renderRbac({
-      features: chooseFeatures(controllers),
+      controllers: controllersOf(chooseFeatures(controllers), given, console.environment),
       namespaces,
       leaderElection: leaderElect,
       serviceAccount: { namespace, name: serviceAccount },

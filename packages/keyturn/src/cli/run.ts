@@ -1,10 +1,10 @@
 // `keyturn run`: the operator, as it runs in a cluster.
-import { ConfigError, type ControllerDefinition, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
-import { chooseFeatures, features } from "../controllers/registry.ts";
-import type { Feature } from "../controllers/feature.ts";
-import { type Flag, readFlags, UsageError } from "../flags/flag.ts";
+import { createLogger, runOperator } from "@keyturn/runtime";
+import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
+import { type Flag, readFlags } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
+import { connect, orUsageError } from "./connection.ts";
 import type { Console } from "./console.ts";
 import { version } from "./version.ts";
 
@@ -19,9 +19,7 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
   const { environment, signal } = console;
   const flags = readFlags(operatorFlags, given, environment);
   const controllers = controllersOf(chooseFeatures(flags.controllers), given, environment);
-  const connection = await orUsageError(() =>
-    loadConfig({ env: environment, ...(flags.kubeconfig && { kubeconfig: flags.kubeconfig }), ...(flags.context && { context: flags.context }) }),
-  );
+  const connection = await connect(flags, environment);
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat });
   log.info({ version, controllers: controllers.map(({ name }) => name), server: connection.server, source: connection.source }, "keyturn starts");
   const { leaseDuration } = flags;
@@ -49,19 +47,4 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
     ),
   );
   log.info({}, "keyturn has stopped");
-}
-
-/** The controllers of some features, with their flags read. */
-export function controllersOf(chosen: readonly Feature[], given: Given, environment: Given): readonly ControllerDefinition[] {
-  return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
-}
-
-/** Errors that the person who typed the command can mend are wrong usage: one line, exit code 2. */
-async function orUsageError<T>(action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
 // A feature: one of the five steps of a credential's life, as the product's parts see it.
-import type { AccessRule, ControllerDefinition, CustomKind } from "@keyturn/runtime";
+import type { ControllerDefinition, CustomKind } from "@keyturn/runtime";
 import type { Flag } from "../flags/flag.ts";
 
 /** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
@@ -15,9 +15,7 @@ export interface Feature {
   readonly flags: readonly Flag[];
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
   readonly kinds: readonly CustomKind[];
-  /** Every right that its controllers need, whatever its flags say. */
-  readonly access: readonly AccessRule[];
-  /** The controllers that do the work, made from the values of `flags` as given on the command line. */
+  /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
 }
 

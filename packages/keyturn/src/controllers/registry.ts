@@ -1,5 +1,6 @@
 // The features of this build, and the choice among them that `--controllers` makes.
-import { UsageError } from "../flags/flag.ts";
+import type { ControllerDefinition } from "@keyturn/runtime";
+import { readFlags, UsageError } from "../flags/flag.ts";
 import { jwksFeature } from "./jwks/feature.ts";
 import { type Feature, featureNames } from "./feature.ts";
 
@@ -17,6 +18,14 @@ export function chooseFeatures(choice: string, available: readonly Feature[] = f
     if (!feature) throw new UsageError(`--controllers: ${name} is not part of this build; it has ${list(available.map((each) => each.name))}`);
     return feature;
   });
+}
+
+/** Texts by name: flags as given on the command line, variables of the environment. */
+type Texts = Readonly<Record<string, string | undefined>>;
+
+/** The controllers of some features, with their flags read. */
+export function controllersOf(chosen: readonly Feature[], given: Texts, environment: Texts): readonly ControllerDefinition[] {
+  return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
 }
 
 function list(names: readonly string[]): string {

@@ -5,6 +5,8 @@ import { parseBindAddress, parseDuration } from "@keyturn/runtime";
 export interface Flag<T = unknown> {
   /** As typed, without dashes: `metrics-bind-address`, or `jwks.reconcile-interval` for a controller's own. */
   readonly name: string;
+  /** One letter that can be typed instead, such as `n` for `-n`. */
+  readonly short?: string;
   /** One sentence for `--help` and the reference. */
   readonly help: string;
   /** What stands for the value in `--help`, such as `ADDRESS`. */
@@ -39,6 +41,7 @@ export function environmentVariableOf(flag: Flag): string {
 /** What a flag needs besides its type. */
 interface Described {
   readonly name: string;
+  readonly short?: string;
   readonly help: string;
   readonly placeholder?: string;
 }

@@ -11,6 +11,8 @@ export interface AccessRule {
   readonly subresource?: string;
   /** Limits the rule to objects of these names (not possible for list, watch and create). */
   readonly resourceNames?: readonly string[];
+  /** Limits the rule to this namespace, wherever else the operator works. Default everywhere that it works. */
+  readonly namespace?: string;
   /** One sentence for the reference: what the right is used for. */
   readonly why: string;
 }

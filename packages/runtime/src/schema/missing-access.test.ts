@@ -10,6 +10,7 @@ test("every verb in every place is a right of its own, in words", () => {
       { kind: { group: "", plural: "configmaps", namespaced: true }, verbs: ["get", "patch"], why },
       { kind: { group: "example.com", plural: "widgets", namespaced: true }, verbs: ["patch"], subresource: "status", why },
       { kind: { group: "", plural: "nodes", namespaced: false }, verbs: ["get"], resourceNames: ["a", "b"], why },
+      { kind: { group: "", plural: "secrets", namespaced: true }, verbs: ["list"], namespace: "vault", why },
     ],
     ["shop", "web"],
   );
@@ -22,5 +23,6 @@ test("every verb in every place is a right of its own, in words", () => {
     "patch widgets.example.com/status in namespace web",
     "get nodes named a in the cluster",
     "get nodes named b in the cluster",
+    "list secrets in namespace vault",
   ]);
 });

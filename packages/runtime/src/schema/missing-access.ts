@@ -22,7 +22,8 @@ export function rightInWords({ rule, verb, namespace, name }: SingleRight): stri
 /** Splits rules into the rights to ask for, one by one. */
 export function singleRights(rules: readonly AccessRule[], namespaces: readonly string[] = []): readonly SingleRight[] {
   return rules.flatMap((rule) => {
-    const places = rule.kind.namespaced && namespaces.length > 0 ? namespaces.map((namespace) => ({ namespace })) : [{}];
+    const limits = rule.namespace === undefined ? namespaces : [rule.namespace];
+    const places = rule.kind.namespaced && limits.length > 0 ? limits.map((namespace) => ({ namespace })) : [{}];
     const names = rule.resourceNames ? rule.resourceNames.map((name) => ({ name })) : [{}];
     return places.flatMap((place) => names.flatMap((name) => rule.verbs.map((verb) => ({ rule, verb, ...place, ...name }))));
   });

@@ -71,6 +71,19 @@ describe("policyRules", () => {
 describe("rbacObjects", () => {
   const options = { name: "op", serviceAccount: { namespace: "system", name: "op" } };
 
+  test.each([[[]], [["shop"]]])("a right in one namespace is granted there and nowhere else, with the operator limited to %j", (namespaces) => {
+    const objects = rbacObjects({
+      ...options,
+      namespaces,
+      access: [
+        { kind: widgets, verbs: ["list"], why },
+        { kind: secrets, verbs: ["get"], namespace: "vault", why },
+      ],
+    });
+    const granting = objects.filter((object) => "rules" in object && object.rules.some(({ resources }) => resources.includes("secrets")));
+    expect(granting.map(({ kind, metadata }) => [kind, metadata.namespace])).toEqual([["Role", "vault"]]);
+  });
+
   test("is one ClusterRole when the operator works everywhere, and Leases stay in its own namespace", () => {
     const own = managerAccess({ operatorNamespace: "system", controllerAccess: access, leaderElection: "single" });
     const objects = rbacObjects({ ...options, access: [...access, ...own.access], accessIn: own.accessIn });

@@ -93,8 +93,10 @@ function compare(a: string, b: string): number {
 
 /** The Roles, ClusterRole and bindings that give the ServiceAccount its rights; sorted, and none without rules. */
 export function rbacObjects(options: RbacOptions): readonly (RoleObject | RoleBindingObject)[] {
-  const { access, namespaces = [], accessIn = {} } = options;
+  const { namespaces = [] } = options;
   const limited = namespaces.length > 0;
+  const access = options.access.filter(({ namespace }) => namespace === undefined);
+  const accessIn = byNamespace(options);
   const clusterWide = access.filter(({ kind }) => !limited || !kind.namespaced);
   const namespaced = limited ? access.filter(({ kind }) => kind.namespaced) : [];
   const places = [...new Set([...namespaces, ...Object.keys(accessIn)])].sort();
@@ -105,6 +107,15 @@ export function rbacObjects(options: RbacOptions): readonly (RoleObject | RoleBi
       return boundRole(options, namespace, withoutGranted(rules, limited ? [] : clusterWide));
     }),
   ];
+}
+
+/** The rights that hold in single namespaces: given as such, and declared as such. */
+function byNamespace({ access, accessIn = {} }: RbacOptions): Readonly<Record<string, readonly AccessRule[]>> {
+  const places = { ...accessIn };
+  for (const rule of access) {
+    if (rule.namespace !== undefined) places[rule.namespace] = [...(places[rule.namespace] ?? []), rule];
+  }
+  return places;
 }
 
 /** Drops what is granted in the whole cluster anyway. */

@@ -1,7 +1,6 @@
 // The feature "publish": what the command line, the manifests and the docs know about it.
 import type { DecodedObject, KubeObject } from "@keyturn/runtime";
 import type { Feature } from "../feature.ts";
-import { jwksAccess } from "./access.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksFlags } from "./flags.ts";
 import { jwksController } from "./reconcile.ts";
@@ -12,7 +11,6 @@ export const jwksFeature: Feature = {
   summary: "publishes the public keys of certificates as a JWKS, through rotations",
   flags: Object.values(jwksFlags),
   kinds: [JWKSConfig, JWKS],
-  access: jwksAccess,
   controllers(flag) {
     const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };
     const configMapIntervalMs = flag(jwksFlags.configMapInterval);
