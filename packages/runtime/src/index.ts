@@ -46,6 +46,7 @@ export { isOwnedBy, ownerReferenceTo } from "./controller/owner-reference.ts";
 export { NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
 export { apply, type Notice, type Plan, remove, type Write } from "./controller/plan.ts";
 export { writeStatus } from "./controller/status-writer.ts";
+export { canonicalJson } from "./controller/unchanged.ts";
 
 // Schemas and rights
 export { conditionSchema, conditionsSchema } from "./schema/condition-schema.ts";
@@ -66,6 +67,8 @@ export { parseBindAddress } from "./observe/bind-address.ts";
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from "./observe/conditions.ts";
 export type { EventRecorder, EventToRecord } from "./observe/event-recorder.ts";
 export type { Logger } from "./observe/logger.ts";
+export type { MetricRow } from "./observe/metric-table.ts";
+export { type Metrics, type MetricsOf, metricsOf } from "./observe/metrics.ts";
 export { createLogger } from "./observe/pino-logger.ts";
 
 // Running it

@@ -1,5 +1,5 @@
 // A feature: one of the five steps of a credential's life, as the product's parts see it.
-import type { ControllerDefinition, CustomKind } from "@keyturn/runtime";
+import type { ControllerDefinition, CustomKind, MetricRow } from "@keyturn/runtime";
 import type { Flag } from "../flags/flag.ts";
 
 /** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
@@ -13,6 +13,8 @@ export interface Feature {
   readonly summary: string;
   /** The feature's own flags; each name starts with `<feature>.`. */
   readonly flags: readonly Flag[];
+  /** The feature's own metrics by name, each name starting with `keyturn_`; controllers make them with `metricsOf(scope.metrics, table)`. */
+  readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
   readonly kinds: readonly CustomKind[];
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */

@@ -1,7 +1,7 @@
 // The runtime's metrics, under controller-runtime's names where it has one, so that existing dashboards work.
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { metricTable } from "./metric-table.ts";
-import type { MetricName, MetricRow } from "./metric-table.ts";
+import type { MetricRow } from "./metric-table.ts";
 
 /** A registry of this manager's own; never prom-client's global one. */
 export interface Metrics {
@@ -15,9 +15,12 @@ type MetricOf<Row extends MetricRow> = Row["type"] extends "counter"
     ? Gauge<Row["labels"][number]>
     : Histogram<Row["labels"][number]>;
 
+/** The metrics of a table, by name. */
+export type MetricsOf<Table extends Readonly<Record<string, MetricRow>>> = { readonly [Name in keyof Table]: MetricOf<Table[Name]> };
+
 /** Every metric of the table, ready to be counted with, and a way to be asked before each scrape. */
 export interface RuntimeMetrics extends Metrics {
-  readonly of: { readonly [Name in MetricName]: MetricOf<(typeof metricTable)[Name]> };
+  readonly of: MetricsOf<typeof metricTable>;
   /** Calls `collect` before each scrape, to set gauges that are cheaper to read then than to keep up to date. */
   beforeScrape(collect: () => void): void;
   /** The registry in Prometheus' text format. */
@@ -27,18 +30,23 @@ export interface RuntimeMetrics extends Metrics {
 /** Makes a registry with all metrics of the table. Nothing runs between scrapes. */
 export function createMetrics(): RuntimeMetrics {
   const registry = new Registry();
-  const metrics = Object.entries<MetricRow>(metricTable).map(([name, row]) => [name, createMetric(name, row, registry)] as const);
   const collectors: (() => void)[] = [];
   return {
     registry,
-    // The table decides which class each name gets, and `createMetric` follows it.
-    of: Object.fromEntries(metrics) as RuntimeMetrics["of"],
+    of: metricsOf({ registry }, metricTable),
     beforeScrape: (collect) => void collectors.push(collect),
     text() {
       for (const collect of collectors) collect();
       return registry.metrics();
     },
   };
+}
+
+/** The metrics of a controller's own table, typed by it. Controllers that share a table share the metrics. */
+export function metricsOf<const Table extends Readonly<Record<string, MetricRow>>>({ registry }: Metrics, table: Table): MetricsOf<Table> {
+  const metrics = Object.entries<MetricRow>(table).map(([name, row]) => [name, registry.getSingleMetric(name) ?? createMetric(name, row, registry)]);
+  // The table decides which class each name gets, and `createMetric` follows it.
+  return Object.fromEntries(metrics) as MetricsOf<Table>;
 }
 
 function createMetric(name: string, { type, help, labels, buckets = [] }: MetricRow, registry: Registry): Counter | Gauge | Histogram {

@@ -3,6 +3,7 @@ import type { DecodedObject, KubeObject } from "@keyturn/runtime";
 import type { Feature } from "../feature.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksFlags } from "./flags.ts";
+import { jwksMetrics } from "./metrics.ts";
 import { jwksController } from "./reconcile.ts";
 import { type SettingsResult, settingsOfJwks, settingsOfJwksConfig } from "./settings.ts";
 
@@ -10,6 +11,7 @@ export const jwksFeature: Feature = {
   name: "jwks",
   summary: "publishes the public keys of certificates as a JWKS, through rotations",
   flags: Object.values(jwksFlags),
+  metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],
   controllers(flag) {
     const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };

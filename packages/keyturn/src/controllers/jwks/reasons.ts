@@ -22,8 +22,11 @@ export type SourceReason =
 /** What a condition can say. */
 export type ConditionReason =
   | SourceReason
+  /** All is as the spec asks. */
   | "Ready"
+  /** The ConfigMap holds what the Secrets say. */
   | "Published"
+  /** nginx's pods answer with the document. */
   | "Serving"
   /** The spec contradicts itself or has a value that cannot be read. */
   | "InvalidSpec"
@@ -43,4 +46,18 @@ export type ConditionReason =
   | "NginxRefused";
 
 /** What an Event can say about a key. */
-export type KeyReason = "KeyAdded" | "KeyRenewed" | "KeyRetired" | "KeyRevived" | "KeyRemoved" | "KeyRevoked" | "KeyDropped";
+export type KeyReason =
+  /** A new key is published. */
+  | "KeyAdded"
+  /** The same key is published with a new certificate. */
+  | "KeyRenewed"
+  /** The key was replaced and is kept for a while, for tokens that it signed. */
+  | "KeyRetired"
+  /** A key that was retiring is in use again. */
+  | "KeyRevived"
+  /** A retiring key's time was over. */
+  | "KeyRemoved"
+  /** A key was withdrawn on request. */
+  | "KeyRevoked"
+  /** A retiring key was removed early to make room. */
+  | "KeyDropped";

@@ -19,6 +19,7 @@ import {
 import { keyturn } from "../../operator-identity.ts";
 import { jwksAccess } from "./access.ts";
 import { claimKey } from "./name-claims.ts";
+import { keyMetrics } from "./metrics.ts";
 import { observeJwks } from "./observe.ts";
 import { claimsOf, type JwksObject, nameOfObject, type Observation, ownerOfObservation } from "./observation.ts";
 import { planJwks, planJwksDeletion } from "./plan.ts";
@@ -47,15 +48,20 @@ export function jwksController({ name, kind, readSettings, limits, configMapInte
     backoff: { firstMs: 5000, longestMs: 300_000, spread: 0 },
     setup(scope) {
       const watches = watchJwks(scope, kind, readSettings);
+      const countKeys = keyMetrics(scope.metrics, kind);
       const passes = new Map<string, readonly number[]>();
 
       return async (run) => {
         const observed = await observeJwks(run.key, { kind, watches, readSettings, configMapIntervalMs, client: run.client, signal: run.signal });
-        if (!observed) return void passes.delete(run.key);
+        if (!observed) {
+          countKeys(run.key, undefined);
+          return void passes.delete(run.key);
+        }
         if (isBeingDeleted(observed.object)) return deleteJwks(observed, run, name);
         const object = await addFinalizer(run.client, { kind, object: observed.object }, jwksFinalizer);
 
         const plan = planJwks({ ...observed, object }, run.now);
+        countKeys(run.key, plan.status);
         const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
         if (pendingWrites(plan, context).length > 0) {
           const nowMs = scope.clock.monotonic();
