@@ -30,7 +30,7 @@ export function kindReference(): string {
 function kindSection(kind: CustomKind): readonly string[] {
   const { spec } = crdOf(kind);
   return spec.versions.flatMap((version) => {
-    const schema = version.schema.openAPIV3Schema as Schema;
+    const schema = version.schema?.openAPIV3Schema as Schema;
     const notes = [
       version.storage ? "" : "not the stored version",
       spec.names.shortNames?.length ? `short: ${spec.names.shortNames.map((name) => `\`${name}\``).join(", ")}` : "",

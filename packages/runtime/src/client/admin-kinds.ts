@@ -73,6 +73,16 @@ export const ClusterRoleBinding = defineKind<ClusterRoleBinding>({
   namespaced: false,
 });
 
+/** Which requests a webhook is for; `*` stands for all. */
+export interface WebhookRule {
+  readonly operations?: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly apiVersions?: readonly string[];
+  /** Such as `pods`, `pods/*` or `*`. */
+  readonly resources?: readonly string[];
+  /** Default `*`. */
+  readonly scope?: "Cluster" | "Namespaced" | "*";
+}
 export interface MutatingWebhook {
   readonly name: string;
   readonly clientConfig: {
@@ -81,12 +91,17 @@ export interface MutatingWebhook {
     /** Base64 of PEM. */
     readonly caBundle?: string;
   };
-  readonly rules?: readonly unknown[];
+  readonly rules?: readonly WebhookRule[];
   readonly failurePolicy?: "Ignore" | "Fail";
+  readonly matchPolicy?: "Exact" | "Equivalent";
+  readonly reinvocationPolicy?: "Never" | "IfNeeded";
+  readonly timeoutSeconds?: number;
   readonly sideEffects: "None" | "NoneOnDryRun";
   readonly admissionReviewVersions: readonly string[];
   readonly namespaceSelector?: LabelSelector;
   readonly objectSelector?: LabelSelector;
+  /** CEL; all must hold. */
+  readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
 }
 export interface MutatingWebhookConfiguration extends KubeObject {
   readonly webhooks?: readonly MutatingWebhook[];
