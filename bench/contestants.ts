@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { clientNodePeer, clientNodeVersion } from "./peers/client-node-peer.ts";
 import { controllerRuntimePeer, controllerRuntimeVersion } from "./peers/controller-runtime-peer.ts";
+import { kubeRsPeer, kubeRsVersion } from "./peers/kube-rs-peer.ts";
 import { bundlePrograms } from "./programs/bundle.ts";
 import type { Contestant } from "./scenario.ts";
 
@@ -12,7 +13,7 @@ import type { Contestant } from "./scenario.ts";
 const nodeFlags = ["--max-semi-space-size=2"];
 
 /** Our programs, by the names of their files. */
-const programs = ["react", "jwks-converge", "jwks-bare-loop", "sync-digest", "sync-metadata", "sync-whole"] as const;
+const programs = ["job", "job-bare-loop", "react", "jwks-converge", "jwks-bare-loop", "sync-digest", "sync-metadata", "sync-whole"] as const;
 
 /** The contestants that can be had on this machine, by what a scenario asks of them. */
 export interface Contestants {
@@ -20,6 +21,8 @@ export interface Contestants {
   ours(program: (typeof programs)[number], label: string): Contestant;
   /** The Go peer's scenario of that name. */
   controllerRuntime(scenario: string, label: string): Contestant;
+  /** The Rust peer's scenario of that name. */
+  kubeRs(scenario: string, label: string): Contestant;
   /** The client-node peer's scenario of that name. */
   clientNode(scenario: string, label: string): Contestant;
 }
@@ -27,6 +30,7 @@ export interface Contestants {
 /** Builds what must be built. */
 export async function findContestants(say: (text: string) => void): Promise<Contestants> {
   const goPeer = await controllerRuntimePeer(say);
+  const rustPeer = await kubeRsPeer(say);
   const nodePeer = await clientNodePeer(say);
   const bundles = await bundlePrograms(programs);
   return {
@@ -41,6 +45,12 @@ export async function findContestants(say: (text: string) => void): Promise<Cont
       label,
       settings: `sigs.k8s.io/controller-runtime ${controllerRuntimeVersion}, protobuf and WatchList as is its default, no client QPS limit, managedFields stripped`,
       command: { file: goPeer, args: [scenario] },
+    }),
+    kubeRs: (scenario, label) => ({
+      id: `kube-rs-${scenario}`,
+      label,
+      settings: `kube ${kubeRsVersion}, WatchList, managedFields stripped, built for release with thin LTO`,
+      command: { file: rustPeer, args: [scenario] },
     }),
     clientNode: (scenario, label) => ({
       id: `client-node-${scenario}`,

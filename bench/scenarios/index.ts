@@ -2,11 +2,19 @@
 import type { Contestants } from "../contestants.ts";
 import type { Scenario } from "../scenario.ts";
 import { changeLatency } from "./change-latency.ts";
+import { commonJob } from "./common-job.ts";
 import { idleWatch } from "./idle-watch.ts";
 import { jwksConverge } from "./jwks-converge.ts";
 import { syncSecrets } from "./sync-secrets.ts";
 
 /** Every scenario, for these contestants. To add one, write its file and name it here. */
 export function scenarios(contestants: Contestants): readonly Scenario[] {
-  return [changeLatency(contestants), idleWatch(contestants), jwksConverge(contestants), syncSecrets(contestants)];
+  return [
+    changeLatency(contestants),
+    idleWatch(contestants),
+    commonJob(contestants, 1000),
+    commonJob(contestants, 5000),
+    jwksConverge(contestants),
+    syncSecrets(contestants),
+  ];
 }

@@ -73,22 +73,30 @@ describe("an owned writer", () => {
     expect(await client.get(ConfigMap, { namespace, name: "thing" })).toEqual(before);
   });
 
-  it("takes its fields back when somebody creates the name between look and apply", async () => {
+  it("creates with one request what no cache shows, and touches nothing if the name is taken all the same", async () => {
     const { client } = cluster();
     const namespace = await cluster().namespace("owned");
-    const racing: Client = {
+    const reads: string[] = [];
+    const counting: Client = {
       ...client,
-      get: async (...call) => {
-        const seen = await client.get(...call);
-        await client.create(ConfigMap, configMap(namespace, { theirs: "yes" }), { fieldManager: "someone" });
-        return seen;
+      get: (...call) => {
+        reads.push(call[1].name);
+        return client.get(...call);
       },
     };
-    await expect(writerFor(namespace, "one", racing).apply(ConfigMap, configMap(namespace, { a: "1" }))).rejects.toThrow(NameConflictError);
-    const left = await client.get(ConfigMap, { namespace, name: "thing" });
-    expect(left?.data).toEqual({ theirs: "yes" });
-    expect(left?.metadata.labels ?? {}).toEqual({});
-    expect(left?.metadata.annotations ?? {}).toEqual({});
+    const writer = writerFor(namespace, "one", counting);
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }), { seen: "absent" })).toBe("created");
+    expect(reads).toEqual([]);
+    const created = await client.get(ConfigMap, { namespace, name: "thing" });
+    // A cache that is behind: the object is there, and ours.
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }), { seen: "absent" })).toBe("unchanged");
+    expect(await writer.apply(ConfigMap, configMap(namespace, { b: "2" }), { seen: "absent" })).toBe("updated");
+    expect(created?.metadata.managedFields?.map(({ operation }) => operation)).toEqual(["Apply"]);
+
+    const foreign = await client.create(ConfigMap, { metadata: { namespace, name: "foreign" }, data: { theirs: "yes" } });
+    const wanted = { metadata: { namespace, name: "foreign" }, data: { a: "1" } };
+    await expect(writer.apply(ConfigMap, wanted, { seen: "absent" })).rejects.toThrow(NameConflictError);
+    expect(await client.get(ConfigMap, { namespace, name: "foreign" })).toEqual(foreign);
   });
 
   it("does not bring back an object that was deleted after it was seen", async () => {

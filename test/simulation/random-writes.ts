@@ -41,7 +41,7 @@ function randomStep(random: Random, namespace: string): ScriptStep {
   const kind = pick(random, kinds);
   const name = pick(random, ["a", "b", "c"]);
   const method = pick(random, ["create", "apply", "apply", "apply", "merge", "merge", "json", "replace", "replace", "delete", "get"]);
-  const identity = pick(random, ["none", "none", "none", "uid", "wrong uid", "version", "stale version"]);
+  const identity = pick(random, ["none", "none", "none", "uid", "wrong uid", "version", "stale version", "no version"]);
   const subresource = kind === widgets && method !== "json" && random() < 0.4 ? "status" : undefined;
   const dryRun = random() < 0.08 ? "&dryRun=All" : "";
   const manager = pick(random, ["alpha", "beta"]);
@@ -54,6 +54,8 @@ function randomStep(random: Random, namespace: string): ScriptStep {
 
   const identityOf = (known: KnownObject | undefined): object => {
     if (identity === "wrong uid") return { uid: "00000000-0000-4000-8000-000000000000" };
+    // The version that no object has: an apply with it creates, or fails.
+    if (identity === "no version") return method === "apply" ? { resourceVersion: "1" } : {};
     if (!known || identity === "none") return {};
     if (identity === "uid") return { uid: known.uid };
     return { resourceVersion: identity === "version" ? known.resourceVersion : known.staleVersion };

@@ -1,7 +1,7 @@
 // Writes of objects that are kept on an owner's behalf: never touches what is not ours, never sends what would change nothing.
 import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
-import { keyOfObject, type KubeObject, nameOf, type ObjectKey, type ObjectName, type Stored } from "../client/object.ts";
+import { keyOfObject, type KubeObject, nameOf, type ObjectKey, type ObjectName } from "../client/object.ts";
 import type { Cache } from "../cache/cache.ts";
 import { isApiError } from "../client/api-error.ts";
 import { fieldManagerOf, type Operator, ownerAnnotation } from "./operator.ts";
@@ -16,18 +16,16 @@ export type Live =
    * for objects whose next state is made from their last, which a cache that is behind must not decide.
    */
   | { readonly seen: "present"; readonly object: KubeObject; readonly uid: string; readonly resourceVersion?: string }
-  /** A cache that covers every object of the kind shows none of this name. */
+  /** No cache shows it. It is created; should the name be taken all the same, that is found out then, and nothing was touched. */
   | { readonly seen: "absent" }
-  /** The caches cannot tell; it is looked up first. */
+  /** Nobody has looked; it is looked up first. */
   | { readonly seen: "unknown" };
 
-/** What a cache of whole objects knows about an object. A cache with a selection shows only some objects, so that one it does not show may still exist. */
+/** What a cache of whole objects knows about an object. */
 export function liveIn(cache: Cache<KubeObject>, key: ObjectKey): Live {
   const object = cache.get(key);
   const uid = cache.identity(key)?.uid;
-  if (object && uid) return { seen: "present", object, uid };
-  const { namespace, labels, fields } = cache.selection;
-  return { seen: labels || fields || (namespace && namespace !== nameOf(key).namespace) ? "unknown" : "absent" };
+  return object && uid ? { seen: "present", object, uid } : { seen: "absent" };
 }
 
 /** True if the object is known to be this owner's and to say all that is desired, so that applying it would change nothing. */
@@ -41,6 +39,12 @@ export function isUpToDate(
   // Items of a list come without apiVersion and kind, so those say nothing about a difference.
   return ownershipOf(live.object, operator, owner) === "ours" && covers(live.object, { ...wanted, apiVersion: undefined, kind: undefined });
 }
+
+/**
+ * A resourceVersion that no object has: etcd's first write is its second revision. Server-side apply with it creates an object that is not there,
+ * and fails with `Conflict` on one that is, whoever made it.
+ */
+const neverStored = "1";
 
 /** What a write came to. */
 export type WriteResult = "created" | "updated" | "unchanged";
@@ -74,31 +78,28 @@ export function ownedWriter(options: {
     return new NameConflictError(kind, nameOf(keyOfObject(object)), { ownership: ownershipOf(object, operator, owner), holder });
   }
 
-  /**
-   * Server-side apply cannot be told to create only. Applied without force it fails where another manager holds a different value; where it
-   * merged into an object that somebody made since we looked, the answer shows other managers, and we take our fields back.
-   */
-  async function create<T extends KubeObject>(kind: Kind<T>, wanted: T): Promise<WriteResult> {
-    let created: Stored<T>;
+  /** Creates the object, or leaves whatever has the name as it is and tells what that is. */
+  async function create<T extends KubeObject>(kind: Kind<T>, wanted: T): Promise<Live | undefined> {
     try {
-      created = await client.apply(kind, wanted, { fieldManager }, signal);
+      await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, resourceVersion: neverStored } }, { fieldManager }, signal);
+      return undefined;
     } catch (error) {
-      if (isApiError(error, "Conflict")) throw new TransientError(error.message, { reason: "Conflict", cause: error });
-      throw error;
+      if (!isApiError(error, "Conflict")) throw error;
+      const found = await lookUp(kind, nameOf(keyOfObject(wanted)));
+      if (found.seen === "present") return found;
+      throw new TransientError(error.message, { reason: "Conflict", cause: error });
     }
-    const metadata = created.metadata;
-    if (metadata.managedFields?.every(({ manager }) => manager === fieldManager) ?? true) return "created";
-    const { name, namespace, uid } = metadata;
-    const nothing: KubeObject = { metadata: { name, uid, ...(namespace ? { namespace } : {}) } };
-    await client.apply<KubeObject>(kind, nothing, { fieldManager, force: true }, signal);
-    throw new NameConflictError(kind, nameOf(keyOfObject(created)), { ownership: "foreign", holder: undefined });
   }
 
   return {
     async apply(kind, desired, live = { seen: "unknown" }) {
       const wanted = withAppliedDigest(marked(desired, operator, owner), operator);
-      const known = live.seen === "unknown" ? await lookUp(kind, nameOf(keyOfObject(desired))) : live;
-      if (known.seen !== "present") return create(kind, wanted);
+      let known = live.seen === "unknown" ? await lookUp(kind, nameOf(keyOfObject(desired))) : live;
+      if (known.seen !== "present") {
+        const obstacle = await create(kind, wanted);
+        if (obstacle?.seen !== "present") return "created";
+        known = obstacle;
+      }
       if (ownershipOf(known.object, operator, owner) !== "ours") throw conflict(kind, known.object);
       if (isUpToDate(desired, known, { operator, owner })) return "unchanged";
       // The uid makes sure that what we decided about is what we write to.

@@ -1,0 +1,27 @@
+// Builds the Rust contestant, once per content.
+import { execFile } from "node:child_process";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cachedPeer } from "./peer-cache.ts";
+
+const folder = join(import.meta.dirname, "kube-rs");
+
+/** The version that Cargo.toml pins. */
+export const kubeRsVersion = /^kube = \{ version = "=([^"]+)"/m.exec(readFileSync(join(folder, "Cargo.toml"), "utf8"))?.[1] ?? "unknown";
+
+/** The path of the built program. */
+export async function kubeRsPeer(say: (text: string) => void): Promise<string> {
+  const source = { name: "kube-rs", folder, files: ["Cargo.toml", "src/main.rs", "src/job.rs", "src/react.rs", "src/sync.rs"] };
+  const built = await cachedPeer(source, async (draft) => {
+    say("building the kube-rs peer (once; a few minutes)");
+    const copies = join(draft, "source");
+    const target = join(draft, "target");
+    // In a copy: Cargo writes its lock file beside the sources.
+    await promisify(execFile)("cp", ["-r", folder, copies]);
+    await promisify(execFile)("cargo", ["build", "--release", "--quiet", "--target-dir", target], { cwd: copies });
+    copyFileSync(join(target, "release", "keyturn-bench-kube-rs"), join(draft, "peer"));
+    rmSync(target, { recursive: true });
+  });
+  return join(built, "peer");
+}
