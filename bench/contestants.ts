@@ -13,7 +13,7 @@ import type { Contestant } from "./scenario.ts";
 const nodeFlags = ["--max-semi-space-size=2"];
 
 /** Our programs, by the names of their files. */
-const programs = ["job", "job-bare-loop", "react", "jwks-converge", "jwks-bare-loop", "sync-digest", "sync-metadata", "sync-whole"] as const;
+const programs = ["rotation-bare-loop", "rotation-idle", "rotation-settle", "agent", "job", "job-bare-loop", "react", "jwks-converge", "jwks-bare-loop", "sync-digest", "sync-metadata", "sync-whole"] as const;
 
 /** The contestants that can be had on this machine, by what a scenario asks of them. */
 export interface Contestants {

@@ -1,10 +1,13 @@
 // All scenarios, in the order in which they run: those that want an empty API server first.
 import type { Contestants } from "../contestants.ts";
 import type { Scenario } from "../scenario.ts";
+import { agentPromotion } from "./agent-promotion.ts";
 import { changeLatency } from "./change-latency.ts";
 import { commonJob } from "./common-job.ts";
 import { idleWatch } from "./idle-watch.ts";
 import { jwksConverge } from "./jwks-converge.ts";
+import { rotationIdle } from "./rotation-idle.ts";
+import { rotationSettle } from "./rotation-settle.ts";
 import { syncSecrets } from "./sync-secrets.ts";
 
 /** Every scenario, for these contestants. To add one, write its file and name it here. */
@@ -15,6 +18,9 @@ export function scenarios(contestants: Contestants): readonly Scenario[] {
     commonJob(contestants, 1000),
     commonJob(contestants, 5000),
     jwksConverge(contestants),
+    agentPromotion(contestants),
+    rotationSettle(contestants),
+    rotationIdle(contestants),
     syncSecrets(contestants),
   ];
 }

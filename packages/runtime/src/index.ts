@@ -3,12 +3,16 @@
 // Time and chance
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { formatDuration, parseDuration } from "./duration.ts";
+export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 
 // Talking to the API server
 export { ApiError, type ApiErrorCode, isApiError } from "./client/api-error.ts";
+export { abortRace } from "./client/abort-race.ts";
 export { ConfigError } from "./client/auth/config-error.ts";
 export type { ConnectionConfig } from "./client/auth/connection-config.ts";
+export { type Credentials, fixedCredentials } from "./client/auth/credentials.ts";
+export { embeddedKubeconfig, type EmbeddedKubeconfigOptions } from "./client/auth/embedded-kubeconfig.ts";
 export { loadConfig } from "./client/auth/load-config.ts";
 export * from "./client/builtin-kinds.ts";
 export type { ApplyOptions, Client, DeleteOptions, JsonPatchOperation, ListResult, PatchOptions, Selection, WriteOptions } from "./client/client.ts";
@@ -26,11 +30,13 @@ export {
   type OwnerReference,
   type Stored,
 } from "./client/object.ts";
-export { ConnectionError, type Transport } from "./client/transport.ts";
+export { readText, retryAfterOf } from "./client/response-json.ts";
+export { ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "./client/transport.ts";
 
 // Watching and caching
 export { type Cache, type Change, type DeepReadonly, type MetadataOnly, type MetadataWatchOptions, type WatchOptions } from "./cache/cache.ts";
 export { createCaches } from "./cache/cache-registry.ts";
+export { type LabelMatcher, parseLabelSelector } from "./cache/label-selector.ts";
 export type { Caches, WatchStatus } from "./cache/caches.ts";
 
 // Writing a controller
@@ -43,10 +49,10 @@ export { addFinalizer, dropFinalizer, hasFinalizer, isBeingDeleted } from "./con
 export { type Live, liveIn, type OwnedWriter, ownedWriter, type WriteResult } from "./controller/owned-writer.ts";
 export { fieldManagerOf, managedByLabel, managedBySelector, type Operator } from "./controller/operator.ts";
 export { isOwnedBy, ownerReferenceTo } from "./controller/owner-reference.ts";
-export { NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
+export { marked, NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
 export { apply, type Notice, type Plan, remove, type Write } from "./controller/plan.ts";
 export { writeStatus } from "./controller/status-writer.ts";
-export { canonicalJson } from "./controller/unchanged.ts";
+export { canonicalJson, covers } from "./controller/unchanged.ts";
 
 // Schemas and rights
 export { conditionSchema, conditionsSchema } from "./schema/condition-schema.ts";
@@ -66,10 +72,16 @@ export { LruMap } from "./lru-map.ts";
 export { parseBindAddress } from "./observe/bind-address.ts";
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from "./observe/conditions.ts";
 export type { EventRecorder, EventToRecord } from "./observe/event-recorder.ts";
+export { type HealthCheck, simpleCheck, watchCheck } from "./observe/health-report.ts";
+export { BindError, type HealthServer, startHealthServer } from "./observe/health-server.ts";
+export { startHeartbeat } from "./observe/heartbeat.ts";
 export type { Logger } from "./observe/logger.ts";
 export type { MetricRow } from "./observe/metric-table.ts";
-export { type Metrics, type MetricsOf, metricsOf } from "./observe/metrics.ts";
+export { createMetrics, type Metrics, type MetricsOf, metricsOf, type RuntimeMetrics } from "./observe/metrics.ts";
 export { createLogger } from "./observe/pino-logger.ts";
+export { observeProcess } from "./observe/process-metrics.ts";
+export { redactAndCut } from "./observe/redact.ts";
+export { observeCaches, observeWatches } from "./observe/runtime-observers.ts";
 
 // Running it
 export { createManager, type Manager } from "./manager/manager.ts";

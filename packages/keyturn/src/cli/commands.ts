@@ -1,8 +1,12 @@
 // The commands, as one table: the parser, the help and the reference page come from it. What they do is in their own files.
 import type { Flag } from "../flags/flag.ts";
 import type { Console } from "./console.ts";
+import { agentCommand, agentCommandFlags } from "./agent.ts";
+import { checksumCommand, checksumCommandFlags } from "./checksum.ts";
 import { crdsCommand } from "./crds.ts";
 import { devCommand, devFlags } from "./dev.ts";
+import { diffCommand, diffFlags } from "./diff.ts";
+import { historyCommand, historyFlags } from "./history.ts";
 import { rbacCommand, rbacFlags } from "./rbac.ts";
 import { runCommand, runFlags } from "./run.ts";
 
@@ -25,6 +29,20 @@ export const commands: readonly CommandEntry[] = [
     flags: devFlags,
     run: devCommand,
   },
+  {
+    usage: "agent",
+    summary: "keep the certificates of a namespace on disk for a gateway: verified as a whole, and never less than what was verified before",
+    flags: agentCommandFlags,
+    run: agentCommand,
+  },
+  {
+    usage: "checksum <action>",
+    summary: "announce: publish the checksum of certificates that are about to be written, so that gateways adopt them all at once",
+    flags: checksumCommandFlags,
+    run: checksumCommand,
+  },
+  { usage: "diff", summary: "show which Secrets differ from the published checksum, and in which direction", flags: diffFlags, run: diffCommand },
+  { usage: "history <set>", summary: "show the versions of a rotation set, when each was seen and where it is now", flags: historyFlags, run: historyCommand },
   { usage: "crds", summary: "print the CustomResourceDefinitions", flags: [], run: (_given, console) => crdsCommand(console) },
   { usage: "rbac", summary: "print the rights that the controllers need, as RBAC manifests", flags: rbacFlags, run: rbacCommand },
 ];

@@ -18,6 +18,7 @@ import { controllersOf, features } from "../controllers/registry.ts";
 import { examplesFolder, readManifests } from "../dev/checkout.ts";
 import { watchInventory } from "../dev/inventory.ts";
 import { LiveTable } from "../dev/live-table.ts";
+import { stories } from "../dev/stories/index.ts";
 import { readFlags, textFlagWithDefault } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
@@ -47,7 +48,9 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   say("starting a local Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok)");
   await using cluster = await startCluster(everything);
   if (signal.aborted) return;
-  const controllers = controllersOf(features, given, console.environment);
+  await using stack = new AsyncDisposableStack();
+  const told = await Promise.all(stories.map((begin) => begin(cluster, stack)));
+  const controllers = controllersOf(features, { ...Object.assign({}, ...told.map(({ flags = {} }) => flags)), ...given }, console.environment);
   const namespaces = await applyAll(cluster, { manifests, controllers });
   const logFile = join(cluster.folder, "keyturn.log");
   const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
@@ -55,7 +58,11 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   say(`the operator's log: ${logFile}`);
   say("Ctrl-C stops everything and leaves nothing behind\n");
 
-  await Promise.all([operate(cluster, { log, controllers, signal }), follow(cluster, { namespaces, log, console })]);
+  await Promise.all([
+    operate(cluster, { log, controllers, signal }),
+    follow(cluster, { namespaces, log, console }),
+    ...told.map(({ happen }) => happen?.(signal)),
+  ]);
   say("\nstopping");
 }
 

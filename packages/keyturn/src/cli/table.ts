@@ -2,9 +2,13 @@
 
 /** Lines up columns; the header in capitals. Wide characters are not accounted for: names in Kubernetes are ASCII. */
 export function renderTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [columns.map((column) => column.toUpperCase()), ...rows];
-  const widths = columns.map((_, index) => Math.max(...all.map((row) => (row[index] ?? "").length)));
-  return all
+  return renderRows([columns.map((column) => column.toUpperCase()), ...rows]);
+}
+
+/** Lines up rows as they are. */
+export function renderRows(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => (row[index] ?? "").length)));
+  return rows
     .map((row) =>
       row
         .map((cell, index) => cell.padEnd(widths[index] ?? 0))

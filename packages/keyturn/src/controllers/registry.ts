@@ -1,11 +1,15 @@
 // The features of this build, and the choice among them that `--controllers` makes.
 import type { ControllerDefinition } from "@keyturn/runtime";
 import { readFlags, UsageError } from "../flags/flag.ts";
+import { eventingAuthFeature } from "./eventing-auth/feature.ts";
+import { checksumFeature } from "./checksum/feature.ts";
 import { jwksFeature } from "./jwks/feature.ts";
+import { rotationFeature } from "./rotation/feature.ts";
+import { sidecarsFeature } from "./sidecars/feature.ts";
 import { type Feature, featureNames } from "./feature.ts";
 
 /** Every feature that this build has. */
-export const features: readonly Feature[] = [jwksFeature];
+export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature];
 
 /** The features that a `--controllers` value names: `all`, or a list. Throws a `UsageError` that lists the names there are. */
 export function chooseFeatures(choice: string, available: readonly Feature[] = features): readonly Feature[] {

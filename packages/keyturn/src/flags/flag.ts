@@ -13,6 +13,8 @@ export interface Flag<T = unknown> {
   readonly placeholder: string;
   /** The text that applies when the flag is not given; undefined if there is none. */
   readonly default: string | undefined;
+  /** Another environment variable that counts where its own is not set: the one that an earlier operator read. */
+  readonly otherVariable?: string;
   /** True for flags that may stand alone, meaning `true`. */
   readonly standsAlone: boolean;
   /** Throws an Error whose message completes "--name: …". */
@@ -44,6 +46,7 @@ interface Described {
   readonly short?: string;
   readonly help: string;
   readonly placeholder?: string;
+  readonly otherVariable?: string;
 }
 
 /** A flag that takes any text; absent is undefined. */
@@ -144,7 +147,8 @@ export function readFlags<Flags extends Readonly<Record<string, Flag>>>(
   environment: Readonly<Record<string, string | undefined>>,
 ): ValuesOf<Flags> {
   const values = Object.entries(flags).map(([key, flag]) => {
-    const variable = environmentVariableOf(flag);
+    const own = environmentVariableOf(flag);
+    const variable = environment[own] === undefined && flag.otherVariable !== undefined ? flag.otherVariable : own;
     const fromLine = given[flag.name];
     try {
       return [key, flag.parse(fromLine ?? environment[variable])];

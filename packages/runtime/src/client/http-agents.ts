@@ -1,8 +1,8 @@
 // The sockets to one server under one set of TLS material: a pool per lane.
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import { createSecureContext } from "node:tls";
 import type { TlsMaterial } from "./auth/credentials.ts";
+import { secureContextOf } from "./secure-contexts.ts";
 import type { Lane } from "./transport.ts";
 
 /** What does not change about the connections. */
@@ -43,7 +43,7 @@ const limits: Readonly<Record<Lane, { readonly maxSockets: number; readonly maxF
 /** Opens the pools. Throws what OpenSSL throws if the TLS material is no good. */
 export function createLaneAgents(options: AgentOptions, tls: TlsMaterial): LaneAgents {
   // Parsed once here; given as PEM to the agent, it would be parsed anew for every connection.
-  const secureContext = options.secure ? createSecureContext({ ...tls, minVersion: "TLSv1.2" }) : undefined;
+  const secureContext = options.secure ? secureContextOf(tls) : undefined;
   const open = (lane: Lane): HttpAgent => {
     const shared = {
       keepAlive: true,
@@ -63,22 +63,29 @@ export function createLaneAgents(options: AgentOptions, tls: TlsMaterial): LaneA
       ...(options.tlsServerName && { servername: options.tlsServerName }),
     });
   };
-  const agents: Readonly<Record<Lane, HttpAgent>> = { call: open("call"), watch: open("watch"), lease: open("lease") };
-  const all = Object.values(agents);
+  // Only those that are used: most connections to other clusters are one watch and nothing else.
+  const agents = new Map<Lane, HttpAgent>();
   return {
-    of: (lane) => agents[lane],
-    dropIdle: (lane) => dropIdle(agents[lane]),
+    of(lane) {
+      const agent = agents.get(lane) ?? open(lane);
+      agents.set(lane, agent);
+      return agent;
+    },
+    dropIdle(lane) {
+      const agent = agents.get(lane);
+      if (agent) dropIdle(agent);
+    },
     retire() {
-      for (const agent of all) {
+      for (const agent of agents.values()) {
         agent.maxFreeSockets = 0;
         dropIdle(agent);
       }
     },
     get busy() {
-      return all.some((agent) => Object.keys(agent.sockets).length > 0);
+      return agents.values().some((agent) => Object.keys(agent.sockets).length > 0);
     },
     destroy() {
-      for (const agent of all) agent.destroy();
+      for (const agent of agents.values()) agent.destroy();
     },
   };
 }

@@ -15,6 +15,10 @@ export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: "Apply" | "Update";
   readonly subresource?: string;
+  /** When the manager last changed one of its fields; whole seconds. */
+  readonly time?: string;
+  /** The fields, as a tree of `f:name`. */
+  readonly fieldsV1?: unknown;
 }
 
 /** What the API server keeps about every object. Fields that the server always sets on a stored object are optional here because an object to be written lacks them. */

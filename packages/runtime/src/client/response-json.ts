@@ -48,7 +48,8 @@ export function retryAfterOf(header: string | undefined, nowMs: number): number 
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-async function readText(response: TransportResponse, maxBytes: number): Promise<string | undefined> {
+/** The body as text; undefined if it is longer than `maxBytes`, in which case the rest is not read. */
+export async function readText(response: Pick<TransportResponse, "body">, maxBytes: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body) {

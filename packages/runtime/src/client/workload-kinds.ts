@@ -28,7 +28,8 @@ export interface StatefulSet extends KubeObject {
     readonly selector: LabelSelector;
     readonly template: PodTemplateSpec;
     readonly serviceName?: string;
-    readonly updateStrategy?: { readonly type?: "RollingUpdate" | "OnDelete" };
+    readonly updateStrategy?: { readonly type?: "RollingUpdate" | "OnDelete"; readonly rollingUpdate?: { readonly partition?: number } };
+    readonly volumeClaimTemplates?: readonly KubeObject[];
   };
   readonly status?: {
     readonly observedGeneration?: number;

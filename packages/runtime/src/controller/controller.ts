@@ -40,6 +40,12 @@ export interface ControllerScope {
   readonly events: EventRecorder;
   /** Namespaces the operator is limited to; empty for all. */
   readonly namespaces: readonly string[];
+  /** True if nothing may be changed: the clients withhold writes, and so must a controller that writes anywhere else. */
+  readonly dryRun: boolean;
+  /** Aborts when the controller is over in this process, after its last run: time to close what it opened. */
+  readonly closed: AbortSignal;
+  /** By how far the API server's clock is ahead of ours; see `ServerClock`. */
+  serverAheadMs(this: void): number | undefined;
   /** A shared cache of a kind; see `WatchOptions`. */
   watch<V = Stored<MetadataOnly>>(this: void, kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
   watch<T extends KubeObject, V = Stored<T>>(this: void, kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;

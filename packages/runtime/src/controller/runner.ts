@@ -3,6 +3,7 @@ import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "..
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import { type Kind, resourceOf } from "../client/kind.ts";
+import type { ServerClock } from "../client/server-clock.ts";
 import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
 import { trackAnswers } from "../client/tracked-client.ts";
 import type { WriteRecord } from "../client/write-record.ts";
@@ -41,6 +42,8 @@ export interface RunnerOptions {
   readonly observer?: ControllerObserver;
   /** The client stores nothing, so no cache will ever show a write and none is waited for. Default false. */
   readonly dryRun?: boolean;
+  /** Default: nothing is known about the server's clock. */
+  readonly serverClock?: ServerClock;
   /** Default: outcomes are only logged and counted. */
   readonly report?: Reporter;
   /** How long a run may take to end after its signal aborted, before its worker is taken from it. Default 1,000. */
@@ -143,7 +146,7 @@ export class ControllerRunner {
   }
 
   #scope(log: Logger, events: EventRecorder): ControllerScope {
-    const { client, caches, clock, random, metrics, namespaces = [] } = this.#options;
+    const { client, caches, clock, random, metrics, namespaces = [], dryRun = false, serverClock } = this.#options;
     const remember = <V>(cache: Cache<V>): Cache<V> => {
       this.#caches.add(cache);
       return cache;
@@ -161,6 +164,9 @@ export class ControllerRunner {
       metrics,
       events,
       namespaces,
+      dryRun,
+      closed: this.#closed.signal,
+      serverAheadMs: () => serverClock?.aheadMs(),
       watch,
       trigger: (cache, keysOf = (change) => [change.key]) => {
         remember(cache);

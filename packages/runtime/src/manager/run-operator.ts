@@ -6,6 +6,7 @@ import { dryRunClient } from "../client/dry-run-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
 import { createClient } from "../client/kube-client.ts";
 import { observeTransport } from "../client/observed-transport.ts";
+import { observeServerClock } from "../client/server-clock.ts";
 import type { Transport } from "../client/transport.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { conditionReporter } from "../controller/condition-reporter.ts";
@@ -75,7 +76,9 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const metrics = createMetrics();
   const wire = options.transport ?? createHttpTransport({ ...connection, env, userAgent: operator.name, clock });
   const host = new URL(connection.server).host;
-  const transport = observeTransport(traceTransport(wire, runtimeTracer(options.version)), { clock, onRequest: requestMetrics(metrics, host) });
+  const traced = traceTransport(wire, runtimeTracer(options.version));
+  const { transport: timed, serverClock } = observeServerClock(traced, clock);
+  const transport = observeTransport(timed, { clock, onRequest: requestMetrics(metrics, host) });
   const direct = createClient(transport, { clock, random });
   const client = dryRun ? dryRunClient(direct, (write) => log.info(write, "dry run: this write is withheld")) : direct;
   const caches = createCaches({ transport, clock, random, log, namespaces: options.namespaces ?? [] });
@@ -92,6 +95,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     log,
     metrics,
     events,
+    serverClock,
     dryRun,
     controllers: options.controllers,
     namespaces: options.namespaces ?? [],

@@ -18,6 +18,8 @@ export interface HealthServerOptions {
   readonly liveness: readonly HealthCheck[];
   readonly readiness: readonly HealthCheck[];
   readonly metrics: RuntimeMetrics;
+  /** More pages beside the probes, by path, such as `/status`; each is made when it is asked for. Default none. */
+  readonly pages?: Readonly<Record<string, () => { readonly type: string; readonly body: string }>>;
   readonly log: Logger;
 }
 
@@ -51,8 +53,9 @@ const plainText = "text/plain; charset=utf-8";
 
 /** Starts the servers; rejects with a `BindError` if an address cannot be had. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { healthBindAddress, metricsBindAddress, liveness, readiness, metrics, log } = options;
+  const { healthBindAddress, metricsBindAddress, liveness, readiness, metrics, pages = {}, log } = options;
   const probes: Readonly<Record<string, Handler>> = {
+    ...Object.fromEntries(Object.entries(pages).map(([path, page]) => [path, (): Answer => Object.assign({ status: 200 }, page())])),
     "/healthz": (query) => probeAnswer(liveness, query),
     "/readyz": (query) => probeAnswer(readiness, query),
   };

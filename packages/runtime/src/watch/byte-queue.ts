@@ -1,6 +1,7 @@
 // Bytes as they come from the network, held until a whole frame is there.
 
-const smallestCapacity = 64 * 1024;
+/** Enough for most events. A process can have thousands of watches on which hardly anything happens. */
+const smallestCapacity = 4 * 1024;
 /** A buffer that one huge frame has blown up beyond this is let go once it is empty. */
 const largestKeptCapacity = 1024 * 1024;
 
@@ -9,7 +10,7 @@ const largestKeptCapacity = 1024 * 1024;
  * and nothing that was read keeps the network's chunks alive.
  */
 export class ByteQueue {
-  #bytes = Buffer.allocUnsafeSlow(smallestCapacity);
+  #bytes = Buffer.alloc(0);
   #start = 0;
   #end = 0;
 
@@ -42,7 +43,7 @@ export class ByteQueue {
     if (this.#start < this.#end) return;
     this.#start = 0;
     this.#end = 0;
-    if (this.#bytes.length > largestKeptCapacity) this.#bytes = Buffer.allocUnsafeSlow(smallestCapacity);
+    if (this.#bytes.length > largestKeptCapacity) this.#bytes = Buffer.alloc(0);
   }
 
   #makeRoom(count: number): void {
@@ -52,7 +53,7 @@ export class ByteQueue {
     if ((held + count) * 2 <= this.#bytes.length) {
       this.#bytes.copyWithin(0, this.#start, this.#end);
     } else {
-      const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, (held + count) * 2));
+      const larger = Buffer.allocUnsafeSlow(Math.max(smallestCapacity, this.#bytes.length * 2, (held + count) * 2));
       this.#bytes.copy(larger, 0, this.#start, this.#end);
       this.#bytes = larger;
     }

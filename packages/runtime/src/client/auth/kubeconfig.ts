@@ -1,8 +1,8 @@
 // From a kubeconfig to a connection: picks the context and turns its cluster and user into credentials.
 import { isAbsolute, join } from "node:path";
-import { createSecureContext } from "node:tls";
 import type { Clock } from "../../clock.ts";
 import type { Environment } from "../proxy-choice.ts";
+import { secureContextOf } from "../secure-contexts.ts";
 import { ConfigError } from "./config-error.ts";
 import type { ConnectionConfig } from "./connection-config.ts";
 import { CredentialError, type Credentials, type TlsMaterial } from "./credentials.ts";
@@ -77,7 +77,7 @@ async function credentialsOf(
     ...(cert && key && { cert: await cert.read(), key: await key.read() }),
   });
   try {
-    createSecureContext(await fixedTls());
+    secureContextOf(await fixedTls());
   } catch (cause) {
     if (cause instanceof CredentialError) throw new ConfigError("FileUnreadable", `${where}: ${cause.message}`, { cause });
     throw new ConfigError("Unusable", `${where}: the certificates cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, {

@@ -45,6 +45,9 @@ export interface ClusterAccess {
   kubectl(...args: readonly string[]): Promise<string>;
 }
 
+/** A kubeconfig is for a whole session of `keyturn dev`, which nobody wants to end after an hour. */
+const daySeconds = 86_400;
+
 /** Access to the cluster in `folder`. */
 export function accessCluster(folder: string, options: BinaryOptions = {}): ClusterAccess {
   const files = clusterFilesIn(folder);
@@ -61,7 +64,7 @@ export function accessCluster(folder: string, options: BinaryOptions = {}): Clus
     return z.object({ status: z.object({ token: z.string() }) }).parse(answer).status.token;
   };
   const loginFor = async (grant: Grant): Promise<Login> => {
-    if ("serviceAccount" in grant) return { type: "token", token: await tokenFor(grant.serviceAccount) };
+    if ("serviceAccount" in grant) return { type: "token", token: await tokenFor(grant.serviceAccount, { expirationSeconds: daySeconds }) };
     const keyPair = issueCertificate(authority, { usage: "client", commonName: grant.user, organizations: grant.groups ?? [] });
     return { type: "certificate", keyPair };
   };

@@ -1,0 +1,37 @@
+// The sources of the rotation scenarios, and how all of them are changed at once.
+import { type Client, Secret } from "@keyturn/runtime";
+import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+
+/** The controller's default concurrency. */
+export const workers = 16;
+
+/** The name of a set. */
+export function setName(index: number): string {
+  return `set-${String(index).padStart(4, "0")}`;
+}
+
+/** The source of a set. */
+export function sourceOf(namespace: string, index: number, value: string): Secret {
+  return {
+    metadata: { namespace, name: `${setName(index)}-source`, annotations: { [rotationSetMark]: setName(index), [sourceMark]: "true" } },
+    type: "Opaque",
+    data: { key: Buffer.from(value.padEnd(1000, ".")).toString("base64") },
+  };
+}
+
+/** Runs `work` for every index below `count`, so many at a time as the controller does. */
+export async function forEachIndex(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}
+
+/** Gives every source another value. */
+export async function changeSources(
+  client: Client,
+  { namespace, sets, value }: { readonly namespace: string; readonly sets: number; readonly value: string },
+): Promise<void> {
+  await forEachIndex(sets, async (index) => void (await client.replace(Secret, sourceOf(namespace, index, value), { fieldManager: "bench" })));
+}

@@ -1,0 +1,69 @@
+// What does it cost to have many sets in which nothing happens?
+import * as z from "zod";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import type { Contestants } from "../contestants.ts";
+import { type Command, ContestantProcess } from "../measure/contestant-process.ts";
+import type { Bed, Sample, Scenario } from "../scenario.ts";
+import { seedSets } from "./rotation-seed.ts";
+
+const idle = z.object({ type: z.literal("idle"), heapBytes: z.number() });
+const watched = z.object({ type: z.literal("watched"), requests: z.number(), corePercent: z.number() });
+const targets = { live: "1h", fallback: "5m", older: "5m" };
+const empty = "bench-rotation-empty";
+const full = "bench-rotation-idle";
+
+/** The scenario, for these contestants. */
+export function rotationIdle(contestants: Contestants): Scenario {
+  return {
+    id: "rotation-idle",
+    title: "5,000 rotation sets in which nothing happens",
+    method:
+      "5,000 sets of three targets that are all filled. Once the operator has gone quiet: the memory of its live JavaScript objects (after a full collection) and resident memory, less those of the same operator in an empty namespace, for each of the 15,000 targets, with their sources and histories; " +
+      "then ten seconds of its requests (watches that run on are none) and processor time. (With `--quick`, 500 sets.)",
+    contestants: [contestants.ours("rotation-idle", "Keyturn")],
+    metrics: [
+      { id: "perTarget", label: "kB per target", unit: "" },
+      { id: "residentPerTarget", label: "resident kB per target", unit: "" },
+      { id: "requests", label: "requests in 10 s", unit: "" },
+      { id: "core", label: "% of a core", unit: "" },
+    ],
+    goals: [
+      { text: "15,000 idle targets: memory of each, kB", contestant: "rotation-idle", metric: "perTarget", type: "limit", below: 2, over: "median" },
+      { text: "15,000 idle targets: requests in 10 s", contestant: "rotation-idle", metric: "requests", type: "limit", below: 1, over: "median" },
+      { text: "15,000 idle targets: % of a core", contestant: "rotation-idle", metric: "core", type: "limit", below: 1, over: "median" },
+    ],
+    async prepare(bed) {
+      const { client } = bed.cluster;
+      await bed.cluster.apply(renderCrds());
+      await seedSets(client, { namespace: empty, sets: 0, targets });
+      await seedSets(client, { namespace: full, sets: setsOf(bed), targets });
+    },
+    // The first run, which does not count, is the one that fills the targets.
+    async measure({ command }, bed): Promise<Sample> {
+      const count = setsOf(bed) * Object.keys(targets).length;
+      const baseline = await cost(command, bed, [empty, "0"]);
+      const { heapBytes, residentBytes, requests, corePercent } = await cost(command, bed, [full, String(count)]);
+      return {
+        perTarget: (heapBytes - baseline.heapBytes) / 1000 / count,
+        residentPerTarget: (residentBytes - baseline.residentBytes) / 1000 / count,
+        requests,
+        core: corePercent,
+      };
+    },
+  };
+}
+
+function setsOf({ quick }: Bed): number {
+  return quick ? 500 : 5000;
+}
+
+async function cost(
+  command: Command,
+  { cluster }: Bed,
+  args: readonly string[],
+): Promise<{ readonly heapBytes: number; readonly residentBytes: number; readonly requests: number; readonly corePercent: number }> {
+  await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...args] }, cluster.adminKubeconfig);
+  const { heapBytes } = idle.parse(await contestant.next(900_000));
+  const { requests, corePercent } = watched.parse(await contestant.next());
+  return { heapBytes, residentBytes: contestant.usage().rssBytes, requests, corePercent };
+}

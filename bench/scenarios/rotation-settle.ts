@@ -1,0 +1,48 @@
+// How long does it take until many sources that changed at once have been rotated, next to a bare loop that makes the same writes?
+import * as z from "zod";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import type { Contestants } from "../contestants.ts";
+import { ContestantProcess } from "../measure/contestant-process.ts";
+import type { Scenario } from "../scenario.ts";
+import { clearSets, seedSets } from "./rotation-seed.ts";
+
+const done = z.object({ type: z.literal("done"), ms: z.number() });
+
+/** The scenario, for these contestants. */
+export function rotationSettle(contestants: Contestants): Scenario {
+  let runs = 0;
+  return {
+    id: "rotation-settle",
+    title: "Rotating 1,000 sources that changed at once",
+    method:
+      "1,000 sets of two targets without delay, each holding a version of its own. All sources are changed by 16 writers of the same process; from the first change until the status of every target " +
+      "tells of its new version. Each set takes a new version record, two targets, a note of when, the removal of the oldest record, and two statuses. " +
+      "The bare loop knows every write beforehand and sends the same, with as many workers as the controller has. (With `--quick`, 200 sets.)",
+    contestants: [contestants.ours("rotation-settle", "Keyturn"), contestants.ours("rotation-bare-loop", "bare loop")],
+    metrics: [{ id: "settled", label: "settled", unit: "ms" }],
+    goals: [
+      {
+        text: "1,000 sources changed at once: time, of a bare loop's",
+        contestant: "rotation-settle",
+        metric: "settled",
+        type: "ratio",
+        of: "rotation-bare-loop",
+        atMost: 1.5,
+      },
+    ],
+    async prepare({ cluster }) {
+      await cluster.apply(renderCrds());
+    },
+    async measure({ command }, { cluster, quick }) {
+      const namespace = `bench-rotation-${runs++}`;
+      const sets = quick ? 200 : 1000;
+      await seedSets(cluster.client, { namespace, sets, targets: { live: "0s", fallback: "0s" } });
+      try {
+        await using contestant = new ContestantProcess({ ...command, args: [...command.args, namespace, String(sets)] }, cluster.adminKubeconfig);
+        return { settled: done.parse(await contestant.next(600_000)).ms };
+      } finally {
+        await clearSets(cluster.client, namespace);
+      }
+    },
+  };
+}

@@ -1,0 +1,235 @@
+// The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
+import { type Clock, type Logger, sleep } from "@keyturn/runtime";
+import { type AgentStatus, describeAgent, type RaisedAlarm } from "./agent-status.ts";
+import { decide, type Decision, type DecisionRules } from "./decision.ts";
+import type { Disk } from "./disk.ts";
+import type { GatewayNotice } from "./gateway-notice.ts";
+import type { ReadSecrets } from "./generation-store.ts";
+import type { Manifest } from "./manifest.ts";
+import type { NamespaceView } from "./namespace-view.ts";
+import { newerStamp } from "./observed-checksum.ts";
+import { leftOutOf, type ObservedSet } from "./observed-set.ts";
+import type { ServedSet } from "./served-set.ts";
+import { type AgentMemory, writeMemory } from "./state-file.ts";
+
+/** What an agent works with. */
+export interface AgentOptions {
+  readonly namespace: string;
+  readonly identity: string;
+  readonly folder: string;
+  readonly disk: Disk;
+  readonly served: ServedSet;
+  /** What was remembered from before. */
+  readonly memory: AgentMemory;
+  /** Undefined if nobody wants to be told of changes. */
+  readonly gateway: GatewayNotice | undefined;
+  readonly rules: DecisionRules;
+  /** From telling the gateway to the next promotion: a gateway still reads its files for a while after it was told. */
+  readonly pauseMs: number;
+  /** Called after every look. */
+  readonly onStatus: (status: AgentStatus) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What an agent looks at. */
+export interface Surroundings {
+  readonly view: NamespaceView;
+  /** Reads Secrets when they are promoted. */
+  readonly read: ReadSecrets;
+}
+
+/** Changes come in bursts; each burst is looked at once. */
+const burstMs = 100;
+/** Nothing may change and time still passes: certificates expire, outages grow long, files are damaged. */
+const longestPauseMs = 10_000;
+/** When what is served was last verified is written down this often. */
+const rememberEveryMs = 60_000;
+
+/** See the file's first line. */
+export class Agent {
+  readonly #options: AgentOptions;
+  #memory: AgentMemory;
+  #rememberedMs = -Infinity;
+  #decision: Decision | undefined;
+  #observed: ObservedSet | undefined;
+  #hindrance: { readonly sinceMs: number; readonly reason: string } | undefined;
+  #said = "";
+  #isChanged = false;
+  #wake = (): void => undefined;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#memory = options.memory;
+  }
+
+  /** Something may have changed. */
+  changed(): void {
+    this.#isChanged = true;
+    this.#wake();
+  }
+
+  /** How long ago what is served was known to be what should be; undefined if it never was. */
+  get stalenessMs(): number | undefined {
+    const sinceMs = this.#memory.verifiedAtMs ?? this.#options.served.promoted?.manifest.promotedAtMs;
+    return sinceMs === undefined ? undefined : this.#isVerified ? 0 : Math.max(0, this.#options.clock.now() - sinceMs);
+  }
+
+  /** Tells the gateway and everybody else about what was found on the disk. Needs no API server. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { served, gateway, log } = this.#options;
+    if (served.promoted) log.info({ generation: served.promoted.name }, "serving what was verified before");
+    await gateway?.tell(served.promoted?.name, signal);
+    await this.#report();
+  }
+
+  /** Works until the signal aborts. */
+  async run(surroundings: Surroundings, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#isChanged = false;
+      await this.#look(surroundings, signal);
+      await this.#pause(signal);
+    }
+    this.#rememberedMs = -Infinity;
+    await this.#remember();
+  }
+
+  async #look({ view, read }: Surroundings, signal: AbortSignal): Promise<void> {
+    const { served, gateway, clock, rules } = this.#options;
+    const isWhole = await served.verifyFromTimeToTime();
+    this.#observed = view.secrets();
+    const hindrance = view.hindrance();
+    this.#hindrance = hindrance === undefined ? undefined : { sinceMs: this.#hindrance?.sinceMs ?? clock.now(), reason: hindrance };
+    this.#decision = decide(
+      {
+        secrets: this.#observed,
+        checksums: view.checksums(),
+        promoted: served.promoted?.manifest,
+        isWhole,
+        stamp: newerStamp(this.#memory.stamp, served.promoted?.manifest.stamp),
+        differsSinceMs: this.#decision?.differsSinceMs,
+      },
+      rules,
+      clock.now(),
+    );
+    if (this.#isVerified) {
+      this.#memory = { ...this.#memory, stamp: newerStamp(this.#memory.stamp, this.#decision.match?.stamp), verifiedAtMs: clock.now() };
+      served.forgive();
+    }
+    await this.#report();
+
+    if (this.#decision.state === "promote" && this.#observed && clock.monotonic() >= this.#promotableMs()) {
+      const done = await served.promote(this.#manifestOf(this.#observed, this.#decision), read);
+      // What has just been promoted is looked at once more: usually it is verified now.
+      if (done) this.#isChanged = true;
+    } else if (!isWhole && this.#decision.state !== "promote") {
+      // It cannot be mended from the API server, so the generation before has to do.
+      await served.recover();
+    }
+    await gateway?.tell(served.promoted?.name, signal);
+    await this.#report();
+    await this.#remember();
+  }
+
+  get #isVerified(): boolean {
+    return this.#decision?.state === "verified" && this.#hindrance === undefined;
+  }
+
+  /** From when on a promotion may be tried, on the monotonic scale. */
+  #promotableMs(): number {
+    const { served, gateway, pauseMs } = this.#options;
+    return Math.max(served.notBeforeMs, (gateway?.endedMs ?? -Infinity) + pauseMs);
+  }
+
+  #manifestOf({ state, secrets }: ObservedSet, { match }: Decision): Manifest {
+    const stamp = newerStamp(newerStamp(this.#memory.stamp, this.#options.served.promoted?.manifest.stamp), match?.stamp);
+    const counted = Array.from(secrets, ([name, { member, ...dates }]) =>
+      member.state === "counted" ? [[name, { id: member.id, digest: member.digest ?? "", ...dates }] as const] : [],
+    ).flat();
+    return {
+      version: 1,
+      namespace: this.#options.namespace,
+      checksum: state.checksum,
+      ...(match && { matched: match.name }),
+      ...(stamp && { stamp }),
+      promotedAtMs: this.#options.clock.now(),
+      secrets: Object.fromEntries(counted),
+    };
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { clock, served, gateway } = this.#options;
+    const { state, nextMs } = this.#decision ?? {};
+    const nowMs = clock.monotonic();
+    const waits = [
+      longestPauseMs,
+      ...(nextMs === undefined ? [] : [nextMs - clock.now()]),
+      ...(state === "promote" ? [this.#promotableMs() - nowMs] : []),
+      (gateway?.nextMs(served.promoted?.name) ?? Infinity) - nowMs,
+    ];
+    const interrupt = new AbortController();
+    this.#wake = () => interrupt.abort();
+    const stop = AbortSignal.any([signal, interrupt.signal]);
+    if (!this.#isChanged) await sleep(clock, Math.max(burstMs, Math.min(...waits)), stop).catch(() => undefined);
+    this.#wake = () => undefined;
+    if (this.#isChanged && !signal.aborted) await sleep(clock, burstMs, signal).catch(() => undefined);
+  }
+
+  /** Everything there is to say: to whoever listens always, to the log when the alarms or the state are others than before. */
+  async #report(): Promise<void> {
+    const { log, onStatus } = this.#options;
+    const status = this.#status();
+    onStatus(status);
+    const { state, alarms, objections } = status;
+    const words = JSON.stringify([state, alarms, objections]);
+    if (words === this.#said) return;
+    this.#said = words;
+    const fields = { state, generation: status.generation, differences: status.differenceCounts, objections };
+    if (alarms.length > 0) log.warn({ ...fields, alarms }, "the served certificates need attention");
+    else log.info(fields, state === "verified" ? "what is served is what should be" : "what is served stays as it is");
+  }
+
+  #status(): AgentStatus {
+    const { namespace, identity, served, gateway } = this.#options;
+    return describeAgent({
+      namespace,
+      identity,
+      decision: this.#decision,
+      promoted: served.promoted,
+      verifiedAtMs: this.#memory.verifiedAtMs,
+      live: this.#observed?.state.ids.length,
+      leftOut: this.#observed && leftOutOf(this.#observed).size,
+      troubles: this.#troubles(),
+      promotion: served.attempt,
+      command: gateway?.attempt,
+    });
+  }
+
+  #troubles(): readonly RaisedAlarm[] {
+    const { served, gateway, rules, clock } = this.#options;
+    const isHindered = this.#hindrance && clock.now() - this.#hindrance.sinceMs >= rules.alarmAfterMs;
+    return [
+      ...(isHindered && this.#hindrance ? [{ alarm: "Unreachable", message: this.#hindrance.reason } as const] : []),
+      ...(served.damage === undefined ? [] : [{ alarm: "Damaged", message: served.damage } as const]),
+      ...(served.trouble === undefined ? [] : [{ alarm: "PromotionFailed", message: served.trouble } as const]),
+      ...(gateway?.trouble === undefined ? [] : [{ alarm: "CommandFailed", message: gateway.trouble } as const]),
+    ];
+  }
+
+  /** Writes down what has to survive a restart, if it is not there already. */
+  async #remember(): Promise<void> {
+    const { disk, folder, clock, log, gateway } = this.#options;
+    const memory: AgentMemory = { ...this.#memory, notified: gateway?.notified };
+    const isDue = clock.monotonic() - this.#rememberedMs >= rememberEveryMs;
+    const isOther = memory.notified !== this.#memory.notified;
+    this.#memory = memory;
+    if (!isDue && !isOther) return;
+    try {
+      await writeMemory(disk, folder, memory);
+      this.#rememberedMs = clock.monotonic();
+    } catch (error) {
+      // On a full disk this comes every time; the alarm for the disk is raised by promotions, which matter more.
+      log.debug({ err: error }, "could not write the agent's memory");
+    }
+  }
+}

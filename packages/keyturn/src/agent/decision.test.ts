@@ -1,0 +1,167 @@
+// What the agent decides in every situation, and what it says.
+import { describe, expect, test } from "vitest";
+import { decide, type Observation } from "./decision.ts";
+import { checksumFor, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
+import type { Policies } from "./situations.ts";
+
+const now = 1_000_000;
+const before: TestSet = { "web-1": {}, "web-2": {} };
+const after: TestSet = { "web-1": { version: 2 }, "web-2": {} };
+
+/** The agent serves `before` and sees `after`, unless told otherwise. */
+function decideFor(given: Partial<Observation>, policies: Partial<Policies> = {}, nowMs = now) {
+  const promoted = promotedSet(before, 100);
+  return decide(observation({ promoted, secrets: observedSet(after), checksums: [], ...given }), testRules(policies), nowMs);
+}
+
+/** What it comes to: the state and every situation that stands against the set. */
+function summary(given: Partial<Observation>, policies: Partial<Policies> = {}): string {
+  const { state, objections } = decideFor(given, policies);
+  return [state, ...objections.map(({ situation }) => situation)].join(" ");
+}
+
+describe("a set that matches", () => {
+  test("is promoted", () => {
+    expect(decideFor({ checksums: [checksumFor(before, 100), checksumFor(after, 200)] })).toMatchObject({ state: "promote", match: { name: "sum-200" } });
+  });
+
+  test("is promoted when nothing was before", () => {
+    expect(summary({ promoted: undefined, checksums: [checksumFor(after, 200)] })).toBe("promote");
+  });
+
+  test("and is promoted already is verified", () => {
+    expect(decideFor({ secrets: observedSet(before), checksums: [checksumFor(before, 100)] })).toMatchObject({ state: "verified", alarms: [], objections: [] });
+  });
+
+  test("and is promoted already, on files that are damaged, is promoted again", () => {
+    expect(summary({ secrets: observedSet(before), checksums: [checksumFor(before, 100)], isWhole: false })).toBe("promote");
+  });
+
+  test("in its ids but not in contents that the checksum covers does not match", () => {
+    const secrets = observedSet(after);
+    const state = { ...secrets.state, sha256: "here" };
+    const { objections } = decideFor({ secrets: { ...secrets, state }, checksums: [checksumFor(after, 200, { sha256: "there" })] });
+    expect(objections).toMatchObject([{ situation: "Mismatch", message: expect.stringContaining("contents that they do not cover") }]);
+  });
+});
+
+describe("nothing is adopted and nothing given up", () => {
+  const empty = observedSet({});
+  test.each([
+    ["before the first list of Secrets is complete", { secrets: undefined }, "waiting"],
+    ["before the first list of checksums is complete", { checksums: "unknown" }, "waiting"],
+    ["without the CRD", { checksums: "missing" }, "holding MissingCrd"],
+    ["without a checksum", { checksums: [] }, "holding NoChecksum"],
+    ["with Secrets that match no checksum", { checksums: [checksumFor(before, 100)] }, "holding Mismatch"],
+    ["with all Secrets gone", { secrets: empty, checksums: [checksumFor(before, 100)] }, "holding SecretsGone"],
+    ["with all Secrets, checksums and the CRD gone, as after a loss of etcd", { secrets: empty, checksums: "missing" }, "holding MissingCrd"],
+    ["with a set that is empty by intention", { secrets: empty, checksums: [checksumFor({}, 200)] }, "holding EmptySet"],
+    ["with Secrets that match only an older checksum than before", { checksums: [checksumFor(after, 50)] }, "holding RollBack"],
+    ["after differing for too long", { checksums: [checksumFor(before, 100)], differsSinceMs: now - 600_000 }, "holding StaleChecksum"],
+  ] satisfies [string, Partial<Observation>, string][])("%s", (_, given, expected) => {
+    expect(summary(given)).toBe(expected);
+  });
+
+  test.each([
+    ["MissingCrd", { checksums: "missing" }],
+    ["NoChecksum", { checksums: [] }],
+    ["SecretsGone", { secrets: empty, checksums: [checksumFor(before, 100)] }],
+    ["EmptySet", { secrets: empty, checksums: [checksumFor({}, 200)] }],
+    ["RollBack", { checksums: [checksumFor(after, 50)] }],
+    ["StaleChecksum", { checksums: [checksumFor(before, 100)], differsSinceMs: now - 600_000 }],
+  ] satisfies [keyof Policies, Partial<Observation>][])("unless the policy for %s says so; the alarm stays", (situation, given) => {
+    expect(decideFor(given, { [situation]: "promote" })).toMatchObject({ state: "promote", alarms: [situation] });
+  });
+
+  test("and no policy lets a set pass that differs from its checksum", () => {
+    const everything = { MissingCrd: "promote", NoChecksum: "promote", EmptySet: "promote", SecretsGone: "promote" } as const;
+    expect(summary({ checksums: [checksumFor(before, 100)] }, everything)).toBe("holding Mismatch");
+  });
+});
+
+describe("a return to an earlier state", () => {
+  test("is no roll-back if a new checksum says so", () => {
+    expect(summary({ checksums: [checksumFor(after, 50), checksumFor(after, 200)] })).toBe("promote");
+  });
+
+  test("is remembered longer than generations last", () => {
+    expect(summary({ checksums: [checksumFor(after, 150)], stamp: stampAt(180) })).toBe("holding RollBack");
+  });
+
+  test("does not hinder what is older than what was announced and never came", () => {
+    const announced = checksumFor({ "web-9": {} }, 300, { announcedUntilMs: now + 1 });
+    expect(summary({ checksums: [checksumFor(after, 200), announced] })).toBe("promote");
+  });
+});
+
+describe("a promoted certificate", () => {
+  const checksums = [checksumFor({ "web-2": {} }, 200)];
+  test.each(["CertificateInvalid", "CertificateMissing", "KeyInvalid", "KeyMismatch"] as const)("that now is %s holds the set", (reason) => {
+    expect(summary({ secrets: observedSet({ "web-1": { leftOut: reason }, "web-2": {} }), checksums })).toBe("holding BadCertificate");
+  });
+
+  test("whose version is gone holds the set", () => {
+    const secrets = observedSet({ "web-1": { leftOut: "VersionMissing" }, "web-2": {} });
+    expect(summary({ secrets, checksums })).toBe("holding LeftOut");
+    expect(summary({ secrets, checksums }, { LeftOut: "promote" })).toBe("promote LeftOut");
+  });
+
+  test("that is gone, with a checksum that says so, holds nothing", () => {
+    expect(summary({ secrets: observedSet({ "web-2": {} }), checksums })).toBe("promote");
+  });
+
+  test.each([
+    ["has expired", { notAfterMs: now }],
+    ["does not hold yet", { notBeforeMs: now + 1 }],
+  ])("is not replaced by one that %s", (words, dates) => {
+    const next: TestSet = { "web-1": { version: 2, ...dates }, "web-2": {} };
+    const given = { secrets: observedSet(next), checksums: [checksumFor(next, 200)] };
+    expect(decideFor(given)).toMatchObject({ state: "holding", objections: [{ situation: "InvalidDates", message: expect.stringContaining(words) }] });
+    expect(decideFor(given, { InvalidDates: "promote" }).state).toBe("promote");
+  });
+
+  test("that has expired does not hold up the others, and raises an alarm", () => {
+    const expired = { notAfterMs: now - 1 };
+    const given = {
+      promoted: promotedSet({ "web-1": {}, "web-2": expired }, 100),
+      secrets: observedSet({ "web-1": { version: 2 }, "web-2": expired }),
+      checksums: [checksumFor({ "web-1": { version: 2 }, "web-2": expired }, 200)],
+    };
+    expect(decideFor(given)).toMatchObject({ state: "promote", alarms: ["ServedExpired"] });
+  });
+});
+
+test("a new certificate that cannot be read is left out on both sides and holds nobody", () => {
+  const secrets = observedSet({ ...after, "web-3": { leftOut: "KeyMismatch" } });
+  expect(summary({ secrets, checksums: [checksumFor(after, 200)] })).toBe("promote");
+});
+
+describe("alarms", () => {
+  const checksums = [checksumFor(before, 100)];
+
+  test("a difference is none while it is as short as any change makes it, and one afterwards", () => {
+    expect(decideFor({ checksums })).toMatchObject({ alarms: [], differsSinceMs: now, nextMs: now + 15_000 });
+    expect(decideFor({ checksums, differsSinceMs: now - 15_000 })).toMatchObject({ alarms: ["Mismatch"], nextMs: now + 585_000 });
+  });
+
+  test("a batch that was announced raises none while it is awaited", () => {
+    const announced = checksumFor({ ...after, "web-3": {} }, 200, { announcedUntilMs: now + 1000 });
+    const given = { checksums: [...checksums, announced], differsSinceMs: now - 60_000 };
+    const waiting = decideFor(given);
+    expect(waiting).toMatchObject({ alarms: [], differences: [{ direction: "missing" }], nextMs: now + 1000 });
+    expect(waiting.objections).toMatchObject([{ message: expect.stringContaining("announced checksum sum-200") }]);
+    expect(decideFor(given, {}, now + 1000).alarms).toEqual(["Mismatch"]);
+  });
+});
+
+test("the message names Secrets in both directions, and no more than anybody reads", () => {
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`web-${index + 10}`, {}]));
+  const { objections, differences } = decideFor({ checksums: [checksumFor(many, 200)] });
+  expect(differences).toHaveLength(32);
+  expect(objections[0]?.message).toMatch(/^the Secrets differ from checksum sum-200: web-1 \(1-2-web-12\) is not in the checksum; .* and 22 more$/);
+});
+
+test("a checksum that does not list its ids is said to differ, and nothing is made up", () => {
+  const { ids: _, ...unlisted } = checksumFor(before, 100);
+  expect(decideFor({ checksums: [unlisted] })).toMatchObject({ differences: [], objections: [{ message: expect.stringContaining("does not list its ids") }] });
+});

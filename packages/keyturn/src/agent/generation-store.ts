@@ -1,0 +1,194 @@
+// Generations on the disk: complete, verified sets of certificates, one of which `current` points to.
+import { join } from "node:path";
+import type { Disk } from "./disk.ts";
+import { type Manifest, readManifest, renderManifest } from "./manifest.ts";
+import { forEachParallel } from "./parallel.ts";
+import { digestOfFiles, readSecretFolder, type SecretFiles, shareSecretFolder, writeSecretFolder } from "./secret-folder.ts";
+
+/** A generation that is on the disk. */
+export interface Generation {
+  /** The name of its folder. */
+  readonly name: string;
+  readonly manifest: Manifest;
+}
+
+/** Reads the files of the named Secrets from elsewhere, in any order. May give others too. */
+export type ReadSecrets = (names: ReadonlySet<string>) => AsyncIterable<{ readonly name: string; readonly files: SecretFiles }>;
+
+/** What a look at the disk has found. */
+export interface Recovery {
+  /** What `current` points to now, verified; undefined if nothing on the disk is whole. */
+  readonly promoted: Generation | undefined;
+  /** What was wrong with generations that were promoted once, in words. */
+  readonly damages: readonly string[];
+}
+
+/** Where generations are kept, and how. */
+export interface StoreOptions {
+  readonly disk: Disk;
+  /** The agent's folder. */
+  readonly folder: string;
+  /** Sets of more Secrets than this share unchanged files between generations instead of copying them. */
+  readonly shareAbove: number;
+}
+
+/** A file was not what was asked for: the Secret has changed since, or is gone. */
+export class ChangedMeanwhileError extends Error {
+  readonly code = "ChangedMeanwhile";
+  constructor(message: string) {
+    super(message);
+    this.name = "ChangedMeanwhileError";
+  }
+}
+
+const manifestFile = "manifest.json";
+const generationName = /^\d{1,15}-[0-9a-f]{32}$/;
+/** Secrets at a time; Node itself works on four files. */
+const width = 8;
+
+/**
+ * The generations in one folder.
+ *
+ * Guarantees: `current` only ever moves in one step, and only to a generation whose every file and manifest is on the disk; a failure or crash
+ * anywhere leaves it where it was. Only one store at a time may write to a folder.
+ */
+export class GenerationStore {
+  readonly #disk: Disk;
+  readonly #folder: string;
+  readonly #generations: string;
+  readonly #shareAbove: number;
+
+  constructor({ disk, folder, shareAbove }: StoreOptions) {
+    this.#disk = disk;
+    this.#folder = folder;
+    this.#generations = join(folder, "generations");
+    this.#shareAbove = shareAbove;
+  }
+
+  /**
+   * Verifies what `current` points to. If that is torn or edited, `current` moves to the newest other generation that is whole.
+   * If nothing is whole, nothing is touched.
+   */
+  async recover(): Promise<Recovery> {
+    const pointed = await this.#pointed();
+    const names = (await this.#names()).toReversed();
+    const damages: string[] = [];
+    for (const name of pointed === undefined ? names : [pointed, ...names.filter((each) => each !== pointed)]) {
+      const found = await this.#verify(name);
+      if (typeof found !== "string") {
+        if (name !== pointed) await this.#point(name);
+        return { promoted: { name, manifest: found }, damages };
+      }
+      // A generation that nothing ever pointed to was not damaged but never finished.
+      if (name === pointed) damages.push(`generation ${name}: ${found}`);
+    }
+    return { promoted: undefined, damages };
+  }
+
+  /** Why the promoted generation is not what it should be; undefined if it is. */
+  async damageOf({ name }: Generation): Promise<string | undefined> {
+    if ((await this.#pointed()) !== name) return `current does not point to generation ${name}`;
+    const found = await this.#verify(name);
+    return typeof found === "string" ? `generation ${name}: ${found}` : undefined;
+  }
+
+  /**
+   * Writes a generation and moves `current` to it. Files that `previous` has are taken from there if they are whole; `read` gives the others.
+   * Rejects with a `ChangedMeanwhileError` if it gives other content than the manifest says, or with the disk's error; `current` is then where it was.
+   */
+  async promote(manifest: Manifest, previous: Generation | undefined, read: ReadSecrets): Promise<Generation> {
+    const number = numberOf((await this.#names()).at(-1) ?? "0") + 1;
+    const name = `${number}-${manifest.checksum}`;
+    const path = join(this.#generations, name);
+    try {
+      await this.#disk.makeFolder(path);
+      const missing = await this.#takeOver(manifest, previous, path);
+      await this.#write(manifest, path, { missing, read });
+      await this.#disk.writeNew(join(path, manifestFile), renderManifest(manifest), 0o600);
+      await this.#disk.flushFolder(path);
+      await this.#disk.flushFolder(this.#generations);
+      await this.#point(name);
+    } catch (error) {
+      // On a full disk the half-written generation is what fills it. If it cannot be removed now, the next start does it.
+      if ((await this.#pointed().catch(() => name)) !== name) await this.#disk.remove(path).catch(() => undefined);
+      throw error;
+    }
+    return { name, manifest };
+  }
+
+  /** Removes all generations but this one and the one before it, also those that a crash has left half-written. */
+  async prune({ name: kept }: Pick<Generation, "name">): Promise<void> {
+    const others = (await this.#names()).filter((name) => name !== kept);
+    const before = others.findLast((name) => numberOf(name) < numberOf(kept));
+    for (const name of others) if (name !== before) await this.#disk.remove(join(this.#generations, name));
+  }
+
+  /** Takes unchanged files from the generation before. Returns the Secrets that have to be read, because they changed or their files were damaged. */
+  async #takeOver({ secrets }: Manifest, previous: Generation | undefined, path: string): Promise<ReadonlySet<string>> {
+    const missing = new Set<string>();
+    const wanted = Object.entries(secrets);
+    await forEachParallel(wanted, width, async ([name, { digest }]) => {
+      const isUnchanged = previous?.manifest.secrets[name]?.digest === digest;
+      const from = join(this.#generations, previous?.name ?? "", name);
+      const files = isUnchanged ? await readSecretFolder(this.#disk, from, digest) : undefined;
+      if (!files) missing.add(name);
+      else if (wanted.length > this.#shareAbove) await shareSecretFolder(this.#disk, from, { to: join(path, name), files });
+      else await writeSecretFolder(this.#disk, join(path, name), files);
+    });
+    return missing;
+  }
+
+  async #write({ secrets }: Manifest, path: string, { missing, read }: { missing: ReadonlySet<string>; read: ReadSecrets }): Promise<void> {
+    if (missing.size === 0) return;
+    const awaited = new Set(missing);
+    const write = async ({ name, files }: { readonly name: string; readonly files: SecretFiles }): Promise<void> => {
+      if (digestOfFiles(files) !== secrets[name]?.digest) throw new ChangedMeanwhileError(`Secret ${name} changed while it was being promoted`);
+      await writeSecretFolder(this.#disk, join(path, name), files);
+    };
+    await forEachParallel(read(missing), width, async (secret) => {
+      if (awaited.delete(secret.name)) await write(secret);
+    });
+    const [gone] = awaited;
+    if (gone !== undefined) throw new ChangedMeanwhileError(`Secret ${gone} went away while it was being promoted`);
+  }
+
+  async #point(name: string): Promise<void> {
+    const temporary = join(this.#folder, "current.new");
+    // What a crash has left behind.
+    await this.#disk.remove(temporary);
+    await this.#disk.symlink(join("generations", name), temporary);
+    await this.#disk.rename(temporary, join(this.#folder, "current"));
+    await this.#disk.flushFolder(this.#folder);
+  }
+
+  /** The generation's manifest, or what is wrong with it. */
+  async #verify(name: string): Promise<Manifest | string> {
+    const path = join(this.#generations, name);
+    const text = await this.#disk.read(join(path, manifestFile)).catch(() => undefined);
+    if (!text) return "it has no manifest that can be read";
+    const manifest = readManifest(text.toString());
+    if (!manifest) return "its manifest is torn or edited";
+    const extra = (await this.#disk.list(path)).find((each) => each !== manifestFile && !Object.hasOwn(manifest.secrets, each));
+    if (extra !== undefined) return `${extra} does not belong there`;
+    const wrong: string[] = [];
+    await forEachParallel(Object.entries(manifest.secrets), width, async ([secret, { digest }]) => {
+      if (!(await readSecretFolder(this.#disk, join(path, secret), digest))) wrong.push(secret);
+    });
+    return wrong.length === 0 ? manifest : `the files of ${wrong.length} Secrets are missing, torn or edited, such as ${wrong.toSorted()[0]}`;
+  }
+
+  async #pointed(): Promise<string | undefined> {
+    const target = await this.#disk.readLink(join(this.#folder, "current"));
+    return target?.startsWith("generations/") ? target.slice("generations/".length) : undefined;
+  }
+
+  /** All generations, the oldest first. */
+  async #names(): Promise<readonly string[]> {
+    const names = await this.#disk.list(this.#generations);
+    return names.filter((name) => generationName.test(name)).toSorted((a, b) => numberOf(a) - numberOf(b));
+  }
+}
+
+function numberOf(name: string): number {
+  return Number.parseInt(name, 10);
+}

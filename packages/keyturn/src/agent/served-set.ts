@@ -1,0 +1,141 @@
+// What is being served: the promoted generation, whether its files are whole, and how promotions go.
+import type { Clock, Logger } from "@keyturn/runtime";
+import { type Attempt, attemptOf } from "./agent-status.ts";
+import { ChangedMeanwhileError, type Generation, type GenerationStore, type ReadSecrets } from "./generation-store.ts";
+import type { Manifest } from "./manifest.ts";
+import { failedAgain, type Retry, untried } from "./retry.ts";
+
+/** What a served set needs. */
+export interface ServedSetOptions {
+  readonly store: GenerationStore;
+  /** How often the promoted files are verified. */
+  readonly verifyEveryMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Guarantees: `promoted` is what `current` points to, and was whole when it was last looked at unless `damage` says otherwise. Nothing rejects. */
+export class ServedSet {
+  readonly #options: ServedSetOptions;
+  #promoted: Generation | undefined;
+  #isWhole = true;
+  #damage: string | undefined;
+  #trouble: string | undefined;
+  #attempt: Attempt | undefined;
+  #retry: Retry = untried;
+  #nextVerificationMs = 0;
+
+  constructor(options: ServedSetOptions) {
+    this.#options = options;
+  }
+
+  get promoted(): Generation | undefined {
+    return this.#promoted;
+  }
+
+  /** Whether the promoted files were what they should be when they were last looked at. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** What was wrong with promoted files, until a promotion or `forgive`. The generation that is served now may be another one, and whole. */
+  get damage(): string | undefined {
+    return this.#damage;
+  }
+
+  /** Why the last promotion failed; undefined if it did not. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  get attempt(): Attempt | undefined {
+    return this.#attempt;
+  }
+
+  /** From when on a promotion may be tried, on the monotonic scale. */
+  get notBeforeMs(): number {
+    return this.#retry.notBeforeMs;
+  }
+
+  /** What is served has turned out to be what it should be: earlier damage is of no interest any more. */
+  forgive(): void {
+    this.#damage = undefined;
+  }
+
+  /** Looks at the disk: `current` is verified, and moved to another generation if it is not whole. */
+  async recover(): Promise<void> {
+    const { store, clock, log } = this.#options;
+    try {
+      const { promoted, damages } = await store.recover();
+      this.#promoted = promoted;
+      this.#isWhole = true;
+      if (damages.length > 0) {
+        this.#damage = damages.join("; ");
+        const text = promoted
+          ? "promoted files are damaged; the generation before is served"
+          : "promoted files are damaged, and there is no other generation";
+        log.error({ damage: this.#damage, serving: promoted?.name }, text);
+      }
+    } catch (error) {
+      this.#isWhole = false;
+      this.#damage = `the disk cannot be used: ${messageOf(error)}`;
+      log.error({ err: error }, "could not look at the promoted files");
+    }
+    this.#nextVerificationMs = clock.monotonic() + this.#options.verifyEveryMs;
+    await this.#prune();
+  }
+
+  /** Verifies the promoted files if it is time to. True if they are whole, as far as is known. */
+  async verifyFromTimeToTime(): Promise<boolean> {
+    const { store, clock, verifyEveryMs, log } = this.#options;
+    if (!this.#promoted || clock.monotonic() < this.#nextVerificationMs) return this.#isWhole;
+    this.#nextVerificationMs = clock.monotonic() + verifyEveryMs;
+    const found = await store.damageOf(this.#promoted).catch((error: unknown) => `the disk cannot be used: ${messageOf(error)}`);
+    this.#isWhole = found === undefined;
+    if (found === undefined) return true;
+    this.#damage = found;
+    log.error({ damage: found }, "promoted files are damaged");
+    return false;
+  }
+
+  /** Promotes a set. False if that failed; what was served before is then still served. */
+  async promote(manifest: Manifest, read: ReadSecrets): Promise<boolean> {
+    const { store, clock, log } = this.#options;
+    const beganMs = clock.monotonic();
+    const finish = (ok: boolean, detail: string): Attempt =>
+      (this.#attempt = attemptOf({ ok, detail, durationMs: Math.round(clock.monotonic() - beganMs) }, clock.now()));
+    try {
+      this.#promoted = await store.promote(manifest, this.#promoted, read);
+    } catch (error) {
+      this.#retry = failedAgain(this.#retry, clock.monotonic());
+      const { detail } = finish(false, messageOf(error));
+      if (error instanceof ChangedMeanwhileError) log.info({ reason: detail }, "not promoted: the change that explains it is on its way");
+      else {
+        this.#trouble = detail;
+        log.error({ err: error, failures: this.#retry.failures }, "could not promote; what was served before is still served");
+      }
+      // The step that failed may have been one after `current` had moved.
+      await this.recover();
+      return false;
+    }
+    this.#isWhole = true;
+    this.#damage = this.#trouble = undefined;
+    this.#retry = untried;
+    this.#nextVerificationMs = clock.monotonic() + this.#options.verifyEveryMs;
+    const { durationMs } = finish(true, `${Object.keys(manifest.secrets).length} Secrets`);
+    log.info({ generation: this.#promoted.name, secrets: Object.keys(manifest.secrets).length, matched: manifest.matched, durationMs }, "promoted");
+    await this.#prune();
+    return true;
+  }
+
+  /** Old generations are only in the way: failing to remove them is worth a line and no more. */
+  async #prune(): Promise<void> {
+    const { store, log } = this.#options;
+    if (!this.#promoted) return;
+    await store.prune(this.#promoted).catch((error: unknown) => log.warn({ err: error }, "could not remove old generations"));
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

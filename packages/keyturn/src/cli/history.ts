@@ -1,0 +1,11 @@
+// `keyturn history <set>`: the versions of a rotation set.
+import { rotationHistoryReport } from "../controllers/rotation/history-report.ts";
+import type { Console } from "./console.ts";
+import { answerQuery, queryFlags } from "./query.ts";
+
+export const historyFlags = queryFlags;
+
+/** Prints the versions of a set, when they were seen and where they are. */
+export function historyCommand(given: Readonly<Record<string, string | undefined>>, console: Console, [set = ""]: readonly string[]): Promise<void> {
+  return answerQuery(given, console, (query) => rotationHistoryReport(query, set));
+}

@@ -1,0 +1,91 @@
+// The kinds in which checksums are published, as Tengine-Ingress reads them, with optional fields of our own.
+import { ageColumn, conditionColumn, conditionsSchema, dateTime, type DeepReadonly, defineCustomKind, type ObjectOf } from "@keyturn/runtime";
+import * as z from "zod";
+
+const announcement = z
+  .object({
+    expires: dateTime().describe("Until when the intended state may be awaited. Then the state as it is is published."),
+  })
+  .describe("Marks the checksum of a state that is still to be written. Absent: the state was there when the checksum was made.");
+
+const specFor = (objects: string) =>
+  z.object({
+    timestamp: dateTime().describe("When the checksum was made. Of two checksums of a namespace, the one with the later timestamp is the newer."),
+    checksum: z.string().optional().describe("MD5 of the ids, sorted as bytes and joined with commas, in lower-case hex."),
+    ids: z
+      .array(z.string())
+      .optional()
+      .meta({ listType: "atomic" })
+      .describe(
+        `The ids of all ${objects} that the checksum is made of. Left out if they do not fit into one object; count says how many there are.`,
+      ),
+    count: z.int().min(0).optional().describe("How many ids the checksum is made of."),
+    sha256: z
+      .string()
+      .optional()
+      .describe("SHA-256 over the names and the whole contents (chains, keys and CAs) of the same objects, where the kind's content is covered."),
+    announcement: announcement.optional(),
+  });
+
+const problem = z.object({
+  name: z.string().describe("The object."),
+  reason: z.string().describe("Why it is left out, or counts with a reservation."),
+});
+
+const status = z.object({
+  conditions: conditionsSchema.optional(),
+  reached: dateTime().optional().describe("When an announced state was there for the first time."),
+  problemCount: z.int().optional().describe("How many objects are left out of the checksum or have an id in common."),
+  problems: z.array(problem).optional().meta({ listType: "atomic" }).describe("The first of them by name, with the reason."),
+});
+
+export type CheckSumStatus = DeepReadonly<z.infer<typeof status>>;
+
+const columns = [
+  { name: "Checksum", type: "string", jsonPath: ".spec.checksum", description: "MD5 of all ids" },
+  { name: "Count", type: "integer", jsonPath: ".spec.count", description: "Objects that are covered" },
+  { name: "Left out", type: "integer", jsonPath: ".status.problemCount", description: "Objects that are left out or have an id in common" },
+  conditionColumn("Current"),
+  {
+    name: "Announced until",
+    type: "string",
+    jsonPath: ".spec.announcement.expires",
+    description: "Until when an intended state is awaited",
+    priority: 1,
+  },
+  { name: "Timestamp", type: "string", jsonPath: ".spec.timestamp", description: "When the checksum was made", priority: 1 },
+  ageColumn,
+] as const;
+
+const secretSpec = specFor("Secrets");
+const ingressSpec = specFor("Ingresses");
+
+/** The spec of either kind. */
+export type CheckSumSpec = DeepReadonly<z.infer<typeof secretSpec>>;
+
+export const SecretCheckSum = defineCustomKind({
+  group: "tengine.taobao.org",
+  kind: "SecretCheckSum",
+  plural: "secretchecksums",
+  scope: "Namespaced",
+  categories: ["keyturn"],
+  // The document's CRD says v1alpha1, its sample and Tengine's code say v1: both are answered.
+  versions: [
+    { name: "v1", storage: true, description: "The checksum of all certificates of a namespace.", spec: secretSpec, status, columns },
+    { name: "v1alpha1", storage: false, description: "The checksum of all certificates of a namespace.", spec: secretSpec, status, columns },
+  ],
+});
+export type SecretCheckSum = ObjectOf<typeof SecretCheckSum>;
+
+export const IngressCheckSum = defineCustomKind({
+  group: "tengine.taobao.org",
+  kind: "IngressCheckSum",
+  plural: "ingresschecksums",
+  scope: "Namespaced",
+  categories: ["keyturn"],
+  versions: [
+    { name: "v1", storage: true, description: "The checksum of all Ingresses of a namespace.", spec: ingressSpec, status, columns },
+    { name: "v1alpha1", storage: false, description: "The checksum of all Ingresses of a namespace.", spec: ingressSpec, status, columns },
+  ],
+});
+export type IngressCheckSum = ObjectOf<typeof IngressCheckSum>;

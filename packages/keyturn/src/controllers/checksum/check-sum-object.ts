@@ -1,0 +1,78 @@
+// A checksum as an object: how one is made, named, and read back.
+import { hash } from "node:crypto";
+import type { KubeObject, Stored } from "@keyturn/runtime";
+import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
+import { checksumOfSorted } from "./checksum.ts";
+import type { SetState } from "./member-set.ts";
+
+/** An object of either kind. */
+export interface CheckSumObject extends KubeObject {
+  readonly spec: CheckSumSpec;
+  readonly status?: CheckSumStatus;
+}
+
+/** What is kept of a published checksum: everything but the ids, which can be a megabyte. */
+export interface PublishedCheckSum {
+  readonly object: Stored<CheckSumObject>;
+  /** False if somebody changed what was published: its name, checksum and ids no longer belong together. */
+  readonly intact: boolean;
+  readonly listsIds: boolean;
+}
+
+/** etcd takes requests of 1.5 MiB by default; the rest is for everything else in the object. 25,700 ids of Secrets, 100,000 of Ingresses. */
+export const largestIdsBytes = 1_400_000;
+
+/** The checksum of a state. Ids that do not fit into an object are left out: they only serve to say what differs. */
+export function checkSumObject(
+  { ids, checksum, sha256 }: SetState,
+  options: { readonly namespace: string; readonly prefix: string; readonly timestampMs: number; readonly expiresMs?: number },
+): CheckSumObject {
+  const { namespace, prefix, timestampMs, expiresMs } = options;
+  const spec: CheckSumSpec = {
+    timestamp: rfc3339(timestampMs),
+    checksum,
+    ...(fitsObject(ids) && { ids }),
+    count: ids.length,
+    ...(sha256 !== undefined && { sha256 }),
+    ...(expiresMs !== undefined && { announcement: { expires: rfc3339(expiresMs) } }),
+  };
+  return { metadata: { namespace, name: nameFor(prefix, spec) }, spec };
+}
+
+/** True if the ids can be listed in one object. Each stands in the JSON with two quotes and a comma. */
+export function fitsObject(ids: readonly string[]): boolean {
+  return ids.reduce((sum, id) => sum + id.length + 3, 0) <= largestIdsBytes;
+}
+
+/** For `watch(kind, { keep })`. */
+export function keepCheckSum(prefix: string): (object: Stored<CheckSumObject>) => PublishedCheckSum {
+  return ({ metadata: { managedFields: _, ...metadata }, spec: { ids, ...spec }, ...object }) => ({
+    object: { ...object, metadata, spec },
+    intact: metadata.name === nameFor(prefix, spec) && (ids === undefined || (ids.length === spec.count && checksumOfSorted(ids) === spec.checksum)),
+    listsIds: ids !== undefined,
+  });
+}
+
+/** When a checksum is said to have been made. */
+export function timestampMsOf({ object }: PublishedCheckSum): number {
+  return Date.parse(object.spec.timestamp);
+}
+
+/** True if a state is the one that the checksum is of. */
+export function isOfState({ object: { spec } }: PublishedCheckSum, { checksum, sha256 }: SetState): boolean {
+  return spec.checksum === checksum && spec.sha256 === sha256;
+}
+
+/** A time as in a spec, in whole seconds: Tengine's reader has no finer ones. */
+export function rfc3339(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** The name says what is in it, so that the same checksum, made twice, is one object, and one that was edited shows. */
+function nameFor(prefix: string, { timestamp, checksum, sha256, announcement }: CheckSumSpec): string {
+  const digest = hash("sha256", JSON.stringify([timestamp, checksum, sha256 ?? "", announcement?.expires ?? ""]), "hex");
+  return `${prefix}-${BigInt(`0x${digest.slice(0, 16)}`)
+    .toString(36)
+    .padStart(13, "0")
+    .slice(-10)}`;
+}

@@ -1,0 +1,35 @@
+// Which ids two lists do not have in common, in both directions.
+
+/** What is in one list and not in the other, in byte order. */
+export interface Difference {
+  /** In the live set, not in the checksum. */
+  readonly notPublished: readonly string[];
+  /** In the checksum, not in the live set. */
+  readonly notLive: readonly string[];
+}
+
+/** Compares lists in any order; an id that is in one of them more often counts for the rest. */
+export function differenceOf(liveIds: Iterable<string>, publishedIds: Iterable<string>): Difference {
+  const [live, published] = [[...liveIds].sort(), [...publishedIds].sort()];
+  const [notPublished, notLive]: [string[], string[]] = [[], []];
+  let [l, p] = [0, 0];
+  for (;;) {
+    const [left, right] = [live[l], published[p]];
+    if (left === undefined && right === undefined) return { notPublished, notLive };
+    if (left === right) {
+      l++;
+      p++;
+    } else if (right === undefined || (left !== undefined && left < right)) {
+      if (left !== undefined) notPublished.push(left);
+      l++;
+    } else {
+      notLive.push(right);
+      p++;
+    }
+  }
+}
+
+/** True if the lists have the same ids equally often. */
+export function isEmptyDifference({ notPublished, notLive }: Difference): boolean {
+  return notPublished.length === 0 && notLive.length === 0;
+}

@@ -1,0 +1,211 @@
+// What is published, kept and taken back, in virtual time.
+import { describe, expect, test } from "vitest";
+import { largestIdsBytes } from "./check-sum-object.ts";
+import { PublishedWorld } from "./published-world.fixture.ts";
+
+const minuteMs = 60_000;
+
+function worldWith(...ids: readonly string[]): PublishedWorld {
+  const world = new PublishedWorld();
+  world.setLive(...ids);
+  if (ids.length > 0) world.settle();
+  return world;
+}
+
+describe("a new state", () => {
+  test("is a new object, made before anything goes", () => {
+    const world = worldWith("7-1");
+    world.setLive("7-2");
+    const plan = world.plan();
+    expect(plan.publish?.spec).toMatchObject({ ids: ["7-2"], count: 1, timestamp: "2026-11-15T12:00:01Z" });
+    expect(plan).toMatchObject({ restsOnState: true, removals: [] });
+    world.settle();
+    expect(world.published).toEqual(["7-2", "7-1"]);
+    expect([world.standing("7-2"), world.standing("7-1")]).toEqual(["True Published", "False Superseded"]);
+  });
+
+  test("that was there before is published anew, with a later timestamp", () => {
+    const world = worldWith("7-1");
+    for (const id of ["7-2", "7-1"]) {
+      world.setLive(id);
+      world.settle();
+    }
+    expect(world.published).toEqual(["7-1", "7-2", "7-1"]);
+  });
+
+  test("comes later than every other, even if a clock was set back", () => {
+    const world = worldWith("7-1");
+    world.nowMs -= 60 * minuteMs;
+    world.setLive("7-2");
+    world.settle();
+    expect(world.published).toEqual(["7-2", "7-1"]);
+  });
+
+  test("is not written again while it lasts", () => {
+    const world = worldWith("7-1");
+    expect(world.settle()).toMatchObject({ publish: undefined, removals: [], notices: [], restsOnState: false, nextAtMs: undefined });
+  });
+
+  test("of nothing is not published: what was published stays, and says why", () => {
+    const world = worldWith("7-1");
+    world.setLive();
+    expect(world.settle().publish).toBeUndefined();
+    expect(world.published).toEqual(["7-1"]);
+    expect(world.standing("7-1")).toBe("False EmptySet");
+    world.policy = { ...world.policy, publishEmpty: true };
+    world.settle();
+    expect(world.published).toEqual(["", "7-1"]);
+  });
+
+  test("of nothing is not published where nothing was", () => {
+    expect(worldWith().settle()).toMatchObject({ publish: undefined, statuses: [] });
+  });
+
+  test("with more ids than fit into an object is published without them, and says so", () => {
+    const ids = Array.from({ length: 28_000 }, (_, index) => `${index}-1-${"0".repeat(44)}`);
+    expect(ids.join().length).toBeGreaterThan(largestIdsBytes);
+    const world = worldWith(...ids);
+    const [object] = world.objects.values();
+    expect(object?.spec).toMatchObject({ count: 28_000, checksum: world.state.checksum });
+    expect(object?.spec).not.toHaveProperty("ids");
+    expect(object?.status?.conditions).toMatchObject([
+      { type: "Current", status: "True" },
+      { type: "IdsListed", status: "False", reason: "TooManyIds" },
+    ]);
+  });
+});
+
+describe("checksums of earlier states", () => {
+  test("go by number", () => {
+    const world = worldWith("7-1");
+    for (const version of [2, 3, 4, 5]) {
+      world.setLive(`7-${version}`);
+      world.settle();
+    }
+    expect(world.published).toEqual(["7-5", "7-4", "7-3"]);
+  });
+
+  test("go by age, counted from when another took their place", () => {
+    const world = worldWith("7-1");
+    world.nowMs += 60 * minuteMs;
+    world.setLive("7-2");
+    world.settle();
+    const { nextAtMs } = world.settle();
+    expect(nextAtMs).toBe(world.nowMs + 10 * minuteMs);
+    world.nowMs += 10 * minuteMs - 1;
+    world.settle();
+    expect(world.published).toEqual(["7-2", "7-1"]);
+    world.nowMs += 1;
+    expect(world.settle().nextAtMs).toBeUndefined();
+    expect(world.published).toEqual(["7-2"]);
+    world.nowMs += 24 * 60 * minuteMs;
+    world.settle();
+    expect(world.published).toEqual(["7-2"]);
+  });
+});
+
+describe("an announced state", () => {
+  test("holds everything else back until it is there, and then counts", () => {
+    const world = worldWith("7-1", "8-1");
+    world.announce(10 * minuteMs, "7-2", "8-2");
+    world.setLive("7-2", "8-1");
+    const plan = world.settle();
+    expect(plan).toMatchObject({ publish: undefined, removals: [], nextAtMs: world.nowMs + 10 * minuteMs });
+    expect(world.published).toEqual(["7-2 8-2", "7-1 8-1"]);
+    expect([world.standing("7-2 8-2"), world.standing("7-1 8-1")]).toEqual(["False Awaited", "False BatchAnnounced"]);
+    world.nowMs += minuteMs;
+    world.setLive("7-2", "8-2");
+    expect(world.plan()).toMatchObject({ publish: undefined, restsOnState: true, notices: [{ reason: "AnnouncementReached" }] });
+    world.settle();
+    expect(world.published).toEqual(["7-2 8-2", "7-1 8-1"]);
+    expect([world.standing("7-2 8-2"), world.standing("7-1 8-1")]).toEqual(["True Reached", "False Superseded"]);
+  });
+
+  test("is followed by the next state as any other is", () => {
+    const world = worldWith("7-1");
+    world.announce(10 * minuteMs, "7-2");
+    world.setLive("7-2");
+    world.settle();
+    world.setLive("7-3");
+    world.settle();
+    expect(world.published).toEqual(["7-3", "7-2", "7-1"]);
+  });
+
+  test("does not age what it takes the place of before it is there", () => {
+    const world = worldWith("7-1");
+    world.announce(50 * minuteMs, "7-2");
+    world.nowMs += 40 * minuteMs;
+    world.settle();
+    expect(world.published).toEqual(["7-2", "7-1"]);
+    world.setLive("7-2");
+    expect(world.settle().nextAtMs).toBe(world.nowMs + 10 * minuteMs);
+    expect(world.published).toEqual(["7-2", "7-1"]);
+  });
+
+  test("that never comes goes when its time is over, and what is there is published", () => {
+    const world = worldWith("7-1", "8-1");
+    world.announce(10 * minuteMs, "7-2", "8-2");
+    world.setLive("7-2", "8-1");
+    world.settle();
+    world.nowMs += 10 * minuteMs;
+    expect(world.plan().notices.map(({ reason }) => reason)).toEqual(["ChecksumPublished", "AnnouncementExpired"]);
+    world.settle();
+    expect(world.published).toEqual(["7-2 8-1", "7-1 8-1"]);
+    world.setLive("7-2", "8-2");
+    world.settle();
+    expect(world.published[0]).toBe("7-2 8-2");
+  });
+
+  test("cannot be announced for longer than the operator allows", () => {
+    const world = worldWith("7-1");
+    world.announce(1000 * minuteMs, "7-2");
+    expect(world.settle().nextAtMs).toBe(world.nowMs + 60 * minuteMs);
+  });
+
+  test("gives way to one that is announced after it", () => {
+    const world = worldWith("7-1");
+    world.announce(10 * minuteMs, "7-2");
+    world.announce(10 * minuteMs, "7-3");
+    world.settle();
+    expect(world.published).toEqual(["7-3", "7-1"]);
+  });
+
+  test("may be announced where nothing was published before", () => {
+    const world = worldWith();
+    world.announce(10 * minuteMs, "7-1");
+    expect(world.settle().publish).toBeUndefined();
+    world.setLive("7-1");
+    world.settle();
+    expect(world.standing("7-1")).toBe("True Reached");
+  });
+});
+
+describe("a checksum that somebody changed", () => {
+  const damage = (world: PublishedWorld, change: Readonly<Record<string, unknown>>): void => {
+    for (const [name, object] of world.objects) world.objects.set(name, { ...object, spec: { ...object.spec, ...change } });
+  };
+
+  test.each([
+    ["its checksum", { checksum: "00000000000000000000000000000000" }],
+    ["its ids", { ids: ["7-9"] }],
+    ["its timestamp", { timestamp: "2030-01-01T00:00:00Z" }],
+    ["its digest of contents", { sha256: "00" }],
+  ])("%s: goes, once what holds is published anew", (_what, change) => {
+    const world = worldWith("7-1");
+    damage(world, change);
+    const plan = world.plan();
+    expect(plan.publish?.spec.ids).toEqual(["7-1"]);
+    expect(plan.removals).toHaveLength(1);
+    expect(plan.notices.map(({ reason }) => reason)).toContain("ChecksumDamaged");
+    world.settle();
+    expect(world.published).toEqual(["7-1"]);
+  });
+
+  test("stays while there is nothing to put in its place", () => {
+    const world = worldWith("7-1");
+    damage(world, { checksum: "00000000000000000000000000000000" });
+    world.setLive();
+    world.settle();
+    expect(world.objects.size).toBe(1);
+  });
+});

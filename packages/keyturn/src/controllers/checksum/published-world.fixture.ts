@@ -1,0 +1,99 @@
+// A namespace in memory, for tests of the plan: what carrying plans out makes of its checksums.
+import type { Stored } from "@keyturn/runtime";
+import { type CheckSumObject, checkSumObject, keepCheckSum, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
+import type { Member } from "./member.ts";
+import { MemberSet, type SetState } from "./member-set.ts";
+import type { PublishingPolicy } from "./observation.ts";
+import { type ChecksumPlan, planChecksum } from "./plan.ts";
+
+export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, longestAnnouncementMs: 3_600_000, publishEmpty: false };
+const place = { namespace: "shop", prefix: "secret" };
+
+/** The state of Secrets given as `number-version`. */
+export function stateOf(...ids: readonly string[]): SetState {
+  return setOf(...ids).state();
+}
+
+function setOf(...ids: readonly string[]): MemberSet {
+  const set = new MemberSet();
+  ids.forEach((id, index) => set.set(`object-${index}`, { state: "counted", id, digest: undefined } satisfies Member));
+  return set;
+}
+
+/** The namespace. */
+export class PublishedWorld {
+  /** A Sunday. */
+  nowMs = Date.UTC(2026, 10, 15, 12);
+  policy = policy;
+  readonly objects = new Map<string, Stored<CheckSumObject>>();
+  #live = new MemberSet();
+
+  setLive(...ids: readonly string[]): void {
+    this.#live = setOf(...ids);
+  }
+
+  get state(): SetState {
+    return this.#live.state();
+  }
+
+  /** Newest first, as their ids. */
+  get published(): readonly string[] {
+    const newestFirst = [...this.objects.values()].sort((left, right) => Date.parse(right.spec.timestamp) - Date.parse(left.spec.timestamp));
+    return newestFirst.map(({ spec }) => (spec.ids ?? []).join(" "));
+  }
+
+  plan(): ChecksumPlan {
+    const published: readonly PublishedCheckSum[] = [...this.objects.values()].map(keepCheckSum(place.prefix));
+    return planChecksum({ ...place, state: this.state, problems: this.#live.problems(), published }, this.policy, this.nowMs);
+  }
+
+  /** Carries a plan out, or only its first `most` writes, as a crash would leave it. */
+  carryOut(plan: ChecksumPlan, most = Infinity): void {
+    const writes = [
+      ...(plan.publish ? [() => plan.publish && this.create(plan.publish)] : []),
+      ...plan.removals.map(
+        ({ name }) =>
+          () =>
+            void this.objects.delete(name),
+      ),
+      ...plan.statuses.map(({ checksum: { object }, status }) => () => {
+        const stored = this.objects.get(object.metadata.name);
+        if (stored) this.objects.set(object.metadata.name, { ...stored, status });
+      }),
+    ];
+    for (const write of writes.slice(0, most)) write();
+  }
+
+  /** Plans and carries out until there is nothing left to write. */
+  settle(): ChecksumPlan {
+    for (let pass = 0; pass < 5; pass++) {
+      const before = JSON.stringify([...this.objects]);
+      const plan = this.plan();
+      this.carryOut(plan);
+      if (JSON.stringify([...this.objects]) === before) return plan;
+    }
+    throw new Error("the plan never comes to rest");
+  }
+
+  announce(expiresInMs: number, ...ids: readonly string[]): string {
+    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map(({ spec }) => Date.parse(spec.timestamp) + 1000));
+    const object = checkSumObject(stateOf(...ids), { ...place, timestampMs, expiresMs: this.nowMs + expiresInMs });
+    this.create(object);
+    return object.metadata.name ?? "";
+  }
+
+  create(object: CheckSumObject): void {
+    const name = object.metadata.name ?? "";
+    this.objects.set(name, {
+      ...object,
+      metadata: { ...object.metadata, name, uid: name, resourceVersion: "1", creationTimestamp: rfc3339(this.nowMs) },
+    });
+  }
+
+  /** What the condition `Current` of the checksum with these ids says. */
+  standing(ids: string): string | undefined {
+    const object = [...this.objects.values()].find(({ spec }) => (spec.ids ?? []).join(" ") === ids);
+    const condition = object?.status?.conditions?.find(({ type }) => type === "Current");
+    return condition && `${condition.status} ${condition.reason}`;
+  }
+}

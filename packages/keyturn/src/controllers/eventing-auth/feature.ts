@@ -1,0 +1,34 @@
+// The feature "issue": what the command line, the manifests and the docs know about it.
+import type { Feature } from "../feature.ts";
+import { EventingAuth } from "./api.ts";
+import { eventingAuthFlags as flags } from "./flags.ts";
+import { kymaController } from "./kyma-controller.ts";
+import { eventingAuthMetrics } from "./metrics.ts";
+import { issuingController } from "./reconcile.ts";
+import { readSettings } from "./settings.ts";
+
+/** From sending a request to the identity provider to the end of its answer; three tries of it fit into a run. */
+const providerTimeoutMs = 10_000;
+
+export const eventingAuthFeature: Feature = {
+  name: "eventing-auth",
+  summary: "issues client credentials for runtimes, writes them to their clusters and keeps them there",
+  flags: Object.values(flags),
+  metrics: eventingAuthMetrics,
+  kinds: [EventingAuth],
+  controllers(flag) {
+    return [
+      kymaController(),
+      issuingController({
+        settings: readSettings(flag),
+        provider: {
+          type: flag(flags.provider),
+          globalAccount: flag(flags.globalAccountId),
+          allowHttp: flag(flags.allowHttp),
+          timeoutMs: providerTimeoutMs,
+          env: process.env,
+        },
+      }),
+    ];
+  },
+};

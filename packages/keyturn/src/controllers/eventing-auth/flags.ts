@@ -1,0 +1,96 @@
+// The flags of this feature. Names of Secrets and namespaces default to those of the original.
+import { choiceFlag, durationFlag, switchFlag, textFlagWithDefault } from "../../flags/flag.ts";
+
+export const eventingAuthFlags = {
+  provider: choiceFlag({
+    name: "eventing-auth.provider",
+    choices: ["ias", "openid"],
+    default: "ias",
+    help: "where applications are made: SAP Cloud Identity Services (ias), or a server with OpenID dynamic client registration (openid)",
+  }),
+  globalAccountId: textFlagWithDefault({
+    name: "eventing-auth.ias-global-account-id",
+    placeholder: "ID",
+    default: "",
+    help: "the global account that new applications are booked on; ias only",
+  }),
+  allowHttp: switchFlag({
+    name: "eventing-auth.allow-http",
+    default: false,
+    help: "talk to an identity provider whose URL is http://; credentials then travel in the clear",
+  }),
+  credentialsNamespace: textFlagWithDefault({
+    name: "eventing-auth.credentials-namespace",
+    placeholder: "NAMESPACE",
+    default: "kcp-system",
+    otherVariable: "IAS_CREDS_SECRET_NAMESPACE",
+    help: "the namespace of the Secret with the identity provider's credentials; also read from IAS_CREDS_SECRET_NAMESPACE",
+  }),
+  credentialsSecret: textFlagWithDefault({
+    name: "eventing-auth.credentials-secret",
+    placeholder: "NAME",
+    default: "eventing-auth-ias-creds",
+    otherVariable: "IAS_CREDS_SECRET_NAME",
+    help: "the Secret with the identity provider's url, username and password; also read from IAS_CREDS_SECRET_NAME",
+  }),
+  kubeconfigNamespace: textFlagWithDefault({
+    name: "eventing-auth.kubeconfig-namespace",
+    placeholder: "NAMESPACE",
+    default: "kcp-system",
+    help: "the namespace of the Secrets with the runtimes' kubeconfigs",
+  }),
+  kubeconfigPrefix: textFlagWithDefault({
+    name: "eventing-auth.kubeconfig-prefix",
+    placeholder: "PREFIX",
+    default: "kubeconfig-",
+    help: "what stands before the runtime's id in the name of the Secret with its kubeconfig",
+  }),
+  kubeconfigKey: textFlagWithDefault({
+    name: "eventing-auth.kubeconfig-key",
+    placeholder: "KEY",
+    default: "config",
+    help: "the key of that Secret that holds the kubeconfig",
+  }),
+  targetNamespace: textFlagWithDefault({
+    name: "eventing-auth.target-namespace",
+    placeholder: "NAMESPACE",
+    default: "kyma-system",
+    help: "the namespace of the credentials in a runtime's cluster",
+  }),
+  targetSecret: textFlagWithDefault({
+    name: "eventing-auth.target-secret",
+    placeholder: "NAME",
+    default: "eventing-webhook-auth",
+    help: "the Secret with the credentials in a runtime's cluster",
+  }),
+  allowInsecureTargets: switchFlag({
+    name: "eventing-auth.allow-insecure-targets",
+    default: false,
+    help: "accept kubeconfigs with insecure-skip-tls-verify or an http:// server",
+  }),
+  rotateAfter: durationFlag({
+    name: "eventing-auth.rotate-after",
+    default: "0",
+    help: "replace client secrets that are older than this; 0 = never",
+  }),
+  rotationOverlap: durationFlag({
+    name: "eventing-auth.rotation-overlap",
+    default: "1h",
+    help: "how long a replaced client secret goes on working",
+  }),
+  checkInterval: durationFlag({
+    name: "eventing-auth.check-interval",
+    default: "1h",
+    help: "how often the identity provider is asked whether an application and its secrets are still as they were",
+  }),
+  checkCredentials: switchFlag({
+    name: "eventing-auth.check-credentials",
+    default: true,
+    help: "fetch a token with credentials that were just written, and report whether that worked",
+  }),
+  deletionPatience: durationFlag({
+    name: "eventing-auth.deletion-patience",
+    default: "1h",
+    help: "how long a deletion waits for a runtime's cluster that does not answer, before its Secret is left behind",
+  }),
+};

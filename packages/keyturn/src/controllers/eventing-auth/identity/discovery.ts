@@ -1,0 +1,92 @@
+// A tenant's well-known document: where tokens are fetched and verified, and where clients are registered.
+import { abortRace } from "@keyturn/runtime";
+import * as z from "zod";
+import type { Endpoints } from "./identity-provider.ts";
+import { IdentityError } from "./identity-error.ts";
+import { decode, oddAnswer, type ProviderAnswer, refusalOf } from "./provider-answer.ts";
+import type { ProviderHttp } from "./provider-http.ts";
+
+/** What is used of the document. */
+export interface Discovered extends Endpoints {
+  /** RFC 7591; absent where clients cannot be registered. */
+  readonly registrationUrl?: string;
+}
+
+/** How a document is asked for. */
+export interface DiscoveryOptions {
+  /** The tenant's address; for OpenID servers, the issuer. */
+  readonly url: string;
+  readonly allowHttp: boolean;
+  /**
+   * `same-issuer`: the issuer must be the very URL that was asked (OpenID Connect Discovery, section 4.3).
+   * `same-host`: the endpoints must be at the tenant's host or the issuer's. IAS tenants are reached by several names and call themselves by one.
+   */
+  readonly check: "same-issuer" | "same-host";
+}
+
+const documentSchema = z.object({
+  issuer: z.string(),
+  token_endpoint: z.string(),
+  jwks_uri: z.string(),
+  registration_endpoint: z.string().optional(),
+});
+
+const attempt = "failed to fetch token url";
+
+/** The document's address. An issuer with a path has it before the well-known part, as OpenID Connect (not RFC 8414) has it. */
+export function documentUrl(url: string): string {
+  return `${withoutSlash(url)}/.well-known/openid-configuration`;
+}
+
+/** Fetches and checks the document. Asked for without credentials. */
+export function discover(http: ProviderHttp, options: DiscoveryOptions, signal?: AbortSignal): Promise<Discovered> {
+  return http.ask({ step: "discover", attempt, method: "GET", url: documentUrl(options.url) }, (answer) => read(answer, options), signal);
+}
+
+/** Asks once: callers that come together share one request, and what it finds is kept. A failure is not. */
+export function discoverOnce(http: ProviderHttp, options: DiscoveryOptions): (signal?: AbortSignal) => Promise<Discovered> {
+  let found: Promise<Discovered> | undefined;
+  return (signal) => {
+    // Nobody's signal ends the request that others wait for too; its deadline does.
+    found ??= discover(http, options).catch((error: unknown) => {
+      found = undefined;
+      throw error;
+    });
+    return abortRace(found, signal);
+  };
+}
+
+function read(answer: ProviderAnswer, { url, allowHttp, check }: DiscoveryOptions): Discovered {
+  if (answer.status !== 200) throw refusalOf(answer);
+  const { issuer, token_endpoint: tokenUrl, jwks_uri: jwksUrl, registration_endpoint: registrationUrl } = decode(answer, documentSchema);
+  const wrong = [issuer, tokenUrl, jwksUrl, ...(registrationUrl === undefined ? [] : [registrationUrl])].find(
+    (address) => !isUsable(address, allowHttp),
+  );
+  if (wrong !== undefined) throw oddAnswer(answer, "the well-known document has an address that is no https:// URL");
+  const { step, status, clean } = answer;
+  if (check === "same-issuer" && withoutSlash(issuer) !== withoutSlash(url)) {
+    const message = clean(`${attempt}: the issuer at ${url} calls itself ${issuer}; correct the URL`);
+    throw new IdentityError(message, { code: "Terminal", step, status });
+  }
+  const hosts = new Set([hostOf(url), hostOf(issuer)]);
+  const stray = [tokenUrl, jwksUrl].find((address) => !hosts.has(hostOf(address)));
+  if (check === "same-host" && stray !== undefined) {
+    const message = clean(`${attempt}: the tenant ${url} names endpoints at another host (${hostOf(stray)}); client secrets would go there`);
+    throw new IdentityError(message, { code: "Terminal", step, status });
+  }
+  return { issuer, tokenUrl, jwksUrl, ...(registrationUrl !== undefined && { registrationUrl }) };
+}
+
+function isUsable(address: string, allowHttp: boolean): boolean {
+  const url = URL.parse(address);
+  if (!url || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (allowHttp && url.protocol === "http:");
+}
+
+function hostOf(address: string): string | undefined {
+  return URL.parse(address)?.host;
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}

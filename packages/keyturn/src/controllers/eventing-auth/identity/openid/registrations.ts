@@ -1,0 +1,169 @@
+// Registered clients at one OpenID server, each managed with the grant that is kept for it.
+import { IdentityError, type IdentityStep } from "../identity-error.ts";
+import type { ApplicationOwner, ApplicationRef, CreatedApplication, IssuedSecret } from "../identity-provider.ts";
+import { decode, expectStatus, isGone, type ProviderAnswer } from "../provider-answer.ts";
+import type { ProviderHttp } from "../provider-http.ts";
+import { grantText, hintOf, readGrant, type RegistrationGrant } from "./registration-grant.ts";
+import { clientSchema, newClientMetadata, type RegisteredClient, updateBody } from "./registration-protocol.ts";
+
+/** A grant with which something can be done. */
+type ManagingGrant = RegistrationGrant & Required<Pick<RegistrationGrant, "management">>;
+
+/** A client that exists, and the grant to it as it is now. */
+export interface KnownClient {
+  readonly client: RegisteredClient;
+  readonly grant: ManagingGrant;
+}
+
+/** A secret after an update. */
+export interface UpdatedSecret extends IssuedSecret {
+  readonly fresh: boolean;
+}
+
+/** What clients are registered with. */
+export interface RegistrationsOptions {
+  readonly http: ProviderHttp;
+  readonly issuer: string;
+  readonly initialAccessToken?: string;
+}
+
+const registering = "failed to register a client";
+
+/**
+ * The clients of one server. Every grant that the server hands out is kept before a method resolves.
+ * No method takes a signal: a grant that is on its way must not be lost.
+ */
+export class Registrations {
+  readonly #options: RegistrationsOptions;
+
+  constructor(options: RegistrationsOptions) {
+    this.#options = options;
+  }
+
+  /** The grant that is kept for somebody; undefined if there is none of this server. */
+  async grantOf({ grants }: ApplicationOwner): Promise<RegistrationGrant | undefined> {
+    const text = await grants.read().catch((cause: unknown) => {
+      throw grantError("cannot read the registration access token that was kept", cause);
+    });
+    return readGrant(text, this.#options.issuer);
+  }
+
+  /** Registers a client and keeps the grant to it. If that cannot be kept, the client is deleted again. */
+  async register(owner: ApplicationOwner, registrationUrl: string): Promise<CreatedApplication> {
+    const { http, issuer, initialAccessToken } = this.#options;
+    const earlier = await this.grantOf(owner);
+    if (earlier && !earlier.management) throw unmanageable(earlier.clientId);
+    const headers = { "content-type": "application/json", ...(initialAccessToken && { authorization: `Bearer ${initialAccessToken}` }) };
+    const body = JSON.stringify(newClientMetadata(owner.name));
+    const client = await http.ask({ step: "create", attempt: registering, method: "POST", url: registrationUrl, headers, body }, (answer) => {
+      expectStatus(answer, 201, 200);
+      return decode(answer, clientSchema);
+    });
+    const { client_id: clientId, client_secret: secret, registration_client_uri: uri, registration_access_token: token } = client;
+    const issued = secret === undefined ? undefined : { secret, hint: hintOf(secret) };
+    const grant: RegistrationGrant = { issuer, clientId, ...(issued && { hint: issued.hint }) };
+    if (uri === undefined || token === undefined) {
+      // Kept all the same, so that the next try does not register yet another client that nobody can delete.
+      await keep(owner, grant);
+      throw unmanageable(clientId);
+    }
+    const managing = { ...grant, management: { uri, token } };
+    await keep(owner, managing).catch((error: unknown) => this.#undo(managing, error));
+    return { id: clientId, ...(issued && { secret: issued }) };
+  }
+
+  /** The client as the server has it; undefined if there is none, or no right to manage it. */
+  async read(application: ApplicationRef, step: IdentityStep): Promise<KnownClient | undefined> {
+    const grant = await this.#managing(application);
+    if (!grant) return undefined;
+    const client = await this.#manage(grant, { step, attempt: "failed to read the client's registration", method: "GET" }, readClient);
+    return client && { client, grant: await renew(application, grant, client) };
+  }
+
+  /** Asks for another secret by an update that changes nothing else. Undefined if the answer tells none; not `fresh` if it tells the old one. */
+  async update(application: ApplicationRef, { client, grant }: KnownClient): Promise<UpdatedSecret | undefined> {
+    const request = { step: "issue-secret", attempt: "failed to update the client's registration", method: "PUT", body: updateBody(client) } as const;
+    const updated = await this.#manage(grant, request, readUpdated);
+    await renew(application, grant, updated);
+    const { client_secret: secret } = updated;
+    return secret === undefined ? undefined : { secret, hint: hintOf(secret), fresh: hintOf(secret) !== grant.hint };
+  }
+
+  /** Deletes the client, if there is one and the right to do so. */
+  async delete(application: ApplicationRef): Promise<void> {
+    const grant = await this.#managing(application);
+    if (grant) await this.#remove(grant);
+  }
+
+  async #undo(grant: ManagingGrant, reason: unknown): Promise<never> {
+    await this.#remove(grant).catch((cause: unknown) => {
+      const message = `${registering}: the grant to client ${grant.clientId} could not be kept, nor the client be deleted again; delete it at ${grant.issuer}`;
+      throw new IdentityError(message, { code: "Transient", step: "keep-grant", cause });
+    });
+    throw reason;
+  }
+
+  async #managing(application: ApplicationRef): Promise<ManagingGrant | undefined> {
+    const grant = await this.grantOf(application);
+    return grant?.management && grant.clientId === application.id ? { ...grant, management: grant.management } : undefined;
+  }
+
+  #remove(grant: ManagingGrant): Promise<void> {
+    return this.#manage(grant, { step: "delete", attempt: "failed to delete the client's registration", method: "DELETE" }, readRemoved);
+  }
+
+  #manage<T>({ management: { uri, token } }: ManagingGrant, request: ManagementRequest, read: (answer: ProviderAnswer) => T): Promise<T> {
+    const headers = { authorization: `Bearer ${token}`, ...(request.body !== undefined && { "content-type": "application/json" }) };
+    return this.#options.http.ask({ ...request, url: uri, headers }, read);
+  }
+}
+
+interface ManagementRequest {
+  readonly step: IdentityStep;
+  readonly attempt: string;
+  readonly method: "GET" | "PUT" | "DELETE";
+  readonly body?: string;
+}
+
+/** RFC 7592, 2.1 to 2.3: for a client that does not exist the server answers 401; some say 404. */
+function isUnknown(answer: ProviderAnswer): boolean {
+  return isGone(answer, 401) || isGone(answer);
+}
+
+function readClient(answer: ProviderAnswer): RegisteredClient | undefined {
+  return isUnknown(answer) ? undefined : readUpdated(answer);
+}
+
+function readUpdated(answer: ProviderAnswer): RegisteredClient {
+  expectStatus(answer, 200);
+  return decode(answer, clientSchema);
+}
+
+function readRemoved(answer: ProviderAnswer): void {
+  if (!isUnknown(answer)) expectStatus(answer, 204, 200);
+}
+
+/** Keeps what has changed about the grant, and returns it as it is now. */
+async function renew(owner: ApplicationOwner, grant: ManagingGrant, client: RegisteredClient): Promise<ManagingGrant> {
+  const { registration_client_uri: uri = grant.management.uri, registration_access_token: token = grant.management.token } = client;
+  const hint = client.client_secret === undefined ? grant.hint : hintOf(client.client_secret);
+  const renewed = { ...grant, management: { uri, token }, ...(hint !== undefined && { hint }) };
+  if (grantText(renewed) !== grantText(grant)) await keep(owner, renewed);
+  return renewed;
+}
+
+async function keep({ grants }: ApplicationOwner, grant: RegistrationGrant): Promise<void> {
+  await grants.keep(grantText(grant)).catch((cause: unknown) => {
+    throw grantError(`cannot keep the registration access token of client ${grant.clientId}`, cause);
+  });
+}
+
+function unmanageable(clientId: string): IdentityError {
+  const problem = `the server registered client ${clientId} and gave no registration access token (RFC 7592), so it could never be deleted`;
+  const advice = "delete it there, switch client management on, and delete the Secret in which this is kept";
+  return new IdentityError(`${registering}: ${problem}; ${advice}`, { code: "Terminal", step: "create" });
+}
+
+function grantError(problem: string, cause: unknown): IdentityError {
+  return new IdentityError(`${problem}: ${cause instanceof Error ? cause.message : String(cause)}`, { code: "Transient", step: "keep-grant", cause });
+}

@@ -1,0 +1,65 @@
+// Why an EventingAuth is as it is: the words shared by conditions, Events, metrics and the documentation.
+
+/** Why the runtime's cluster cannot be worked with. */
+export type TargetReason =
+  /** There is no Secret with the runtime's kubeconfig. */
+  | "KubeconfigNotFound"
+  /** The kubeconfig cannot be used, or asks for something that is not allowed to it: programs, files, insecure TLS. */
+  | "KubeconfigRefused"
+  /** The first answer of the cluster is awaited. */
+  | "TargetConnecting"
+  /** The cluster does not answer. */
+  | "TargetUnreachable"
+  /** The cluster answers, and refuses the kubeconfig's user what is needed. */
+  | "TargetForbidden";
+
+/** What a condition can say. */
+export type ConditionReason =
+  | TargetReason
+  /** Both the application and the Secret are as they should be. */
+  | "Ready"
+  /** Something is being made. */
+  | "InProgress"
+  /** The application exists. The original's word. */
+  | "IASApplicationCreated"
+  /** The application could not be made, found or asked about. The original's word. */
+  | "IASApplicationCreationFailed"
+  /** The Secret is in the runtime's cluster. The original's word. */
+  | "SecretCreated"
+  /** The Secret could not be written. The original's word. */
+  | "SecretCreationFailed"
+  /** The cluster answers. */
+  | "TargetReached"
+  /** An EventingAuth of the same name in another namespace came first; nothing is done for this one. */
+  | "NameTaken"
+  /** A Secret of that name exists in the runtime's cluster, and is not ours. */
+  | "SecretConflict"
+  /** A token was issued for the credentials. */
+  | "TokenIssued"
+  /** The token endpoint does not accept the credentials. */
+  | "CredentialsRefused"
+  /** The token endpoint could not be asked. */
+  | "TokenEndpointFailed"
+  /** The object is being deleted, and something holds that up. */
+  | "DeletionWaiting"
+  /** Something failed that nobody foresaw; the operator's log says what. */
+  | "InternalError";
+
+/** What an Event can say besides. */
+export type EventReason =
+  /** A new application was made. */
+  | "ApplicationCreated"
+  /** An application of this name that nobody knew of was deleted before a new one was made. */
+  | "LeftoverDeleted"
+  /** An application and a Secret that somebody else had made for this runtime are ours from now on. */
+  | "Adopted"
+  /** The first credentials were written to the runtime's cluster. */
+  | "SecretIssued"
+  /** The Secret was missing or had been changed, and has new credentials. */
+  | "SecretRepaired"
+  /** The Secret has new credentials because the old ones were old enough. */
+  | "SecretRotated"
+  /** Client secrets that nobody should use any more were deleted at the identity provider. */
+  | "OldSecretsDeleted"
+  /** The object is gone, and something in the runtime's cluster or at the identity provider was left behind. */
+  | "Abandoned";

@@ -1,0 +1,159 @@
+// The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
+import {
+  addFinalizer,
+  type ControllerDefinition,
+  type ControllerScope,
+  isBeingDeleted,
+  nameOf,
+  type Run,
+  type Transport,
+  type ConnectionConfig,
+} from "@keyturn/runtime";
+import { issuingAccess } from "./access.ts";
+import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
+import { carryOutAct, carryOutLook, type StepContext } from "./carry-out-step.ts";
+import { planDeletionStep } from "./deletion-plan.ts";
+import { grantKeeper } from "./grant-keeper.ts";
+import { IdentityProviders, type IdentityProvidersOptions } from "./identity/identity-providers.ts";
+import { eventingAuthNumbers } from "./metrics.ts";
+import type { Observation } from "./observation.ts";
+import { ownerOfObservation } from "./observation.ts";
+import { type Observed, observeEventingAuth } from "./observe.ts";
+import { planStep } from "./plan.ts";
+import { Reporting } from "./reporting.ts";
+import { SettledKeys } from "./settled-keys.ts";
+import type { EventingAuthSettings } from "./settings.ts";
+import type { Rest } from "./step.ts";
+import { TargetPool } from "./target-pool.ts";
+import { namesakesOf, watchIssuing } from "./watches.ts";
+
+/** How the controller is made. */
+export interface IssuingOptions {
+  readonly settings: EventingAuthSettings;
+  readonly provider: Omit<IdentityProvidersOptions, "clock" | "random" | "observe">;
+  /** How clusters of runtimes are reached. Default: HTTP. */
+  readonly openTransport?: (connection: ConnectionConfig) => Transport;
+}
+
+const name = "eventing-auth";
+/** More than any way from nothing to done has. */
+const mostSteps = 32;
+
+/** The controller. */
+export function issuingController({ settings, provider, openTransport }: IssuingOptions): ControllerDefinition {
+  return {
+    name,
+    access: issuingAccess(settings, provider.type === "openid"),
+    // Twice as many as there may be requests to the identity provider, so that writes to the API servers do not leave its turns unused.
+    concurrency: 100,
+    setup(scope) {
+      const { clock, random, log } = scope;
+      const watches = watchIssuing(scope, settings);
+      const numbers = eventingAuthNumbers(scope.metrics);
+      const providers = new IdentityProviders({
+        ...provider,
+        clock,
+        random,
+        observe({ step, status, durationMs }) {
+          numbers.requests.inc({ step, code: status === undefined ? "<error>" : String(status) });
+          numbers.durations.observe({ step }, durationMs / 1000);
+        },
+      });
+      const pool = new TargetPool({
+        settings,
+        clock,
+        random,
+        log,
+        onChange: (runtime) => namesakesOf(watches, runtime).forEach((key) => scope.enqueue(key)),
+        ...(openTransport && { openTransport }),
+      });
+      closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
+      const settled = new SettledKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
+      const reporting = new Reporting({ scope, controller: name, numbers, settings });
+
+      return async (run) => {
+        const observed = await observeEventingAuth(run, { watches, settings, pool, providers });
+        numbers.targets.set(pool.size);
+        if (!observed) {
+          if (namesakesOf(watches, nameOf(run.key).name).length === 0) pool.close(nameOf(run.key).name);
+          settled.forget(run.key);
+          return reporting.forget(run.key);
+        }
+        const waitMs = settled.waitFor(run.key, observed);
+        if (waitMs !== undefined) return { requeueAfterMs: waitMs };
+        const reached = await stepUntilRest(run, observed, { scope, settings, reporting });
+        if (!reached) return;
+        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: run.now });
+      };
+    },
+  };
+}
+
+interface Work {
+  readonly scope: ControllerScope;
+  readonly settings: EventingAuthSettings;
+  readonly reporting: Reporting;
+}
+
+/** Goes on until there is nothing more to do, and reports. Resolves to undefined if the object was let go, or nothing may be changed. */
+async function stepUntilRest(
+  run: Run,
+  { observation: first, provider, target }: Observed,
+  { scope, settings, reporting }: Work,
+): Promise<{ readonly observation: Observation; readonly rest: Rest } | undefined> {
+  let observation = first;
+  const deleting = isBeingDeleted(first.object);
+  const context: StepContext = {
+    run,
+    scope,
+    controller: name,
+    provider,
+    target,
+    grants: grantKeeper({ client: scope.client, owner: ownerOfObservation(first), namespace: settings.providerSecret.namespace, controller: name }),
+    notify: (notice) => reporting.notify(observation.object, notice),
+    onIssued: (why) => reporting.issued(why),
+    onAbandoned: () => reporting.abandoned(),
+    firstSecret: undefined,
+  };
+  try {
+    if (!deleting && first.holder === undefined) {
+      observation = { ...first, object: await addFinalizer(run.client, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
+    }
+    for (let steps = 0; steps < mostSteps; steps++) {
+      const step = deleting ? planDeletionStep(observation, run.now) : planStep(observation, run.now);
+      if (step.type === "rest") return { observation: await reporting.rest(observation, step, run), rest: step };
+      if (step.type === "look") {
+        observation = await carryOutLook(step, observation, context);
+        continue;
+      }
+      if (scope.dryRun) return void run.log.info({ step: step.type }, "dry run: this step is withheld");
+      const next = await carryOutAct(step, observation, context);
+      if (!next) return undefined;
+      observation = next;
+    }
+    throw new Error(`no rest after ${mostSteps} steps`);
+  } catch (error) {
+    throw await reporting.failure(observation, error, run);
+  }
+}
+
+/** Everything that was opened is closed with the controller; connections that are no longer asked for are closed now and then. */
+function closeWith(
+  { clock, closed }: ControllerScope,
+  { pool, providers, unusedAfterMs }: { readonly pool: TargetPool; readonly providers: IdentityProviders; readonly unusedAfterMs: number },
+): void {
+  let timer = clock.setTimer(unusedAfterMs, sweep);
+  function sweep(): void {
+    pool.closeUnused(unusedAfterMs);
+    timer = clock.setTimer(unusedAfterMs, sweep);
+  }
+  closed.addEventListener(
+    "abort",
+    () => {
+      timer.cancel();
+      pool.closeAll();
+      providers.close();
+    },
+    { once: true },
+  );
+}

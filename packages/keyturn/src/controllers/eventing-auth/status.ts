@@ -1,0 +1,83 @@
+// What the status of an EventingAuth says, in the original's words where it has them.
+import { type Condition, setCondition, type Stored } from "@keyturn/runtime";
+import type { EventingAuth, EventingAuthStatus } from "./api.ts";
+import type { ConditionReason } from "./reasons.ts";
+
+/** One condition's verdict. */
+export interface Verdict {
+  readonly holds: boolean;
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
+/** What is known about each aspect; what is absent stays as it was reported last. */
+export interface Verdicts {
+  readonly application?: Verdict;
+  readonly secret?: Verdict;
+  readonly target?: Verdict;
+  readonly credentials?: Verdict;
+  /** Something else that stands in the way of being ready. */
+  readonly hindrance?: Verdict;
+}
+
+/** The original's two good verdicts, word for word: its users' scripts may look for them. */
+export const applicationCreated: Verdict = { holds: true, reason: "IASApplicationCreated", message: "IAS application is successfully created." };
+export const secretCreated: Verdict = {
+  holds: true,
+  reason: "SecretCreated",
+  message: "Eventing webhook authentication secret is successfully created.",
+};
+export const targetReached: Verdict = { holds: true, reason: "TargetReached", message: "the cluster of the runtime answers" };
+
+export function applicationFailed(message: string): Verdict {
+  return { holds: false, reason: "IASApplicationCreationFailed", message };
+}
+
+export function secretFailed(message: string): Verdict {
+  return { holds: false, reason: "SecretCreationFailed", message };
+}
+
+/** What the status is made from, besides verdicts. */
+export interface StatusFacts {
+  /** `none` takes it out; absent leaves it as it is. */
+  readonly iasApplication?: EventingAuthStatus["iasApplication"] | "none";
+  readonly secret?: EventingAuthStatus["secret"];
+}
+
+const types = { application: "IASApplicationReady", secret: "SecretReady", target: "TargetReachable", credentials: "CredentialsValid" } as const;
+
+/** The original's first; whichever was set first, people find them in the same place. */
+const order: readonly string[] = [...Object.values(types), "Ready"];
+
+/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
+export function statusOf(object: Stored<EventingAuth>, verdicts: Verdicts, facts: StatusFacts & { readonly nowMs: number }): EventingAuthStatus {
+  const before = object.status;
+  const observedGeneration = object.metadata.generation;
+  let conditions: readonly Condition[] = before?.conditions ?? [];
+  const set = (type: string, { holds, reason, message }: Hindrance): void => {
+    conditions = setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration }, facts.nowMs);
+  };
+  for (const aspect of ["application", "secret", "target", "credentials"] as const) {
+    const verdict = verdicts[aspect];
+    if (verdict) set(types[aspect], verdict);
+  }
+  const missing = verdicts.hindrance ?? firstHindrance(conditions);
+  set("Ready", missing ?? { holds: true, reason: "Ready", message: "the application and the Secret are there" });
+  const iasApplication = facts.iasApplication === "none" ? undefined : (facts.iasApplication ?? before?.iasApplication);
+  const secret = facts.secret ?? before?.secret;
+  const ordered = conditions.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  return { state: missing ? "NotReady" : "Ready", conditions: ordered, ...(iasApplication && { iasApplication }), ...(secret && { secret }) };
+}
+
+/** A verdict, or what an earlier one says in the status. */
+type Hindrance = Omit<Verdict, "reason"> & { readonly reason: string };
+
+/** The original's rule: ready once both conditions are true. */
+function firstHindrance(conditions: readonly Condition[]): Hindrance | undefined {
+  for (const type of [types.application, types.secret]) {
+    const condition = conditions.find((each) => each.type === type);
+    if (!condition) return { holds: false, reason: "InProgress", message: "not everything has been made yet" };
+    if (condition.status !== "True") return { holds: false, reason: condition.reason, message: condition.message };
+  }
+  return undefined;
+}

@@ -1,0 +1,105 @@
+// The Secret in the runtime's cluster: what is kept of it in memory, how it is judged, and how it is written.
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { marked, type Owner, type Ownership, ownershipOf, type Secret, type Stored } from "@keyturn/runtime";
+import { keyturn } from "../../operator-identity.ts";
+import type { Endpoints } from "./identity/identity-provider.ts";
+
+/** Which application the credentials are of. */
+const applicationAnnotation = "keyturn.io/application";
+/** Names the client secret among those of its application. */
+const hintAnnotation = "keyturn.io/secret-hint";
+/** Tells whether the client secret is still the one that was written. */
+const digestAnnotation = "keyturn.io/secret-digest";
+/** When the client secret was issued. */
+const issuedAtAnnotation = "keyturn.io/issued-at";
+
+/** What is kept in memory: everything but the client secret. */
+export interface TargetSecret {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Its metadata as far as it says whose it is. */
+  readonly mark: Pick<Stored<Secret>, "metadata">;
+  readonly clientId: string | undefined;
+  readonly tokenUrl: string | undefined;
+  readonly certsUrl: string | undefined;
+  /** Of the client secret that is in it; undefined if there is none. */
+  readonly digest: string | undefined;
+  /** What was noted when it was written. */
+  readonly noted: { readonly application: string | undefined; readonly hint: string | undefined; readonly digest: string | undefined };
+  /** When its client secret was issued, or else when the Secret was made. */
+  readonly issuedAtMs: number;
+}
+
+/** Reduces a Secret to what is kept of it. */
+export function keepTargetSecret({ metadata, data = {} }: Stored<Secret>): TargetSecret {
+  const { uid, resourceVersion, name, labels = {}, creationTimestamp = "" } = metadata;
+  // No others: kubectl notes all that it applied in an annotation, client secrets included.
+  const annotations = Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(`${keyturn.domain}/`)));
+  const clientSecret = decoded(data["client_secret"]);
+  const issuedAtMs = Date.parse(annotations[issuedAtAnnotation] ?? "");
+  return {
+    uid,
+    resourceVersion,
+    mark: { metadata: { name, uid, resourceVersion, labels, annotations } },
+    clientId: decoded(data["client_id"]),
+    tokenUrl: decoded(data["token_url"]),
+    certsUrl: decoded(data["certs_url"]),
+    digest: clientSecret === undefined ? undefined : digestOf(clientSecret),
+    noted: { application: annotations[applicationAnnotation], hint: annotations[hintAnnotation], digest: annotations[digestAnnotation] },
+    issuedAtMs: Number.isNaN(issuedAtMs) ? Date.parse(creationTimestamp) : issuedAtMs,
+  };
+}
+
+/** Whose a Secret is. */
+export function ownershipOfTarget({ mark }: Pick<TargetSecret, "mark">, owner: Owner): Ownership {
+  return ownershipOf(mark, keyturn, owner);
+}
+
+/** What is written to a runtime's cluster. */
+export interface TargetContent {
+  readonly place: { readonly namespace: string; readonly name: string };
+  readonly owner: Owner;
+  readonly application: string;
+  readonly endpoints: Endpoints;
+  readonly issuedAtMs: number;
+  readonly credentials:
+    | { readonly type: "new"; readonly clientId: string; readonly clientSecret: string; readonly hint: string }
+    /** The client secret that is there stays; it is not even read. */
+    | { readonly type: "kept"; readonly digest: string; readonly hint: string | undefined };
+}
+
+/** The Secret to apply. */
+export function targetSecretObject({ place, owner, application, endpoints, issuedAtMs, credentials }: TargetContent): Secret {
+  const digest = credentials.type === "new" ? digestOf(credentials.clientSecret) : credentials.digest;
+  const annotations = {
+    [applicationAnnotation]: application,
+    [digestAnnotation]: digest,
+    [issuedAtAnnotation]: new Date(issuedAtMs).toISOString(),
+    ...(credentials.hint !== undefined && { [hintAnnotation]: credentials.hint }),
+  };
+  const data = {
+    ...(credentials.type === "new" && { client_id: credentials.clientId, client_secret: credentials.clientSecret }),
+    token_url: endpoints.tokenUrl,
+    certs_url: endpoints.jwksUrl,
+  };
+  const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
+  const secret: Secret = { metadata: { ...place, annotations }, type: "Opaque", data: encoded };
+  return marked(secret, keyturn, owner);
+}
+
+/** The credentials in a Secret that was just read; undefined if they are not complete. */
+export function credentialsIn({ data = {} }: Secret): { readonly clientId: string; readonly clientSecret: string } | undefined {
+  const clientId = decoded(data["client_id"]);
+  const clientSecret = decoded(data["client_secret"]);
+  return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
+}
+
+/** Client secrets are long and random, so nobody finds one by its digest. */
+function digestOf(clientSecret: string): string {
+  return createHash("sha256").update(clientSecret).digest("hex").slice(0, 32);
+}
+
+function decoded(base64: string | undefined): string | undefined {
+  return base64 ? Buffer.from(base64, "base64").toString("utf8") : undefined;
+}

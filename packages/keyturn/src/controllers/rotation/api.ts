@@ -1,0 +1,108 @@
+// The kind that this controller serves, and the marks by which sources, targets and version records are known.
+import { conditionColumn, conditionsSchema, dateTime, type DeepReadonly, defineCustomKind, duration, objectName, type ObjectOf } from "@keyturn/runtime";
+import * as z from "zod";
+
+const domain = "rotator.k8s.telekom.com";
+
+/** On a source, as annotations or as labels. */
+export const rotationSetMark = `${domain}/rotation-set`;
+export const sourceMark = `${domain}/source`;
+export const watchPathMark = `${domain}/watch-path`;
+export const rotatePathMark = `${domain}/rotate-path`;
+
+/** On a target's object: the version that it was written with, the digest of that version's content, and when. Written in one request with the content. */
+export const versionAnnotation = `${domain}/version`;
+export const digestAnnotation = `${domain}/digest`;
+export const appliedAtAnnotation = `${domain}/applied-at`;
+
+/** On a version record, besides `digest`. */
+export const watchDigestAnnotation = `${domain}/watch-digest`;
+export const seenAtAnnotation = `${domain}/seen-at`;
+export const kindAnnotation = `${domain}/kind`;
+export const logAnnotation = `${domain}/log`;
+
+/** The type of the Secrets that are version records. */
+export const versionRecordType = `${domain}/version`;
+
+const spec = z.object({
+  rotationSet: z
+    .string()
+    .min(1)
+    .max(63)
+    .regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/)
+    .meta({ cel: [{ rule: "self == oldSelf", message: "rotationSet cannot be changed: make a new RotationTarget" }] })
+    .describe("The rotation set, as named by the source's annotation rotator.k8s.telekom.com/rotation-set."),
+  rotationOrder: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .describe("The place in the chain: the lowest order gets the source's content, every other one that of the next lower. Gaps are fine."),
+  rotationDelay: duration()
+    .default("0s")
+    .describe("For how long the source must have been changed, without interruption, before the change reaches this target."),
+  deletionMode: z
+    .enum(["keep", "cascade"])
+    .default("keep")
+    .describe("When the source is deleted: keep leaves the target's object, cascade deletes it after rotationDelay. When this object is deleted: likewise, at once."),
+  whenUnfilled: z
+    .enum(["Backfill", "Absent"])
+    .default("Backfill")
+    .describe("While there are fewer versions than targets: Backfill holds the oldest version, Absent makes no object yet."),
+  changePolicy: z
+    .enum(["Settled", "Queue"])
+    .default("Settled")
+    .describe("Settled skips versions that the source did not keep for the first target's delay; Queue passes every version on. The same for a whole set."),
+  targetName: objectName().optional().describe("The name of the object to keep. Default: the name of this object."),
+});
+
+const status = z.object({
+  observedGeneration: z.int().optional().describe("The generation that this status is about."),
+  rank: z.int().optional().describe("The place in the chain, counted from 1."),
+  sourceRef: z.object({ kind: z.string(), name: z.string() }).optional().describe("The set's source."),
+  currentVersion: z
+    .object({
+      seq: z.int().describe("Counts the states of the source."),
+      digest: z.string().describe("SHA-256 of the content."),
+      appliedAt: dateTime().describe("When the target got it."),
+    })
+    .optional()
+    .describe("The version that the target holds."),
+  pending: z
+    .object({
+      seq: z.int(),
+      notBefore: dateTime().describe("When the target gets it if nothing changes until then."),
+      reason: z.string(),
+    })
+    .optional()
+    .describe("The version that comes next."),
+  conditions: conditionsSchema.optional(),
+});
+
+export type RotationTargetStatus = DeepReadonly<z.infer<typeof status>>;
+
+export const RotationTarget = defineCustomKind({
+  group: domain,
+  kind: "RotationTarget",
+  plural: "rotationtargets",
+  scope: "Namespaced",
+  categories: ["keyturn"],
+  versions: [
+    {
+      name: "v1",
+      description: "One place in the history of a resource: an object of the source's kind that holds an earlier state of it.",
+      spec,
+      status,
+      columns: [
+        { name: "Set", type: "string", jsonPath: ".spec.rotationSet", description: "The rotation set" },
+        { name: "Order", type: "integer", jsonPath: ".spec.rotationOrder", description: "The place in the chain" },
+        { name: "Version", type: "integer", jsonPath: ".status.currentVersion.seq", description: "The version that the target holds" },
+        // A column of type date shows how long ago something was, and "<invalid>" for what is still to come.
+        { name: "Next", type: "string", jsonPath: ".status.pending.notBefore", description: "When the next version comes" },
+        conditionColumn("Ready"),
+        { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason', description: "Why it is or is not ready", priority: 1 },
+        { name: "Delay", type: "string", jsonPath: ".spec.rotationDelay", description: "The target's delay", priority: 1 },
+      ],
+    },
+  ],
+});
+export type RotationTarget = ObjectOf<typeof RotationTarget>;

@@ -1,0 +1,180 @@
+// Carries a set's plan out: one write after the other, each only on the state that it was planned for.
+import { type Client, defineKind, isApiError, type Kind, type KubeObject, type OwnerReference, resourceOf, Secret, type Stored, TransientError } from "@keyturn/runtime";
+import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
+import { keepMarks } from "./marks.ts";
+import type { Observed, ReadMemory } from "./observe.ts";
+import { readSource } from "./source-content.ts";
+import type { Precondition, RotationPlan, RotationWrite } from "./rotation-plan.ts";
+import { targetObject } from "./target-object.ts";
+import { contentOfRecord, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./version-record.ts";
+
+/** What writes are made with. */
+export interface WriteContext {
+  readonly observed: Observed;
+  readonly kinds: readonly Kind[];
+  readonly memory: ReadMemory;
+  readonly client: Client;
+  readonly fieldManager: string;
+  readonly signal: AbortSignal;
+}
+
+/** The API server does not take a target's object. */
+export class RefusedTargetError extends Error {
+  readonly code = "RefusedTarget";
+  readonly target: string;
+  constructor(target: string, options: { readonly cause: Error }) {
+    super(options.cause.message, options);
+    this.name = "RefusedTargetError";
+    this.target = target;
+  }
+}
+
+/** Makes the plan's writes, stopping at the first that fails. What was written stays, and the next run plans anew from what is then there. */
+export async function makeWrites({ writes, targets }: Pick<RotationPlan, "writes" | "targets">, context: WriteContext): Promise<void> {
+  const carrier = new PlanCarrier(context);
+  for (const write of writes) {
+    // A version moves only if the source is what the plan says. A cache may be behind, and what is overwritten is lost; what is restored is not.
+    if (write.verb === "writeTarget" && targets.get(write.target)?.restored === false) await carrier.confirmSource();
+    await carrier.make(write);
+  }
+}
+
+/** The writes of one plan; later ones build on what earlier ones left. */
+class PlanCarrier {
+  readonly #context: WriteContext;
+  readonly #contents = new Map<number, VersionContent>();
+  readonly #records = new Map<number, Precondition>();
+  #source: Promise<VersionContent> | undefined;
+
+  constructor(context: WriteContext) {
+    this.#context = context;
+  }
+
+  make(write: RotationWrite): Promise<void> {
+    switch (write.verb) {
+      case "createRecord":
+        return this.#createRecord(write);
+      case "noteRecord":
+        return this.#noteRecord(write);
+      case "deleteRecord":
+        return this.#deleteRecord(write);
+      case "writeTarget":
+        return this.#writeTarget(write);
+      case "deleteTarget":
+        return this.#deleteTarget(write);
+    }
+  }
+
+  get #set(): { readonly namespace: string; readonly set: string } {
+    return this.#context.observed.observation;
+  }
+
+  async #createRecord(write: RotationWrite & { readonly verb: "createRecord" }): Promise<void> {
+    const { client, fieldManager, signal } = this.#context;
+    const content = await this.confirmSource();
+    const secret = recordSecret(this.#set, write, { content, owners: this.#owners(write.owners) });
+    this.#remember(write.seq, await client.create(Secret, secret, { fieldManager }, signal));
+    this.#contents.set(write.seq, content);
+  }
+
+  async #noteRecord({ seq, precondition = this.#records.get(seq), log, owners }: RotationWrite & { readonly verb: "noteRecord" }): Promise<void> {
+    const { client, fieldManager, signal } = this.#context;
+    const metadata = { ...recordNote(log, this.#owners(owners)), ...precondition };
+    this.#remember(seq, await client.mergePatch(Secret, this.#recordName(seq), { metadata }, { fieldManager }, signal));
+  }
+
+  async #deleteRecord({ seq, precondition = this.#records.get(seq) }: RotationWrite & { readonly verb: "deleteRecord" }): Promise<void> {
+    await this.#context.client.delete(Secret, this.#recordName(seq), precondition, this.#context.signal);
+  }
+
+  async #writeTarget(write: RotationWrite & { readonly verb: "writeTarget" }): Promise<void> {
+    const version = await this.#versionContent(write.seq);
+    try {
+      const written = await this.#replaceTarget(write, version);
+      const { uid, resourceVersion } = written.metadata;
+      const digest = digestOf(storedContent(write.resource, contentOf(written)));
+      // What the server made of a custom kind's content is found out when it is looked at next.
+      if (digest === write.digest) this.#context.memory.targets.set(uid, { resourceVersion, digest });
+    } catch (error) {
+      if (isApiError(error, "Invalid", "Forbidden", "BadRequest", "Unexpected")) throw new RefusedTargetError(write.target, { cause: error });
+      throw error;
+    }
+  }
+
+  async #replaceTarget(write: RotationWrite & { readonly verb: "writeTarget" }, version: VersionContent): Promise<Stored<KubeObject>> {
+    const { client, fieldManager, signal } = this.#context;
+    const { namespace } = this.#set;
+    const kind = this.#kindOf(write.resource, version);
+    const name = { namespace, name: write.objectName };
+    const targetUid = this.#context.observed.observation.targets.find((target) => target.name === write.target)?.uid ?? "";
+    const create = (): Promise<Stored<KubeObject>> =>
+      client.create(kind, targetObject(write, version, { namespace, targetUid, live: undefined }), { fieldManager }, signal);
+    if (!write.precondition) return create();
+    const live = await client.get(kind, name, signal);
+    if (live?.metadata.resourceVersion !== write.precondition.resourceVersion) throw changedSince(`${write.resource}/${write.objectName}`);
+    if (!mustBeReplaced(live, version.content)) return client.replace(kind, targetObject(write, version, { namespace, targetUid, live }), { fieldManager }, signal);
+    await client.delete(kind, name, write.precondition, signal);
+    return create();
+  }
+
+  async #deleteTarget({ resource, objectName, precondition }: RotationWrite & { readonly verb: "deleteTarget" }): Promise<void> {
+    const { client, signal } = this.#context;
+    await client.delete(this.#kindOf(resource), { namespace: this.#set.namespace, name: objectName }, precondition, signal);
+  }
+
+  /** The source's content as the plan saw it: read for the plan, or read again and found the same. */
+  confirmSource(): Promise<VersionContent> {
+    return (this.#source ??= this.#readSource());
+  }
+
+  async #readSource(): Promise<VersionContent> {
+    const { observed, client, signal } = this.#context;
+    const { namespace, set, sources } = observed.observation;
+    const [source] = sources;
+    if (!source?.content.ok) throw changedSince(`the source of set ${set}`);
+    const read = observed.contents.get(source.uid);
+    if (read) return read;
+    const { resource, name, uid, content } = source;
+    const kind = this.#kindOf(resource);
+    const object = await client.get(kind, { namespace, name }, signal);
+    const marks = object && keepMarks(object).source;
+    const again = object && marks?.set === set && object.metadata.uid === uid ? readSource(object, resource, marks) : undefined;
+    const isSame = again?.content.ok && again.content.digest === content.digest && again.content.watchDigest === content.watchDigest;
+    if (!object || !again?.payload || !isSame) throw changedSince(`${resource}/${name}`);
+    return { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: again.payload };
+  }
+
+  async #versionContent(seq: number): Promise<VersionContent> {
+    const known = this.#contents.get(seq);
+    if (known) return known;
+    const name = this.#recordName(seq);
+    const record = await this.#context.client.get(Secret, name, this.#context.signal);
+    if (!record) throw changedSince(`version record ${name.name}`);
+    const content = contentOfRecord(record, name);
+    this.#contents.set(seq, content);
+    return content;
+  }
+
+  #kindOf(resource: string, version?: VersionContent): Kind {
+    const kind = this.#context.kinds.find((candidate) => resourceOf(candidate) === resource);
+    if (!kind) throw new TransientError(`versions of ${resource} cannot be written: start the operator with --rotation.kinds for it`, { reason: "WriteRefused" });
+    return version ? defineKind({ ...kind, kind: version.kind }) : kind;
+  }
+
+  #recordName(seq: number): { readonly namespace: string; readonly name: string } {
+    return { namespace: this.#set.namespace, name: recordName(this.#set.set, seq) };
+  }
+
+  #owners(uids: readonly string[]): readonly OwnerReference[] {
+    return this.#context.observed.observation.targets.filter(({ uid }) => uids.includes(uid)).map(ownerReferenceOf);
+  }
+
+  #remember(seq: number, { metadata: { uid, resourceVersion } }: Stored<Secret>): void {
+    this.#records.set(seq, { uid, resourceVersion });
+  }
+}
+
+/** Unremarkable: the next run, moments later, sees what is there now. */
+function changedSince(what: string): TransientError {
+  return new TransientError(`${what} has changed since it was looked at; it is looked at again`, { reason: "Conflict" });
+}

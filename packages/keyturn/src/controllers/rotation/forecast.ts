@@ -1,0 +1,83 @@
+// What happens to a set if nothing changes but the time: the plan, carried out on paper, again and again.
+import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observation.ts";
+import { planRotation } from "./plan.ts";
+import type { RotationPlan, RotationWrite } from "./rotation-plan.ts";
+
+/** One thing that happens. */
+export interface ForecastStep {
+  readonly atMs: number;
+  readonly target: string;
+  /** The version that the target gets; absent if its object is deleted. */
+  readonly seq?: number;
+}
+
+/** What is to come. */
+export interface Forecast {
+  /** As of now, before anything is done. */
+  readonly plan: RotationPlan;
+  readonly steps: readonly ForecastStep[];
+}
+
+/** More passes than any chain needs: each one moves something. */
+const mostPasses = 1000;
+
+/** Looks ahead until only a change of the source, or of the set, can make anything happen. */
+export function forecast(observation: SetObservation, nowMs: number): Forecast {
+  const plan = planRotation(observation, nowMs);
+  const steps: ForecastStep[] = [];
+  let world = observation;
+  let timeMs = nowMs;
+  let next = plan;
+  for (let pass = 0; pass < mostPasses; pass++) {
+    steps.push(...next.writes.flatMap((write) => stepOf(write, timeMs)));
+    world = next.writes.reduce(afterWrite, world);
+    if (next.nextAtMs === undefined || next.standstill?.reason === "ClockSkew") break;
+    timeMs = Math.max(timeMs, next.nextAtMs);
+    next = planRotation(world, timeMs);
+  }
+  return { plan, steps };
+}
+
+function stepOf(write: RotationWrite, atMs: number): readonly ForecastStep[] {
+  if (write.verb === "writeTarget") return [{ atMs, target: write.target, seq: write.seq }];
+  return write.verb === "deleteTarget" ? [{ atMs, target: write.target }] : [];
+}
+
+/** What would be observed after a write. */
+function afterWrite(world: SetObservation, write: RotationWrite): SetObservation {
+  switch (write.verb) {
+    case "createRecord": {
+      const { verb: _, ...record } = write;
+      return { ...world, records: [...world.records, { ...record, uid: `record-${write.seq}`, resourceVersion: "0" }] };
+    }
+    case "noteRecord":
+      return { ...world, records: world.records.map((record) => (record.seq === write.seq ? noted(record, write) : record)) };
+    case "deleteRecord":
+      return { ...world, records: world.records.filter(({ seq }) => seq !== write.seq) };
+    case "writeTarget":
+      return withObjects(world, write.target, (objects) => [...objects.filter((object) => !isSame(object, write)), written(write)]);
+    case "deleteTarget":
+      return withObjects(world, write.target, (objects) => objects.filter((object) => !isSame(object, write)));
+  }
+}
+
+function noted(record: RecordObservation, { log = record.log, owners }: RotationWrite & { readonly verb: "noteRecord" }): RecordObservation {
+  return { ...record, log, owners };
+}
+
+function isSame({ resource, name }: ObjectObservation, write: { readonly resource: string; readonly objectName: string }): boolean {
+  return resource === write.resource && name === write.objectName;
+}
+
+function written({ resource, objectName, seq, digest, atMs, ownedByTarget }: RotationWrite & { readonly verb: "writeTarget" }): ObjectObservation {
+  return { resource, name: objectName, uid: `object-${objectName}`, resourceVersion: "0", ours: true, applied: { seq, digest, atMs }, digest, ownedByTarget };
+}
+
+function withObjects(
+  world: SetObservation,
+  target: string,
+  change: (objects: readonly ObjectObservation[]) => readonly ObjectObservation[],
+): SetObservation {
+  const changed = (observed: TargetObservation): TargetObservation => (observed.name === target ? { ...observed, objects: change(observed.objects) } : observed);
+  return { ...world, targets: world.targets.map(changed) };
+}

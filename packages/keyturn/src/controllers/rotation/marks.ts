@@ -1,0 +1,57 @@
+// What is kept of the objects that may be sources or targets: their marks, and nothing at all of the many that have none.
+import { type KubeObject, managedByLabel, type ObjectKey, ownerOf } from "@keyturn/runtime";
+import { keyturn } from "../../operator-identity.ts";
+import {
+  appliedAtAnnotation,
+  digestAnnotation,
+  RotationTarget,
+  rotatePathMark,
+  rotationSetMark,
+  sourceMark,
+  versionAnnotation,
+  watchPathMark,
+} from "./api.ts";
+import type { ObjectObservation } from "./observation.ts";
+import type { SourcePaths } from "./source-content.ts";
+import { type RecordMarks, recordMarksOf } from "./version-record.ts";
+
+/** The marks of an object. */
+export interface Marks {
+  readonly source?: SourcePaths & { readonly set: string };
+  readonly target?: {
+    /** The key of the RotationTarget that it is kept for. */
+    readonly owner: ObjectKey;
+    readonly applied: ObjectObservation["applied"] | undefined;
+    readonly ownerUids: readonly string[];
+  };
+  readonly record?: RecordMarks;
+}
+
+/** One value for all objects that have no marks. */
+const none: Marks = Object.freeze({});
+
+/** For a watch of metadata: the marks of an object. */
+export function keepMarks(object: KubeObject): Marks {
+  const { labels = {}, annotations = {} } = object.metadata;
+  const isOurs = labels[managedByLabel] === keyturn.name;
+  const record = isOurs ? recordMarksOf(object) : undefined;
+  if (record) return { record };
+  const mark = (name: string): string | undefined => annotations[name] ?? labels[name];
+  const set = mark(rotationSetMark);
+  const source = set !== undefined && mark(sourceMark) === "true" ? { set, watchPath: mark(watchPathMark), rotatePath: mark(rotatePathMark) } : undefined;
+  const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
+  if (!source && owner === undefined) return none;
+  return {
+    ...(source && { source }),
+    ...(owner !== undefined && {
+      target: { owner, applied: appliedOf(annotations), ownerUids: (object.metadata.ownerReferences ?? []).map(({ uid }) => uid) },
+    }),
+  };
+}
+
+function appliedOf(annotations: Readonly<Record<string, string>>): ObjectObservation["applied"] | undefined {
+  const seq = Number(annotations[versionAnnotation] ?? Number.NaN);
+  const digest = annotations[digestAnnotation];
+  const atMs = Date.parse(annotations[appliedAtAnnotation] ?? "");
+  return Number.isSafeInteger(seq) && digest !== undefined && !Number.isNaN(atMs) ? { seq, digest, atMs } : undefined;
+}

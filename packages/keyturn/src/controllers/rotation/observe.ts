@@ -1,0 +1,190 @@
+// Gathers what the plan for one set is made from: marks from the caches, contents from the API server, and those only when their object has changed.
+import { type Client, covers, type Kind, keyOf, type KubeObject, LruMap, nameOf, type ObjectKey, type ObjectName, resourceOf, Secret, type Stored } from "@keyturn/runtime";
+import { contentOf, digestOf, storedContent } from "./content.ts";
+import type { Marks } from "./marks.ts";
+import type { Hindrance, ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observation.ts";
+import { type ReadSource, readSource } from "./source-content.ts";
+import { statusOfText } from "./target-settings.ts";
+import { contentOfRecord, parseLog, recordName, type VersionContent } from "./version-record.ts";
+import type { Looked, RotationWatches } from "./watches.ts";
+
+/** What is remembered of objects that were read, by uid and for one resourceVersion. Losing any of it costs a request and nothing else. */
+export interface ReadMemory {
+  readonly sources: LruMap<string, { readonly resourceVersion: string; readonly marks: Marks["source"]; readonly read: Omit<ReadSource, "payload"> }>;
+  readonly targets: LruMap<string, { readonly resourceVersion: string; readonly digest: string }>;
+  /** What the API server refused for a target, until it is worth another try. */
+  readonly refusals: LruMap<ObjectKey, { readonly message: string; readonly untilMs: number }>;
+}
+
+const mostRemembered = 200_000;
+
+export function createReadMemory(): ReadMemory {
+  return { sources: new LruMap(mostRemembered), targets: new LruMap(mostRemembered), refusals: new LruMap(mostRemembered) };
+}
+
+/** What an observation is made with. */
+export interface ObserveOptions {
+  readonly watches: RotationWatches;
+  readonly kinds: readonly Kind[];
+  readonly memory: ReadMemory;
+  readonly client: Client;
+  readonly serverAheadMs: number | undefined;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** An observation, and the contents that were read for it. */
+export interface Observed {
+  readonly observation: SetObservation;
+  /** By the uid of the source. */
+  readonly contents: ReadonlyMap<string, VersionContent>;
+}
+
+/** The observation of one set; undefined if it has no targets. */
+export async function observeSet(key: ObjectKey, options: ObserveOptions): Promise<Observed | undefined> {
+  const { watches, serverAheadMs } = options;
+  const { namespace = "", name: set } = nameOf(key);
+  const targetKeys = watches.targets.byIndex("set", key).filter((target) => watches.targets.get(target)?.isLeaving === false);
+  if (targetKeys.length === 0) return undefined;
+  const contents = new Map<string, VersionContent>();
+  const sources = await readSources(key, options, contents);
+  const records = recordsOf(key, watches.objects.get(resourceOf(Secret)));
+  const resources = new Set([...sources, ...records].map(({ resource }) => resource));
+  const targets: TargetObservation[] = [];
+  for (const targetKey of targetKeys) {
+    const target = await observeTarget(targetKey, { ...options, resources, recordNameOf: (seq) => ({ namespace, name: recordName(set, seq) }) });
+    if (target) targets.push(target);
+  }
+  return {
+    observation: { namespace, set, sources, targets, records, takenSeqs: takenSeqs(key, records, { watches, targets }), ...(serverAheadMs !== undefined && { serverAheadMs }) },
+    contents,
+  };
+}
+
+async function readSources(key: ObjectKey, options: ObserveOptions, contents: Map<string, VersionContent>): Promise<readonly SourceObservation[]> {
+  const { watches, kinds, memory, client, signal } = options;
+  const sources: SourceObservation[] = [];
+  for (const kind of kinds) {
+    const cache = watches.objects.get(resourceOf(kind));
+    for (const sourceKey of cache?.byIndex("source", key) ?? []) {
+      const marks = cache?.get(sourceKey)?.source;
+      const identity = cache?.identity(sourceKey);
+      if (!marks || !identity) continue;
+      const resource = resourceOf(kind);
+      const { name } = nameOf(sourceKey);
+      const known = memory.sources.get(identity.uid);
+      if (known?.resourceVersion === identity.resourceVersion && samePaths(known.marks, marks)) {
+        sources.push({ resource, name, uid: identity.uid, ...known.read });
+        continue;
+      }
+      const object = await client.get(kind, nameOf(sourceKey), signal);
+      if (!object) continue;
+      const { payload, ...read } = readSource(object, resource, marks);
+      const { uid, resourceVersion } = object.metadata;
+      memory.sources.set(uid, { resourceVersion, marks, read });
+      if (payload) contents.set(uid, { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: payload });
+      sources.push({ resource, name, uid, ...read });
+    }
+  }
+  return sources;
+}
+
+function samePaths(a: Marks["source"], b: Marks["source"]): boolean {
+  return a?.watchPath === b?.watchPath && a?.rotatePath === b?.rotatePath;
+}
+
+function recordsOf(key: ObjectKey, secrets: Looked<Marks> | undefined): readonly RecordObservation[] {
+  return (secrets?.byIndex("record", key) ?? []).flatMap((recordKey) => {
+    const record = secrets?.get(recordKey)?.record;
+    const identity = secrets?.identity(recordKey);
+    if (!record || !identity) return [];
+    const { set: _, log, ...marks } = record;
+    return [{ ...marks, uid: identity.uid, resourceVersion: identity.resourceVersion, log: parseLog(log) }];
+  });
+}
+
+interface TargetOptions extends ObserveOptions {
+  /** The kinds that the target's object may be of. */
+  readonly resources: ReadonlySet<string>;
+  readonly recordNameOf: (seq: number) => ObjectName;
+}
+
+async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<TargetObservation | undefined> {
+  const { watches, kinds, resources } = options;
+  const settings = watches.targets.get(key);
+  if (!settings) return undefined;
+  const { set: _, isLeaving: __, status, ...rest } = settings;
+  const wantedKey = keyOf({ ...nameOf(key), name: settings.objectName });
+  const objects: ObjectObservation[] = [];
+  for (const kind of kinds) {
+    const cache = watches.objects.get(resourceOf(kind));
+    if (!cache) continue;
+    const candidates = new Set([...(resources.has(resourceOf(kind)) ? [wantedKey] : []), ...cache.byIndex("owner", key)]);
+    for (const objectKey of candidates) {
+      const object = await observeObject(objectKey, { ...options, kind, cache, owner: { key, uid: settings.uid } });
+      if (object) objects.push(object);
+    }
+  }
+  const hindrance = refusalOf(key, options);
+  return { ...rest, name: nameOf(key).name, status: statusOfText(status), objects, ...(hindrance && { hindrance }) };
+}
+
+function refusalOf(key: ObjectKey, { memory, nowMs }: ObserveOptions): Hindrance | undefined {
+  const refusal = memory.refusals.get(key);
+  return refusal && refusal.untilMs > nowMs ? { reason: "WriteRefused", message: refusal.message } : undefined;
+}
+
+interface ObjectOptions extends TargetOptions {
+  readonly kind: Kind;
+  readonly cache: Looked<Marks>;
+  readonly owner: { readonly key: ObjectKey; readonly uid: string };
+}
+
+async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<ObjectObservation | undefined> {
+  const { kind, cache, owner, memory, client, signal } = options;
+  const identity = cache.identity(key);
+  const marks = cache.get(key);
+  if (!identity || !marks) return undefined;
+  const { uid, resourceVersion } = identity;
+  const seen = { resource: resourceOf(kind), name: nameOf(key).name, uid, resourceVersion };
+  const { target } = marks;
+  if (target?.owner !== owner.key) return { ...seen, ours: false, digest: "", ownedByTarget: false };
+  const { applied, ownerUids } = target;
+  const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };
+  const known = memory.targets.get(uid);
+  if (known?.resourceVersion === resourceVersion) return { ...common, digest: known.digest };
+  const object = await client.get(kind, nameOf(key), signal);
+  // Gone or changed since: the cache is about to say so, and brings the next run.
+  if (object?.metadata.resourceVersion !== resourceVersion) return object ? { ...common, digest: applied?.digest ?? "" } : undefined;
+  const digest = await digestOfObject(object, applied, options);
+  memory.targets.set(uid, { resourceVersion, digest });
+  return { ...common, digest };
+}
+
+/** The digest of an object's content. What a server adds to a custom kind, such as defaults, is no drift. */
+async function digestOfObject(object: Stored<KubeObject>, applied: ObjectObservation["applied"], options: ObjectOptions): Promise<string> {
+  const { kind, client, recordNameOf, signal } = options;
+  const content = storedContent(resourceOf(kind), contentOf(object));
+  const digest = digestOf(content);
+  if (!applied || digest === applied.digest || kind.group === "") return digest;
+  const name = recordNameOf(applied.seq);
+  const record = await client.get(Secret, name, signal);
+  return record && covers(content, contentOfRecord(record, name).content) ? applied.digest : digest;
+}
+
+/** The numbers above all that were given out whose record's name somebody else has, or wants. */
+function takenSeqs(
+  key: ObjectKey,
+  records: readonly RecordObservation[],
+  { watches, targets }: { readonly watches: RotationWatches; readonly targets: readonly TargetObservation[] },
+): readonly number[] {
+  const { namespace = "", name: set } = nameOf(key);
+  const given = [...records.map(({ seq }) => seq), ...targets.flatMap(({ objects }) => objects.map(({ applied }) => applied?.seq ?? 0))];
+  const secrets = watches.objects.get(resourceOf(Secret));
+  const taken: number[] = [];
+  for (let seq = Math.max(0, ...given) + 1; ; seq++) {
+    const recordKey = keyOf({ namespace, name: recordName(set, seq) });
+    if (!secrets?.identity(recordKey) && watches.targets.byIndex("object", recordKey).length === 0) return taken;
+    taken.push(seq);
+  }
+}

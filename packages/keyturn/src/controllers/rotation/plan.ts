@@ -1,0 +1,250 @@
+// What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in chain.ts, those of the source in source-step.ts.
+import { type ChainInput, sweep, type Version, withDeparture, withOwnVersions } from "./chain.ts";
+import { hindrancesOf } from "./hindrances.ts";
+import { commitsOfObjects, repairedLog } from "./log-repair.ts";
+import type { Hindrance, RecordObservation, SetObservation, TargetObservation } from "./observation.ts";
+import { gapMsOf, pendingOf, removalTimes, unstableAtMs } from "./outlook.ts";
+import { type Rank, ranksOf } from "./ranks.ts";
+import { logNote, ownersNote, ownersOf, preconditionOf } from "./record-notes.ts";
+import { retained, trimmed } from "./retention.ts";
+import { type Commit, heldBy, latestTimeOf, type RotationLog } from "./rotation-log.ts";
+import type { RotationPlan, RotationWrite, Standstill, TargetOutlook } from "./rotation-plan.ts";
+import { firstStep, sightOf, type SourceSight, stepSource } from "./source-step.ts";
+import { targetWrites, type Wanted } from "./target-writes.ts";
+
+/** With a clock that is further off than this, no time can be believed: nothing is noted and nothing moves. */
+export const mostSkewMs = 30_000;
+/** How long until a clock that is off is looked at again. */
+const skewRetryMs = 30_000;
+
+/** The plan for a set. Carried out in order, and begun anew after any of its writes, it comes to the same end. */
+export function planRotation(observation: SetObservation, nowMs: number): RotationPlan {
+  const { targets, sources, serverAheadMs = 0 } = observation;
+  const policies = new Set(targets.map(({ changePolicy }) => changePolicy));
+  const world: World = {
+    observation,
+    records: observation.records.toSorted((a, b) => a.seq - b.seq),
+    ranks: ranksOf(targets),
+    sight: sightOf(observation),
+    hindrances: hindrancesOf(targets, sources),
+    policy: policies.size === 1 && policies.has("Queue") ? "Queue" : "Settled",
+    policyConflict: policies.size > 1,
+  };
+  const serverMs = nowMs + serverAheadMs;
+  if (Math.abs(serverAheadMs) > mostSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
+  const noted = noteSource(world, serverMs);
+  return noted ? advance(world, noted, serverMs) : standStill(world, standstillOf(world.sight), serverMs);
+}
+
+/** What one plan is made from. */
+interface World {
+  readonly observation: SetObservation;
+  /** Oldest first. */
+  readonly records: readonly RecordObservation[];
+  readonly ranks: readonly Rank[];
+  readonly sight: SourceSight;
+  readonly hindrances: ReadonlyMap<string, Hindrance>;
+  readonly policy: "Settled" | "Queue";
+  readonly policyConflict: boolean;
+}
+
+/** The log with the source as it is seen now. */
+interface Noted {
+  readonly log: RotationLog;
+  /** Those recorded, and the one that is to be. */
+  readonly versions: readonly Version[];
+  /** What makes the log lasting, before anything is done about it. */
+  readonly write: RotationWrite | undefined;
+  /** Never behind the log. */
+  readonly nowMs: number;
+}
+
+/** The log and the record that has it: the newest whose log can be read. */
+function headOf({ records, observation }: World): { readonly head: RecordObservation; readonly log: RotationLog } | undefined {
+  const head = records.findLast(({ log }) => log !== undefined);
+  return head?.log && { head, log: repairedLog(head.log, { targets: observation.targets, records, headSeq: head.seq }) };
+}
+
+function noteSource(world: World, clockMs: number): Noted | undefined {
+  const { observation, records, sight, policy } = world;
+  const { targets } = observation;
+  const known = headOf(world);
+  if (targets.length === 0 || (!known && sight.type !== "present")) return undefined;
+  const nowMs = known ? Math.max(clockMs, latestTimeOf(known.log)) : clockMs;
+  const recorded = known ? records.filter(({ seq }) => seq <= known.head.seq) : [];
+  const step = known
+    ? stepSource(known.log, known.head, { sight, nowMs })
+    : sight.type === "present" && firstStep(sight, commitsOfObjects(targets), nowMs);
+  if (!step) return undefined;
+
+  const owners = ownersOf(targets);
+  if (!step.isNewVersion || sight.type !== "present") {
+    const log = withDeparture(step.log, { policy, versions: recorded });
+    return { log, versions: recorded, write: known && logNote(known.head, log, owners), nowMs };
+  }
+  const lastSeq = Math.max(records.at(-1)?.seq ?? 0, step.log.commits.at(-1)?.seq ?? 0);
+  const { source, watchDigest, digest } = sight;
+  const seq = nextFree(lastSeq + 1, observation.takenSeqs);
+  const version: Version = { seq, resource: source.resource, watchDigest, digest, seenAtMs: step.log.source.sinceMs };
+  const versions = [...recorded, version];
+  const log = withDeparture(step.log, { policy, versions });
+  return { log, versions, write: { verb: "createRecord", ...version, log, owners }, nowMs: Math.max(nowMs, latestTimeOf(log)) };
+}
+
+/** Moves every content that is due, and says what comes next. */
+function advance(world: World, { log: noted, versions, write, nowMs }: Noted, clockMs: number): RotationPlan {
+  const { observation, records, ranks, hindrances, policy } = world;
+  const { targets } = observation;
+  const input: ChainInput = { ranks, hindered: new Set(hindrances.keys()), policy, versions, nowMs };
+  const settled = sweep(noted, input);
+  const log = trimmed(withOwnVersions(settled, ranks), targets, versions);
+  const unstableMs = unstableAtMs(log, input);
+  const view = lookAtTargets(world, {
+    before: noted.commits,
+    after: settled.commits,
+    backfilled: log.backfilled,
+    versions,
+    pending: (target, rank) => pendingOf(target.name, log, rank, input),
+    isRemoved: (target, rank) => isRemoved(target, rank, { log, nowMs }),
+  });
+
+  // With neither a source nor an object the history has served its purpose.
+  const isOver = log.source.state === "gone" && [...view.targets.values()].every(({ held, removed }) => removed || !held);
+  const stays = new Set(isOver ? [] : retained(versions, log, policy).map(({ seq }) => seq));
+  const owners = ownersOf(targets);
+  const head = versions.at(-1);
+  const times = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
+  return {
+    ...planOf(world, view, standstillOf(world.sight)),
+    writes: [
+      ...(write ? [write] : []),
+      ...view.writes,
+      ...(log !== noted && head && !isOver ? [lastNote(head.seq, log, { owners, write, records })] : []),
+      // The newest goes last: an older log must never be taken for the state of things.
+      ...records
+        .filter(({ seq }) => !stays.has(seq))
+        .map((record): RotationWrite => ({ verb: "deleteRecord", seq: record.seq, precondition: isNoted(record, write) ? undefined : preconditionOf(record) })),
+      ...records.filter(({ seq }) => stays.has(seq) && seq !== head?.seq).flatMap((record) => ownersNote(record, owners)),
+    ],
+    unstableSinceMs: unstableMs !== undefined && unstableMs <= nowMs ? log.commits.at(-1)?.departedMs : undefined,
+    // What this plan makes due is for the next one.
+    nextAtMs: sweep(settled, input) !== settled ? clockMs : earliestAfter(nowMs, [...times, ...removalTimes(log, ranks), unstableMs]),
+  };
+}
+
+/** Nothing moves; what targets hold is kept as it is. */
+function standStill(world: World, standstill: Standstill | undefined, nowMs: number): RotationPlan {
+  const log = headOf(world)?.log;
+  const commits = log?.commits ?? commitsOfObjects(world.observation.targets);
+  const view = lookAtTargets(world, {
+    before: commits,
+    after: commits,
+    backfilled: log?.backfilled ?? [],
+    versions: world.records,
+    pending: () => undefined,
+    isRemoved: () => false,
+  });
+  const cascading = log?.source.state === "gone" ? new Set(world.observation.targets.filter(({ deletionMode }) => deletionMode === "cascade").map(({ name }) => name)) : undefined;
+  return {
+    ...planOf(world, view, standstill),
+    // Whether there should be an object at all may depend on the time.
+    writes: view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
+    nextAtMs: standstill?.reason === "ClockSkew" ? nowMs + skewRetryMs : undefined,
+  };
+}
+
+/** How a look at all targets is made. */
+interface TargetsLook {
+  readonly before: readonly Commit[];
+  readonly after: readonly Commit[];
+  readonly backfilled: readonly string[];
+  readonly versions: readonly Version[];
+  pending(target: TargetObservation, rank: Rank): TargetOutlook["pending"];
+  isRemoved(target: TargetObservation, rank: Rank): boolean;
+}
+
+/** What each target should have, and the writes that give it to them: the highest rank first. */
+function lookAtTargets({ ranks, hindrances }: World, look: TargetsLook): Pick<RotationPlan, "targets" | "writes"> {
+  const targets = new Map<string, TargetOutlook>();
+  const writes: RotationWrite[] = [];
+  for (const rank of ranks.toReversed()) {
+    for (const target of rank.members) {
+      const held = heldBy(target.name, look.after);
+      const atMs = held?.at[target.name] ?? 0;
+      const before = heldBy(target.name, look.before);
+      const removed = look.isRemoved(target, rank);
+      const version = held && look.versions.find(({ seq }) => seq === held.seq);
+      const wanted: Wanted | undefined = removed ? { type: "none" } : version && { type: "version", version, atMs };
+      const hindrance = hindrances.get(target.name);
+      const own = wanted && (removed || !hindrance) ? targetWrites(target, wanted) : [];
+      writes.push(...own);
+      const isSame = held?.seq === before?.seq;
+      targets.set(target.name, {
+        rank: rank.rank,
+        held: held && { seq: held.seq, digest: held.digest, atMs },
+        replaced: isSame ? undefined : before?.seq,
+        restored: isSame && own.some(({ verb }) => verb === "writeTarget"),
+        backfilled: look.backfilled.includes(target.name),
+        pending: look.pending(target, rank),
+        hindrance,
+        gapMs: gapMsOf(rank, ranks),
+        removed,
+      });
+    }
+  }
+  return { targets, writes };
+}
+
+function planOf(
+  { sight, policyConflict }: World,
+  { targets, writes }: Pick<RotationPlan, "targets" | "writes">,
+  standstill: Standstill | undefined,
+): RotationPlan {
+  const source = sight.type === "present" ? sight.source : undefined;
+  return { writes, targets, standstill, source, policyConflict, unstableSinceMs: undefined, nextAtMs: undefined };
+}
+
+/** True if the target's object goes, or is gone, because its source has been gone for the target's delay. */
+function isRemoved(
+  { deletionMode }: TargetObservation,
+  { delayMs }: Rank,
+  { log: { source }, nowMs }: { readonly log: RotationLog; readonly nowMs: number },
+): boolean {
+  return deletionMode === "cascade" && source.state === "gone" && source.sinceMs + delayMs <= nowMs;
+}
+
+function lastNote(
+  seq: number,
+  log: RotationLog,
+  { owners, write, records }: { readonly owners: readonly string[]; readonly write: RotationWrite | undefined; readonly records: readonly RecordObservation[] },
+): RotationWrite {
+  const record = write ? undefined : records.find((other) => other.seq === seq);
+  return { verb: "noteRecord", seq, precondition: record && preconditionOf(record), log, owners };
+}
+
+/** True if an earlier write of the same plan changes the record, so that its state is no longer the observed one. */
+function isNoted({ seq }: RecordObservation, write: RotationWrite | undefined): boolean {
+  return write?.verb === "noteRecord" && write.seq === seq;
+}
+
+function standstillOf(sight: SourceSight): Standstill | undefined {
+  if (sight.type === "present") return undefined;
+  return sight.type === "gone" ? { reason: "NoSource" } : sight.standstill;
+}
+
+function skewed(serverAheadMs: number): Standstill {
+  const seconds = Math.round(Math.abs(serverAheadMs) / 1000);
+  const direction = serverAheadMs > 0 ? "behind" : "ahead of";
+  return { reason: "ClockSkew", message: `the operator's clock is ${seconds} s ${direction} the API server's; nothing moves until they agree to within ${mostSkewMs / 1000} s` };
+}
+
+function nextFree(seq: number, taken: readonly number[]): number {
+  let free = seq;
+  while (taken.includes(free)) free++;
+  return free;
+}
+
+function earliestAfter(nowMs: number, times: readonly (number | undefined)[]): number | undefined {
+  const later = times.filter((time) => time !== undefined && time > nowMs).filter((time) => time !== undefined);
+  return later.length > 0 ? Math.min(...later) : undefined;
+}

@@ -1,0 +1,77 @@
+// What the rotation controller watches, and which sets a change concerns.
+import {
+  type Cache,
+  type Change,
+  type ControllerScope,
+  type DeepReadonly,
+  type Kind,
+  keyOf,
+  nameOf,
+  type ObjectKey,
+  resourceOf,
+} from "@keyturn/runtime";
+import { RotationTarget } from "./api.ts";
+import { keepMarks, type Marks } from "./marks.ts";
+import { keepTarget, type TargetSettings } from "./target-settings.ts";
+
+/** As much of a cache as an observation looks at. */
+export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
+  get(key: ObjectKey): V | undefined;
+}
+
+/** What an observation is made from. */
+export interface RotationWatches {
+  readonly targets: Looked<TargetSettings | undefined>;
+  /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and its marks. */
+  readonly objects: ReadonlyMap<string, Looked<Marks>>;
+}
+
+/** By the key of the set, and by the key of the object that a target keeps. */
+export const targetIndexes = {
+  set: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) => (target ? [setKey(nameOf(key).namespace, target.set)] : []),
+  object: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) => (target ? [keyOf({ ...nameOf(key), name: target.objectName })] : []),
+} as const;
+
+/** By the key of the set whose source or record it is, and by the key of the target that it is kept for. */
+export const markIndexes = {
+  source: ({ source }: DeepReadonly<Marks>, key: ObjectKey) => (source ? [setKey(nameOf(key).namespace, source.set)] : []),
+  owner: ({ target }: DeepReadonly<Marks>) => (target ? [target.owner] : []),
+  record: ({ record }: DeepReadonly<Marks>, key: ObjectKey) => (record ? [setKey(nameOf(key).namespace, record.set)] : []),
+} as const;
+
+/** The key of a set: what is reconciled. */
+export function setKey(namespace: string | undefined, set: string): ObjectKey {
+  return keyOf({ ...(namespace !== undefined && { namespace }), name: set });
+}
+
+/** Declares the watches and what they trigger. */
+export function watchRotation(scope: ControllerScope, kinds: readonly Kind[]): RotationWatches {
+  const targets = scope.watch(RotationTarget, { keep: keepTarget, indexes: targetIndexes });
+  const watchKind = (kind: Kind): Cache<Marks> => scope.watch<Marks>(kind, { only: "metadata", keep: keepMarks, indexes: markIndexes });
+  const objects = new Map(kinds.map((kind) => [resourceOf(kind), watchKind(kind)] as const));
+
+  const setsOf = (keys: readonly ObjectKey[]): readonly ObjectKey[] =>
+    keys.flatMap((key) => {
+      const target = targets.get(key);
+      return target ? [setKey(nameOf(key).namespace, target.set)] : [];
+    });
+  scope.trigger(targets, (change) => statesOf(change).flatMap((target) => (target ? [setKey(nameOf(change.key).namespace, target.set)] : [])));
+  for (const cache of objects.values()) {
+    scope.trigger(cache, (change) => [
+      ...statesOf(change).flatMap((marks) => markedSets(marks, change.key, setsOf)),
+      // A name that somebody takes or gives back.
+      ...(change.type === "updated" ? [] : setsOf(targets.byIndex("object", change.key))),
+    ]);
+  }
+  return { targets, objects };
+}
+
+function markedSets({ source, target, record }: DeepReadonly<Marks>, key: ObjectKey, setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[]): readonly ObjectKey[] {
+  const { namespace } = nameOf(key);
+  return [...(source ? [setKey(namespace, source.set)] : []), ...(record ? [setKey(namespace, record.set)] : []), ...(target ? setsOf([target.owner]) : [])];
+}
+
+/** What the object was before the change, and what it is after. */
+function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
+  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
+}

@@ -1,0 +1,59 @@
+import { VirtualClock } from "@keyturn/runtime/testing";
+import { expect, test } from "vitest";
+import { Expectations } from "./expectations.ts";
+import type { Expectation } from "./injection/expectation.ts";
+
+const known: Expectation = { type: "known", sidecar: undefined, webhooks: [] };
+const failed: Expectation = { type: "failed", webhook: "w", message: "no answer" };
+
+function store(answers: readonly (Expectation | Error)[]) {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const expectations = new Expectations({ clock, onAnswer: (asker) => told.push(asker) });
+  let asked = 0;
+  const ask = (): Promise<Expectation> => {
+    const answer = answers[asked++] ?? known;
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  };
+  return { clock, told, expectations, get: (key: string, asker: string) => expectations.get(key, asker, ask), asked: () => asked };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("one call serves everybody with the same question, and all are told", async () => {
+  const { get, told, asked } = store([known]);
+  expect(get("k", "a").expectation.type).toBe("pending");
+  expect(get("k", "b").expectation.type).toBe("pending");
+  await settled();
+  expect(told).toEqual(["a", "b"]);
+  expect(get("k", "c")).toEqual({ expectation: known, againInMs: undefined });
+  expect(asked()).toBe(1);
+});
+
+test("a failure is asked again after 5 s, 10 s, 20 s, and said to be one until then", async () => {
+  const { get, asked, clock } = store([failed, new Error("boom"), failed, known]);
+  const waits: (number | undefined)[] = [];
+  for (let round = 0; round < 3; round++) {
+    get("k", "a");
+    await settled();
+    const { expectation, againInMs } = get("k", "a");
+    expect(expectation.type).toBe("failed");
+    waits.push(againInMs);
+    await clock.advance(againInMs ?? 0);
+  }
+  expect(waits).toEqual([5000, 10_000, 20_000]);
+  expect(get("k", "a").expectation.type).toBe("failed");
+  await settled();
+  expect(get("k", "a").expectation).toBe(known);
+  expect(asked()).toBe(4);
+});
+
+test("after clear everything is asked anew", async () => {
+  const { get, asked, expectations } = store([known, known]);
+  get("k", "a");
+  await settled();
+  expectations.clear();
+  expect(get("k", "a").expectation.type).toBe("pending");
+  await settled();
+  expect(asked()).toBe(2);
+});

@@ -1,0 +1,81 @@
+// What new pods would get, asked once per question and kept until the configuration changes.
+import type { Clock } from "@keyturn/runtime";
+import type { Expectation } from "./injection/expectation.ts";
+
+/** What is known about one question. */
+export interface Answer {
+  readonly expectation: Expectation | { readonly type: "pending" };
+  /** When to look again: what failed, or was refused, is asked again then. Undefined if the asker will be told. */
+  readonly againInMs: number | undefined;
+}
+
+interface Question {
+  expectation: Answer["expectation"];
+  asking: boolean;
+  /** Who is told of the next answer. */
+  readonly waiting: Set<string>;
+  failures: number;
+  /** On the monotonic clock: when it may be asked again. */
+  againMs: number;
+}
+
+const firstRetryMs = 5000;
+const longestRetryMs = 300_000;
+
+/**
+ * Keeps answers by their key. Asking never waits: whoever asks is told later, by `onAnswer`, that there is an answer. So a webhook that is slow holds no
+ * worker, and one call serves everybody with the same question. What failed is asked again after 5 s, 10 s … 5 min; what was refused, after 5 min.
+ */
+export class Expectations {
+  readonly #questions = new Map<string, Question>();
+  readonly #asked = new Set<Promise<void>>();
+  readonly #clock: Clock;
+  readonly #onAnswer: (asker: string) => void;
+
+  /** `onAnswer` is told the name of each asker. */
+  constructor({ clock, onAnswer }: { readonly clock: Clock; readonly onAnswer: (asker: string) => void }) {
+    this.#clock = clock;
+    this.#onAnswer = onAnswer;
+  }
+
+  /** What is known. If there is no answer, or it is time to try again, `ask` is called, unless that is under way. */
+  get(key: string, asker: string, ask: () => Promise<Expectation>): Answer {
+    const question = this.#questions.get(key) ?? { expectation: { type: "pending" }, asking: false, waiting: new Set(), failures: 0, againMs: 0 };
+    this.#questions.set(key, question);
+    const { type } = question.expectation;
+    if (type === "known" || type === "undecidable") return { expectation: question.expectation, againInMs: undefined };
+    const nowMs = this.#clock.monotonic();
+    if (!question.asking && question.againMs > nowMs) return { expectation: question.expectation, againInMs: question.againMs - nowMs };
+    question.waiting.add(asker);
+    if (!question.asking) {
+      const asked = this.#ask(question, ask).finally(() => this.#asked.delete(asked));
+      this.#asked.add(asked);
+    }
+    return { expectation: question.expectation, againInMs: undefined };
+  }
+
+  /** Resolves when nothing is being asked. */
+  async answered(): Promise<void> {
+    while (this.#asked.size > 0) await Promise.all(this.#asked);
+  }
+
+  /** Forgets everything. What is under way is still told of, and asked again. */
+  clear(): void {
+    this.#questions.clear();
+  }
+
+  async #ask(question: Question, ask: () => Promise<Expectation>): Promise<void> {
+    question.asking = true;
+    try {
+      question.expectation = await ask();
+    } catch (error) {
+      question.expectation = { type: "failed", webhook: "", message: error instanceof Error ? error.message : String(error) };
+    }
+    question.asking = false;
+    const retryMs = question.expectation.type === "failed" ? Math.min(firstRetryMs * 2 ** question.failures++, longestRetryMs) : longestRetryMs;
+    question.againMs = this.#clock.monotonic() + retryMs;
+    const askers = Array.from(question.waiting);
+    question.waiting.clear();
+    for (const asker of askers) this.#onAnswer(asker);
+  }
+}

@@ -1,0 +1,42 @@
+// The feature "roll out": what the command line, the manifests and the docs know about it.
+import type { Feature, FlagReader } from "../feature.ts";
+import { sidecarsFlags } from "./flags.ts";
+import { sidecarsMetrics } from "./metrics.ts";
+import type { Limits } from "./plan.ts";
+import { sidecarsControllerOf, type SidecarsOptions } from "./reconcile.ts";
+
+export const sidecarsFeature: Feature = {
+  name: "sidecars",
+  summary: "restarts workloads whose Istio sidecar is not what a new pod would get",
+  flags: Object.values(sidecarsFlags),
+  metrics: sidecarsMetrics,
+  kinds: [],
+  controllers: (flag) => [sidecarsControllerOf(sidecarsOptions(flag))],
+};
+
+/** What the flags say. */
+export function sidecarsOptions(flag: FlagReader): SidecarsOptions {
+  return {
+    limits: limitsOf(flag),
+    dryRun: flag(sidecarsFlags.dryRun),
+    compareHub: flag(sidecarsFlags.compareHub),
+    whole: flag(sidecarsFlags.compareWhole),
+    settleMs: flag(sidecarsFlags.istiodConfigReadDelay),
+    periodMs: flag(sidecarsFlags.reconcilePeriod),
+    skipNamespaces: flag(sidecarsFlags.skipNamespaces),
+    istioNamespaces: flag(sidecarsFlags.istioNamespaces),
+    argoRollouts: flag(sidecarsFlags.argoRollouts),
+  };
+}
+
+function limitsOf(flag: FlagReader): Limits {
+  return {
+    maxRollouts: flag(sidecarsFlags.maxRollouts),
+    restartDelayMs: flag(sidecarsFlags.restartDelay),
+    cooldownMs: flag(sidecarsFlags.annotationCooldown),
+    rolloutTimeoutMs: flag(sidecarsFlags.rolloutTimeout),
+    continueWhenStuck: flag(sidecarsFlags.continueWhenStuck),
+    optIn: flag(sidecarsFlags.optIn),
+    maintenance: { ...flag(sidecarsFlags.maintenanceWindows), timeZone: flag(sidecarsFlags.maintenanceTimeZone) },
+  };
+}

@@ -1,0 +1,87 @@
+// What the command line says about sidecars. The first seven are Fortsa's, with its document's defaults.
+import { durationFlag, type Flag, listFlag, numberFlag, switchFlag, textFlagWithDefault } from "../../flags/flag.ts";
+import { type MaintenanceWindows, parseMaintenanceWindows, parseTimeZone } from "./maintenance-window.ts";
+
+const skipped = listFlag({ name: "sidecars.skip-namespaces", help: "namespaces whose pods are not looked at" });
+const skippedByDefault = "kube-system,istio-system";
+
+const windows = listFlag({
+  name: "sidecars.maintenance-windows",
+  help: "when workloads may be restarted, such as 22:00-04:00 or Mon-Fri 22:00-04:00,Sat 00:00-24:00; otherwise at any time",
+});
+
+const zone = textFlagWithDefault({
+  name: "sidecars.maintenance-time-zone",
+  placeholder: "ZONE",
+  default: "UTC",
+  help: "the time zone of the maintenance windows, such as Europe/Berlin",
+});
+
+const istioNamespaces = listFlag({
+  name: "sidecars.istio-namespaces",
+  help: "where injector ConfigMaps count even without the label istio.io/rev, by which they are found everywhere else",
+});
+const istioByDefault = "istio-system";
+
+export const sidecarsFlags = {
+  dryRun: switchFlag({ name: "sidecars.dry-run", default: false, help: "log what would be restarted and restart nothing" }),
+  compareHub: switchFlag({ name: "sidecars.compare-hub", default: false, help: "count an image of another registry as outdated" }),
+  restartDelay: durationFlag({ name: "sidecars.restart-delay", default: "0", help: "the least time between two restarts; 0 = none" }),
+  istiodConfigReadDelay: durationFlag({
+    name: "sidecars.istiod-config-read-delay",
+    default: "10s",
+    help: "how long a change of Istio's configuration or of a namespace's labels must have settled before istiod is asked",
+  }),
+  reconcilePeriod: durationFlag({
+    name: "sidecars.reconcile-period",
+    default: "1h",
+    help: "how often istiod is asked about every workload again without a change; 0 = never",
+  }),
+  annotationCooldown: durationFlag({
+    name: "sidecars.annotation-cooldown",
+    default: "5m",
+    help: "the least time between two restarts of one workload; 0 = none",
+  }),
+  skipNamespaces: { ...skipped, default: skippedByDefault, parse: (text = skippedByDefault) => skipped.parse(text) } satisfies Flag<
+    readonly string[]
+  >,
+  compareWhole: switchFlag({
+    name: "sidecars.compare-whole",
+    default: false,
+    help: "count any difference of the sidecar as outdated: resources, environment, volumes and the rest, not only image and revision",
+  }),
+  maxRollouts: numberFlag({
+    name: "sidecars.max-rollouts",
+    default: 5,
+    least: 0,
+    most: 100_000,
+    help: "how many restarted workloads may be rolling at a time; 0 = no limit",
+  }),
+  rolloutTimeout: durationFlag({
+    name: "sidecars.rollout-timeout",
+    default: "10m",
+    help: "how long a rollout may take to get healthy; one that takes longer stops all further restarts",
+  }),
+  continueWhenStuck: switchFlag({
+    name: "sidecars.continue-when-stuck",
+    default: false,
+    help: "go on restarting others when a rollout does not get healthy in time",
+  }),
+  maintenanceWindows: { ...windows, placeholder: "A,B,…", parse: (text) => parseMaintenanceWindows(windows.parse(text)) } satisfies Flag<
+    Omit<MaintenanceWindows, "timeZone">
+  >,
+  maintenanceTimeZone: { ...zone, parse: (text) => parseTimeZone(zone.parse(text)) } satisfies Flag<string>,
+  optIn: switchFlag({
+    name: "sidecars.opt-in",
+    default: false,
+    help: "restart only what is labelled keyturn.io/sidecar-restarts=enabled, itself or by its namespace",
+  }),
+  istioNamespaces: { ...istioNamespaces, default: istioByDefault, parse: (text = istioByDefault) => istioNamespaces.parse(text) } satisfies Flag<
+    readonly string[]
+  >,
+  argoRollouts: switchFlag({
+    name: "sidecars.argo-rollouts",
+    default: false,
+    help: "restart Argo Rollouts too, by spec.restartAt; they are looked for once their CRD exists",
+  }),
+};

@@ -1,0 +1,120 @@
+import type { MutatingWebhook, Pod } from "@keyturn/runtime";
+import { describe, expect, test } from "vitest";
+import type { ReviewOutcome } from "./admission-review.ts";
+import { type Expectation, expectSidecar } from "./expectation.ts";
+import { readInjectors } from "./injectors.ts";
+import type { WebhookCaller } from "./webhook-caller.ts";
+
+/** A webhook that does to pods what `act` says. */
+interface Actor extends Partial<MutatingWebhook> {
+  readonly name: string;
+  readonly act?: (pod: Pod) => ReviewOutcome;
+}
+
+const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] }];
+const source = {
+  kind: "Deployment",
+  namespace: "shop",
+  name: "web",
+  uid: "u",
+  template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "app", image: "app:1" }] } },
+} as const;
+
+/** Adds or replaces the proxy. */
+function inject(image: string, labels: Readonly<Record<string, string>> = {}): (pod: Pod) => ReviewOutcome {
+  return (pod) => {
+    const containers = [...(pod.spec?.containers ?? []).filter(({ name }) => name !== "istio-proxy"), { name: "istio-proxy", image }];
+    const changed = pod.spec?.containers.find(({ name }) => name === "istio-proxy")?.image !== image;
+    return {
+      type: "allowed",
+      changed,
+      pod: { ...pod, metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...labels } }, spec: { ...pod.spec, containers } },
+    };
+  };
+}
+
+/** What is expected, and who was asked. */
+async function expectFrom(...actors: readonly Actor[]): Promise<{ readonly expectation: Expectation; readonly asked: readonly string[] }> {
+  const asked: string[] = [];
+  const caller: WebhookCaller = {
+    review({ name }, pod) {
+      asked.push(name);
+      const actor = actors.find((each) => each.name === name);
+      return Promise.resolve(actor?.act?.(pod) ?? { type: "allowed", pod, changed: false });
+    },
+    close: () => undefined,
+  };
+  const usual = { clientConfig: {}, sideEffects: "None", admissionReviewVersions: ["v1"], rules } as const;
+  const webhooks = actors.map(({ act: _act, ...webhook }): MutatingWebhook => Object.assign({}, usual, webhook));
+  const injectors = readInjectors([{ metadata: { name: "istio-sidecar-injector" }, webhooks }]);
+  return { expectation: await expectSidecar(source, { namespaceLabels: {}, injectors, caller, whole: false }), asked };
+}
+
+test("without a webhook that matches nobody is asked and no sidecar is expected", async () => {
+  expect(await expectFrom({ name: "a", objectSelector: { matchLabels: { app: "other" } }, act: inject("proxy:1") })).toEqual({
+    expectation: { type: "known", sidecar: undefined, webhooks: [] },
+    asked: [],
+  });
+});
+
+test("a webhook that matches gives the sidecar", async () => {
+  const { expectation } = await expectFrom({ name: "a", act: inject("proxy:1") });
+  expect(expectation).toEqual({
+    type: "known",
+    sidecar: { image: "proxy:1", revision: undefined, parts: undefined },
+    webhooks: ["istio-sidecar-injector/a"],
+  });
+});
+
+describe("several webhooks", () => {
+  test("see the pod as those before have left it, and match by that", async () => {
+    const byLabel = { objectSelector: { matchLabels: { by: "a" } } };
+    const { expectation, asked } = await expectFrom(
+      { name: "early", ...byLabel, act: inject("proxy:0") },
+      { name: "a", act: inject("proxy:1", { by: "a" }) },
+      { name: "late", ...byLabel, act: inject("proxy:2") },
+    );
+    expect(asked).toEqual(["a", "late"]);
+    expect(expectation).toMatchObject({ sidecar: { image: "proxy:2" } });
+  });
+
+  test("are asked again if they want to and a later one changed the pod", async () => {
+    const again = { reinvocationPolicy: "IfNeeded" } as const;
+    expect((await expectFrom({ name: "a", ...again, act: inject("proxy:1") }, { name: "b", act: inject("proxy:2") })).asked).toEqual(["a", "b", "a"]);
+    expect((await expectFrom({ name: "a", ...again, act: inject("proxy:1") }, { name: "b", act: inject("proxy:1") })).asked).toEqual(["a", "b"]);
+    expect((await expectFrom({ name: "a", act: inject("proxy:1") }, { name: "b", ...again, act: inject("proxy:2") })).asked).toEqual(["a", "b"]);
+  });
+
+  test("that both want to and never agree are asked twice at most", async () => {
+    const again = { reinvocationPolicy: "IfNeeded" } as const;
+    const { asked, expectation } = await expectFrom({ name: "a", ...again, act: inject("proxy:1") }, { name: "b", ...again, act: inject("proxy:2") });
+    expect(asked).toEqual(["a", "b", "a", "b"]);
+    expect(expectation).toMatchObject({ sidecar: { image: "proxy:2" } });
+  });
+});
+
+describe("nothing is known", () => {
+  test.each<readonly [Actor, object]>([
+    [
+      { name: "a", act: () => ({ type: "refused", message: "no" }) },
+      { type: "refused", webhook: "istio-sidecar-injector/a", message: "no" },
+    ],
+    [
+      { name: "a", act: () => ({ type: "failed", message: "gone" }) },
+      { type: "failed", webhook: "istio-sidecar-injector/a", message: "gone" },
+    ],
+    [
+      { name: "a", failurePolicy: "Ignore", act: () => ({ type: "failed", message: "gone" }) },
+      { type: "failed", webhook: "istio-sidecar-injector/a", message: "gone" },
+    ],
+    [
+      { name: "a", matchConditions: [{ name: "c", expression: "authorizer.path('/').check('get').allowed()" }] },
+      { type: "undecidable", webhook: "istio-sidecar-injector/a", message: expect.stringContaining("authorizer") },
+    ],
+  ])("%#", async (actor, expectation) => {
+    const later = { name: "later", act: inject("proxy:1") };
+    const { expectation: got, asked } = await expectFrom(actor, later);
+    expect(got).toEqual(expectation);
+    expect(asked).not.toContain("later");
+  });
+});

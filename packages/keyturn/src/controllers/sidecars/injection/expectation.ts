@@ -1,0 +1,81 @@
+// Which sidecar a new pod of a workload would get: asked of the webhooks that the API server would call, in its order.
+import type { Pod } from "@keyturn/runtime";
+import type { Injector, Injectors } from "./injectors.ts";
+import { draftPod, type PodSource } from "./pod-draft.ts";
+import { type Sidecar, sidecarOf } from "./sidecar.ts";
+import type { WebhookCaller } from "./webhook-caller.ts";
+import { matchWebhook } from "./webhook-match.ts";
+
+/** What a new pod would get, or why that is not known. Only `known` may be acted upon. */
+export type Expectation =
+  /** `webhooks` are those that were asked, as `configuration/webhook`; with none of them the API server calls nobody. */
+  | { readonly type: "known"; readonly sidecar: Sidecar | undefined; readonly webhooks: readonly string[] }
+  /** A condition of the webhook cannot be evaluated here. Asking again changes nothing until the template or the webhook changes. */
+  | { readonly type: "undecidable"; readonly webhook: string; readonly message: string }
+  /** The webhook does not allow the pod: after a restart the workload could not start. */
+  | { readonly type: "refused"; readonly webhook: string; readonly message: string }
+  /** The webhook gave no answer that can be used. To be asked again. */
+  | { readonly type: "failed"; readonly webhook: string; readonly message: string };
+
+/** Where the pod would be made, and who is asked. */
+export interface ExpectationOptions {
+  readonly namespaceLabels: Readonly<Record<string, string>>;
+  readonly injectors: Injectors;
+  readonly caller: WebhookCaller;
+  /** Also takes digests of the sidecar's parts. */
+  readonly whole: boolean;
+}
+
+/**
+ * Asks what a new pod would get. Webhooks match against the pod as those before have left it, and one with `reinvocationPolicy: IfNeeded` is asked
+ * again if a later one changed the pod, as in the API server. A webhook that cannot be reached makes the outcome `failed` whatever its failurePolicy:
+ * that a pod without a sidecar would be let through right now is no reason to make one.
+ */
+export async function expectSidecar(source: PodSource, options: ExpectationOptions, signal?: AbortSignal): Promise<Expectation> {
+  const none: ReadonlySet<Injector> = new Set();
+  const first = await askEach({ pod: draftPod(source), asked: [], unseen: none, again: none }, () => true, { ...options, signal });
+  if ("type" in first) return first;
+  const second = first.again.size === 0 ? first : await askEach(first, (injector, { again }) => again.has(injector), { ...options, signal });
+  if ("type" in second) return second;
+  return { type: "known", sidecar: sidecarOf(second.pod, options), webhooks: second.asked.map(nameOf) };
+}
+
+/** How far the admission of the pod has come. */
+interface Progress {
+  readonly pod: Pod;
+  readonly asked: readonly Injector[];
+  /** Those with `IfNeeded` since whose call nothing was changed by another. */
+  readonly unseen: ReadonlySet<Injector>;
+  /** Those with `IfNeeded` after which another has changed the pod. */
+  readonly again: ReadonlySet<Injector>;
+}
+
+type NoPod = Exclude<Expectation, { readonly type: "known" }>;
+
+/** Asks those webhooks that match and are `wanted`, each about the pod as the one before has left it. Ends at the first that gives no pod. */
+async function askEach(
+  start: Progress,
+  wanted: (injector: Injector, progress: Progress) => boolean,
+  { injectors, namespaceLabels, caller, signal }: ExpectationOptions & { readonly signal: AbortSignal | undefined },
+): Promise<Progress | NoPod> {
+  let progress = start;
+  for (const injector of injectors.webhooks) {
+    const match = matchWebhook(injector.webhook, progress.pod, namespaceLabels);
+    if (match.type === "skipped" || (match.type === "called" && !wanted(injector, progress))) continue;
+    if (match.type === "undecidable") return { type: "undecidable", webhook: nameOf(injector), message: match.message };
+    const outcome = await caller.review(injector.webhook, progress.pod, signal);
+    if (outcome.type !== "allowed") return { type: outcome.type, webhook: nameOf(injector), message: outcome.message };
+    const { asked, unseen, again } = progress;
+    progress = {
+      pod: outcome.pod,
+      asked: [...asked, injector],
+      unseen: new Set([...(outcome.changed ? [] : unseen), ...(injector.webhook.reinvocationPolicy === "IfNeeded" ? [injector] : [])]),
+      again: outcome.changed ? again.union(unseen) : again,
+    };
+  }
+  return progress;
+}
+
+function nameOf({ configuration, webhook }: Injector): string {
+  return `${configuration}/${webhook.name}`;
+}

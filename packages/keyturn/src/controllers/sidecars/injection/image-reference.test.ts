@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { parseImage, sameImage } from "./image-reference.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+
+test.each([
+  ["proxyv2", "docker.io", "library/proxyv2", "latest", undefined],
+  ["istio/proxyv2:1.27.0", "docker.io", "istio/proxyv2", "1.27.0", undefined],
+  ["docker.io/istio/proxyv2:1.27.0", "docker.io", "istio/proxyv2", "1.27.0", undefined],
+  ["index.docker.io/istio/proxyv2:1", "docker.io", "istio/proxyv2", "1", undefined],
+  ["reg:5000/istio/proxyv2", "reg:5000", "istio/proxyv2", "latest", undefined],
+  ["reg:5000/istio/proxyv2:1.27.0", "reg:5000", "istio/proxyv2", "1.27.0", undefined],
+  ["localhost/proxyv2:1", "localhost", "proxyv2", "1", undefined],
+  ["gcr.io/a/b/proxyv2:1-distroless", "gcr.io", "a/b/proxyv2", "1-distroless", undefined],
+  [`istio/proxyv2@${digest}`, "docker.io", "istio/proxyv2", undefined, digest],
+  [`reg:5000/istio/proxyv2:1.27.0@${digest}`, "reg:5000", "istio/proxyv2", "1.27.0", digest],
+  ["auto", "docker.io", "library/auto", "latest", undefined],
+])("%s is read as container runtimes do", (image, registry, repository, tag, hash) => {
+  expect(parseImage(image)).toEqual({ registry, repository, tag, digest: hash });
+});
+
+test.each([
+  // left, right, the same without the hub, the same with it
+  ["istio/proxyv2:1.27.0", "docker.io/istio/proxyv2:1.27.0", true, true],
+  ["istio/proxyv2:1.27.0", "reg:5000/istio/proxyv2:1.27.0", true, false],
+  ["mirror.example/mesh/proxyv2:1.27.0", "docker.io/istio/proxyv2:1.27.0", true, false],
+  ["istio/proxyv2:1.27.0", "istio/proxyv2:1.27.1", false, false],
+  ["reg:5000/istio/proxyv2", "reg:5000/istio/proxyv2:latest", true, true],
+  ["reg:5000/istio/proxyv2", "reg:5001/istio/proxyv2", true, false],
+  ["istio/proxyv2:1", "istio/pilot:1", false, false],
+  [`istio/proxyv2@${digest}`, `istio/proxyv2@sha256:${"b".repeat(64)}`, false, false],
+  [`istio/proxyv2:1@${digest}`, `istio/proxyv2:2@${digest}`, true, true],
+  [`istio/proxyv2:1@${digest}`, "istio/proxyv2:1", false, false],
+])("%s and %s: the same %s, with the hub %s", (left, right, without, withHub) => {
+  expect(sameImage(left, right, { compareHub: false })).toBe(without);
+  expect(sameImage(right, left, { compareHub: false })).toBe(without);
+  expect(sameImage(left, right, { compareHub: true })).toBe(withHub);
+});

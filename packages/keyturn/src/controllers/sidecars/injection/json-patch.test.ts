@@ -1,0 +1,119 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { applyPatch, PatchError, type PatchOperation } from "./json-patch.ts";
+
+/** The cases of RFC 6902, appendix A, by number; `undefined` for those that must fail. */
+const examples: readonly (readonly [string, unknown, readonly PatchOperation[], unknown])[] = [
+  ["A.1 adding an object member", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
+  ["A.2 adding an array element", { foo: ["bar", "baz"] }, [{ op: "add", path: "/foo/1", value: "qux" }], { foo: ["bar", "qux", "baz"] }],
+  ["A.3 removing an object member", { baz: "qux", foo: "bar" }, [{ op: "remove", path: "/baz" }], { foo: "bar" }],
+  ["A.4 removing an array element", { foo: ["bar", "qux", "baz"] }, [{ op: "remove", path: "/foo/1" }], { foo: ["bar", "baz"] }],
+  ["A.5 replacing a value", { baz: "qux", foo: "bar" }, [{ op: "replace", path: "/baz", value: "boo" }], { baz: "boo", foo: "bar" }],
+  [
+    "A.6 moving a value",
+    { foo: { bar: "baz", waldo: "fred" }, qux: { corge: "grault" } },
+    [{ op: "move", from: "/foo/waldo", path: "/qux/thud" }],
+    { foo: { bar: "baz" }, qux: { corge: "grault", thud: "fred" } },
+  ],
+  [
+    "A.7 moving an array element",
+    { foo: ["all", "grass", "cows", "eat"] },
+    [{ op: "move", from: "/foo/1", path: "/foo/3" }],
+    { foo: ["all", "cows", "eat", "grass"] },
+  ],
+  [
+    "A.8 testing a value: success",
+    { baz: "qux", foo: ["a", 2, "c"] },
+    [
+      { op: "test", path: "/baz", value: "qux" },
+      { op: "test", path: "/foo/1", value: 2 },
+    ],
+    { baz: "qux", foo: ["a", 2, "c"] },
+  ],
+  ["A.9 testing a value: error", { baz: "qux" }, [{ op: "test", path: "/baz", value: "bar" }], undefined],
+  [
+    "A.10 adding a nested member object",
+    { foo: "bar" },
+    [{ op: "add", path: "/child", value: { grandchild: {} } }],
+    { foo: "bar", child: { grandchild: {} } },
+  ],
+  ["A.12 adding to a target that is not there", { foo: "bar" }, [{ op: "add", path: "/baz/bat", value: "qux" }], undefined],
+  ["A.14 ~ escape ordering", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: 10 }], { "/": 9, "~1": 10 }],
+  ["A.15 comparing strings and numbers", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }], undefined],
+  ["A.16 adding an array value", { foo: ["bar"] }, [{ op: "add", path: "/foo/-", value: ["abc", "def"] }], { foo: ["bar", ["abc", "def"]] }],
+];
+
+describe("the examples of RFC 6902", () => {
+  test.each(examples)("%s", (_name, document, patch, result) => {
+    const before = structuredClone(document);
+    if (result === undefined) expect(() => applyPatch(document, patch)).toThrow(PatchError);
+    else expect(applyPatch(document, patch)).toEqual(result);
+    expect(document).toEqual(before);
+  });
+});
+
+describe("what the RFC says in words", () => {
+  test.each<readonly [string, unknown, PatchOperation, unknown]>([
+    ["the empty path is the whole document", { a: 1 }, { op: "replace", path: "", value: [2] }, [2]],
+    ["add replaces a member that is there", { a: 1, b: 2 }, { op: "add", path: "/a", value: 3 }, { a: 3, b: 2 }],
+    ["the empty name is a name", { "": 1 }, { op: "remove", path: "/" }, {}],
+    ["copy leaves the original", { a: [1] }, { op: "copy", from: "/a", path: "/b" }, { a: [1], b: [1] }],
+    ["a value may be null", { a: 1 }, { op: "replace", path: "/a", value: null }, { a: null }],
+    [
+      "the order of members does not matter to a test",
+      { a: { b: 1, c: 2 } },
+      { op: "test", path: "/a", value: { c: 2, b: 1 } },
+      { a: { b: 1, c: 2 } },
+    ],
+    ["moving to itself changes nothing", { a: 1 }, { op: "move", from: "/a", path: "/a" }, { a: 1 }],
+  ])("%s", (_name, document, operation, result) => expect(applyPatch(document, [operation])).toEqual(result));
+
+  test.each<readonly [string, unknown, PatchOperation]>([
+    ["a path without a slash", {}, { op: "add", path: "a", value: 1 }],
+    ["a tilde that escapes nothing", {}, { op: "add", path: "/~2", value: 1 }],
+    ["an index beyond the end", { a: [1] }, { op: "add", path: "/a/2", value: 1 }],
+    ["an index with a leading zero", { a: [1, 2] }, { op: "remove", path: "/a/01" }],
+    ["a negative index", { a: [1] }, { op: "remove", path: "/a/-1" }],
+    ["replacing at the end of a list", { a: [1] }, { op: "replace", path: "/a/-", value: 1 }],
+    ["replacing what is not there", {}, { op: "replace", path: "/a", value: 1 }],
+    ["removing what is not there", {}, { op: "remove", path: "/a" }],
+    ["removing the document", {}, { op: "remove", path: "" }],
+    ["a step into a string", { a: "b" }, { op: "add", path: "/a/b", value: 1 }],
+    ["moving something into itself", { a: { b: 1 } }, { op: "move", from: "/a", path: "/a/c" }],
+    ["what every object inherits", {}, { op: "copy", from: "/constructor", path: "/a" }],
+  ])("fails: %s", (_name, document, operation) => expect(() => applyPatch(document, [operation])).toThrow(PatchError));
+
+  test("an error names the operation", () => {
+    const patch: readonly PatchOperation[] = [
+      { op: "add", path: "/a", value: 1 },
+      { op: "remove", path: "/b" },
+    ];
+    expect(() => applyPatch({}, patch)).toThrow('operation 1 of the patch, remove /b: there is no "b"');
+  });
+});
+
+test("no path reaches what objects inherit", () => {
+  const patched = applyPatch({ a: {} }, [
+    { op: "add", path: "/a/__proto__", value: { polluted: true } },
+    { op: "add", path: "/a/__proto__/polluted", value: "again" },
+  ]);
+  expect(JSON.stringify(patched)).toBe('{"a":{"__proto__":{"polluted":"again"}}}');
+  expect(Object.getPrototypeOf((patched as { a: object }).a)).toBe(Object.prototype);
+  expect("polluted" in {}).toBe(false);
+  expect(() => applyPatch({}, [{ op: "add", path: "/__proto__/polluted", value: true }])).toThrow(PatchError);
+});
+
+test("what is added can be found, and removing it gives back the document", () => {
+  const documents = fc.dictionary(fc.string(), fc.jsonValue());
+  fc.assert(
+    fc.property(documents, fc.string(), fc.jsonValue(), (document, key, value) => {
+      fc.pre(!Object.hasOwn(document, key));
+      const path = `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      const added = applyPatch(document, [
+        { op: "add", path, value },
+        { op: "test", path, value },
+      ]);
+      expect(applyPatch(added, [{ op: "remove", path }])).toEqual(document);
+    }),
+  );
+});

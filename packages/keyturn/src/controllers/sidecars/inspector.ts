@@ -1,0 +1,186 @@
+// Looks at one workload at a time: its pods, what new ones would get, and what follows from that for the plan.
+import { type Cache, type DeepReadonly, keyOf, nameOf, type Pod, type PodTemplateSpec, type Stored } from "@keyturn/runtime";
+import { type Candidate, type WorkloadId, workloadRef } from "./candidate.ts";
+import type { Expectations } from "./expectations.ts";
+import type { Expectation } from "./injection/expectation.ts";
+import { expectationKey, templateDigest } from "./injection/expectation-key.ts";
+import type { PodSource } from "./injection/pod-draft.ts";
+import type { InjectorConfiguration } from "./injector-configuration.ts";
+import { countedPods, judge } from "./judgement.ts";
+import { deadPod, type LivePod, podKeeper } from "./live-pod.ts";
+import { consentLabel, restartTimeMs } from "./marks.ts";
+import { directOwnerId, replicaSetOf, restartableId, workloadUidOfPod } from "./pod-owner.ts";
+import type { SkipReason } from "./reasons.ts";
+import { idOfWorkload, type SidecarsWatches } from "./watches.ts";
+import { templateOf, type Workload } from "./workload.ts";
+
+/** What an inspection is made with. */
+export interface InspectorOptions {
+  readonly watches: SidecarsWatches;
+  readonly configuration: InjectorConfiguration;
+  readonly expectations: Expectations;
+  /** Asks what a new pod would get, with the labels of its namespace. */
+  readonly expect: (
+    source: PodSource,
+    asked: { readonly namespaceLabels: Readonly<Record<string, string>>; readonly whole: boolean },
+  ) => Promise<Expectation>;
+  readonly compareHub: boolean;
+  /** Compares the whole sidecar, not only its image and revision. */
+  readonly whole: boolean;
+  /** How much longer the labels of a namespace are given to settle. */
+  readonly namespaceSettlesInMs: (namespace: string) => number;
+}
+
+/** What an inspection gives: a candidate for the plan if there is something to plan, and when to look again. */
+export interface Inspection {
+  readonly candidate: Omit<Candidate, "retryAtMs"> | undefined;
+  readonly againInMs: number | undefined;
+}
+
+const nothing: Inspection = { candidate: undefined, againInMs: undefined };
+
+/** Where pods come from, and what a new one would be made of. */
+interface Asked {
+  readonly source: Omit<PodSource, "template">;
+  readonly templateDigest: string;
+  readonly template: () => PodTemplateSpec;
+}
+
+/** Inspects workloads from what the caches show. */
+export class Inspector {
+  readonly #options: InspectorOptions;
+  readonly #keep: (pod: Stored<Pod>) => LivePod | typeof deadPod;
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+    this.#keep = podKeeper(options);
+  }
+
+  /** The workload as the cache shows it. */
+  workload(id: WorkloadId): DeepReadonly<Workload> | undefined {
+    const { kind, namespace, name } = workloadRef(id);
+    return this.#options.watches.workloads.get(kind)?.get(keyOf({ namespace, name }));
+  }
+
+  /** Inspects what the id names. Asks a webhook if need be, and does not wait for its answer. */
+  inspect(id: WorkloadId): Inspection {
+    const { kind } = workloadRef(id);
+    if (!this.#options.watches.workloads.has(kind)) return this.#inspectUnrestartable(id);
+    const workload = this.workload(id);
+    if (!workload || workload.deleting) return nothing;
+    const pods = this.#podsOf(workload);
+    return this.#candidate(id, workload, pods);
+  }
+
+  /** The same from pods that were read just now, for a last look before a restart. */
+  inspectPods(id: WorkloadId, pods: readonly Stored<Pod>[]): Inspection {
+    const workload = this.workload(id);
+    if (!workload || workload.deleting) return nothing;
+    const { replicaSets } = this.#options.watches;
+    const { namespace, uid } = workload.source;
+    const live = pods.map(this.#keep).filter((pod) => pod !== deadPod);
+    return this.#candidate(
+      id,
+      workload,
+      live.filter((pod) => workloadUidOfPod(pod, namespace, replicaSets) === uid),
+    );
+  }
+
+  #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): Inspection {
+    const { ref, source, progress, restarting, restartedAt, hindrance, restartedFor, desired } = workload;
+    const counted = countedPods(workload, pods);
+    // Nobody need be asked about a workload without pods.
+    if (counted.length === 0 && !restarting) return nothing;
+    const { verdict, againInMs } = this.#verdict(id, counted, {
+      source,
+      templateDigest: workload.templateDigest,
+      template: () => templateOf(workload),
+    });
+    if (verdict.type === "current" && !restarting) return { candidate: undefined, againInMs };
+    const candidate = {
+      ref,
+      verdict,
+      progress,
+      restarting,
+      restartedAtMs: restartTimeMs(restartedAt),
+      replaced: counted.length >= desired,
+      hindrance,
+      consent: this.#consent(workload.consent, ref.namespace),
+      restartedFor,
+    };
+    return { candidate, againInMs };
+  }
+
+  /** Pods that nobody can restart are only reported, by what they belong to. */
+  #inspectUnrestartable(id: WorkloadId): Inspection {
+    const { pods: cache, replicaSets, workloads } = this.#options.watches;
+    const ref = workloadRef(id);
+    const pods = this.#live(cache.byIndex("direct", id)).filter((pod) => {
+      const owner = restartableId(replicaSetOf(pod, ref.namespace, replicaSets)?.owner, ref.namespace);
+      return owner === undefined || !workloads.has(workloadRef(owner).kind);
+    });
+    const [first] = pods;
+    const template = first?.outline;
+    if (!template) return nothing;
+    const source = { kind: "Pod", namespace: ref.namespace, name: ref.name, uid: "" } as const;
+    const { verdict, againInMs } = this.#verdict(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
+    if (verdict.type === "current") return { candidate: undefined, againInMs };
+    const hindrance: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
+    const state = { progress: "finished", restarting: false, restartedAtMs: undefined, replaced: true, restartedFor: undefined } as const;
+    return { candidate: { ref, verdict, ...state, hindrance, consent: this.#consent(undefined, ref.namespace) }, againInMs };
+  }
+
+  #verdict(
+    id: WorkloadId,
+    pods: readonly DeepReadonly<LivePod>[],
+    asked: Asked,
+  ): { readonly verdict: Candidate["verdict"]; readonly againInMs: number | undefined } {
+    const { configuration, expectations, watches, expect, whole, compareHub, namespaceSettlesInMs } = this.#options;
+    const { namespace } = asked.source;
+    const namespaceLabels = watches.namespaces.get(namespace);
+    const settlesInMs = Math.max(configuration.settlesInMs, namespaceSettlesInMs(namespace));
+    if (!namespaceLabels || settlesInMs > 0) {
+      const message = namespaceLabels ? "the configuration has just changed" : "its namespace has not been seen yet";
+      return { verdict: { type: "unknown", reason: "Pending", message }, againInMs: settlesInMs || undefined };
+    }
+    // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar cannot be told.
+    const options = { namespaceLabels, injectors: configuration.injectors, whole: whole && asked.source.kind !== "Pod" };
+    const key = expectationKey({ ...asked, ...options, configurationVersion: configuration.version });
+    const { expectation, againInMs } = expectations.get(key, id, () => expect({ ...asked.source, template: asked.template() }, options));
+    return { verdict: judge(pods, expectation, { compareHub }), againInMs };
+  }
+
+  #consent(own: string | undefined, namespace: string): Candidate["consent"] {
+    const said = own ?? this.#options.watches.namespaces.get(namespace)?.[consentLabel];
+    return said === "enabled" || said === "disabled" ? said : undefined;
+  }
+
+  #podsOf({ source }: DeepReadonly<Workload>): readonly DeepReadonly<LivePod>[] {
+    const { pods, replicaSets } = this.#options.watches;
+    const hasReplicaSets = source.kind === "Deployment" || source.kind === "Rollout";
+    const owners = hasReplicaSets ? replicaSets.byIndex("owner", source.uid).flatMap((key) => uidIn(replicaSets, key)) : [source.uid];
+    return this.#live(owners.flatMap((uid) => pods.byIndex("owner", uid)));
+  }
+
+  #live(keys: readonly string[]): readonly DeepReadonly<LivePod>[] {
+    const { pods } = this.#options.watches;
+    return keys.map((key) => pods.get(key)).filter((pod) => pod !== undefined && pod !== deadPod);
+  }
+}
+
+function uidIn(cache: Cache<unknown>, key: string): readonly string[] {
+  const uid = cache.identity(key)?.uid;
+  return uid === undefined ? [] : [uid];
+}
+
+/** Everything that pods belong to as far as the caches show it, in one namespace or all. */
+export function idsIn({ workloads, pods }: Pick<SidecarsWatches, "workloads" | "pods">, namespace?: string): readonly WorkloadId[] {
+  const ids = new Set<WorkloadId>();
+  for (const cache of workloads.values()) {
+    for (const [key] of cache.entries(namespace)) ids.add(idOfWorkload(cache.kind, key));
+  }
+  for (const [key, pod] of pods.entries(namespace)) {
+    if (pod !== deadPod && pod.outline) ids.add(directOwnerId(pod, nameOf(key).namespace ?? ""));
+  }
+  return Array.from(ids);
+}

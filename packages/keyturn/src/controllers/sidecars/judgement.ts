@@ -1,0 +1,48 @@
+// Compares the live pods of a workload with what a new one would get.
+import type { DeepReadonly } from "@keyturn/runtime";
+import type { Verdict, WorkloadRef } from "./candidate.ts";
+import type { Answer } from "./expectations.ts";
+import { compareSidecar, type ComparisonOptions } from "./injection/comparison.ts";
+import { type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
+import type { LivePod } from "./live-pod.ts";
+import { restartTimeMs } from "./marks.ts";
+
+/**
+ * The pods that count: those made since the last restart. Once that is finished there are no others, and a cache that still shows some is behind.
+ * A pod made from a restarted template says so itself; a Rollout's pods only have their age.
+ */
+export function countedPods<P extends Pick<LivePod, "restartedAt" | "createdAtMs">>(
+  { ref, restartedAt }: { readonly ref: Pick<WorkloadRef, "kind">; readonly restartedAt: string | undefined },
+  pods: readonly P[],
+): readonly P[] {
+  if (ref.kind !== "Rollout") return pods.filter((pod) => pod.restartedAt === restartedAt);
+  const sinceMs = restartTimeMs(restartedAt) ?? 0;
+  return pods.filter(({ createdAtMs }) => createdAtMs >= sinceMs);
+}
+
+/** The verdict about these pods. One pod that is outdated makes its workload so. */
+export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answer["expectation"], options: ComparisonOptions): Verdict {
+  switch (expectation.type) {
+    case "pending":
+      return { type: "unknown", reason: "Pending", message: "the webhook has not answered yet" };
+    case "failed":
+      return { type: "unknown", reason: "WebhookFailed", message: `webhook ${expectation.webhook}: ${expectation.message}` };
+    case "refused":
+      return { type: "unknown", reason: "WebhookRefused", message: `webhook ${expectation.webhook} would refuse a new pod: ${expectation.message}` };
+    case "undecidable":
+      return { type: "unknown", reason: "WebhookUndecidable", message: `webhook ${expectation.webhook}: ${expectation.message}` };
+    case "known":
+      return compared(pods, expectation.sidecar, options);
+  }
+}
+
+function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | undefined, options: ComparisonOptions): Verdict {
+  const outdated = pods.flatMap((pod) => {
+    const verdict = compareSidecar(pod.sidecar, expected, options);
+    return verdict.type === "outdated" ? [{ pod, ...verdict }] : [];
+  });
+  const [first] = outdated;
+  if (!first) return { type: "current" };
+  const others = outdated.length > 1 ? ` (and ${outdated.length - 1} more of ${pods.length} pods)` : "";
+  return { type: "outdated", reason: first.reason, message: `pod ${first.pod.name} ${first.message}${others}`, digest: sidecarDigest(expected) };
+}

@@ -1,0 +1,65 @@
+// What is outdated, what is being done about it and what is in the way, in numbers.
+import { type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
+import type { WebhookCall } from "./injection/webhook-caller.ts";
+import type { RolloutPlan } from "./plan.ts";
+
+const reason = ["reason"] as const;
+
+export const sidecarsMetrics = {
+  keyturn_sidecars_outdated_workloads: {
+    type: "gauge",
+    help: "Workloads with a pod whose sidecar is not what a new one would get, by what is wrong with it.",
+    labels: reason,
+  },
+  keyturn_sidecars_waiting_workloads: { type: "gauge", help: "Outdated workloads that will be restarted, by what they wait for.", labels: reason },
+  keyturn_sidecars_skipped_workloads: { type: "gauge", help: "Outdated workloads that are not restarted, by why.", labels: reason },
+  keyturn_sidecars_unknown_workloads: {
+    type: "gauge",
+    help: "Workloads of which it is not known whether they are outdated, by why.",
+    labels: reason,
+  },
+  keyturn_sidecars_rolling_workloads: { type: "gauge", help: "Restarted workloads whose rollout is not finished.", labels: [] },
+  keyturn_sidecars_stuck_rollouts: { type: "gauge", help: "Rollouts that did not get healthy in time.", labels: [] },
+  keyturn_sidecars_restarts_total: { type: "counter", help: "Workloads that were restarted, by what was wrong with their sidecar.", labels: reason },
+  keyturn_sidecars_restart_failures_total: { type: "counter", help: "Restarts that the API server did not take; they are tried again.", labels: [] },
+  keyturn_sidecars_webhook_duration_seconds: {
+    type: "histogram",
+    help: "How long injection webhooks took to answer, by webhook and outcome.",
+    labels: ["webhook", "outcome"],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+/** Counts for the controller. */
+export interface FleetMetrics {
+  planned(plan: RolloutPlan): void;
+  restarted(reason: string): void;
+  restartFailed(): void;
+  called(call: WebhookCall): void;
+}
+
+export function fleetMetrics(metrics: Metrics): FleetMetrics {
+  const of = metricsOf(metrics, sidecarsMetrics);
+  return {
+    planned({ rows }) {
+      of.keyturn_sidecars_outdated_workloads.reset();
+      of.keyturn_sidecars_waiting_workloads.reset();
+      of.keyturn_sidecars_skipped_workloads.reset();
+      of.keyturn_sidecars_unknown_workloads.reset();
+      let [rolling, stuck] = [0, 0];
+      for (const { outdated, decision } of rows) {
+        if (outdated) of.keyturn_sidecars_outdated_workloads.inc({ reason: outdated });
+        if (decision.type === "wait") of.keyturn_sidecars_waiting_workloads.inc({ reason: decision.reason });
+        if (decision.type === "skip") of.keyturn_sidecars_skipped_workloads.inc({ reason: decision.reason });
+        if (decision.type === "unknown") of.keyturn_sidecars_unknown_workloads.inc({ reason: decision.reason });
+        if (decision.type === "rolling") rolling++;
+        if (decision.type === "rolling" && decision.stuck) stuck++;
+      }
+      of.keyturn_sidecars_rolling_workloads.set(rolling);
+      of.keyturn_sidecars_stuck_rollouts.set(stuck);
+    },
+    restarted: (why) => of.keyturn_sidecars_restarts_total.inc({ reason: why }),
+    restartFailed: () => of.keyturn_sidecars_restart_failures_total.inc(),
+    called: ({ webhook, outcome, seconds }) => of.keyturn_sidecars_webhook_duration_seconds.observe({ webhook, outcome }, seconds),
+  };
+}

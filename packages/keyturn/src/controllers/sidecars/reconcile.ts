@@ -1,0 +1,132 @@
+// The sidecars controller. One key per workload inspects it; one key for all of them plans and restarts, because what may happen at a time is counted over all.
+import type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "@keyturn/runtime";
+import { sidecarsAccess } from "./access.ts";
+import { lookForRolloutsMs, servesRollouts, watchRollouts } from "./argo-rollouts.ts";
+import { Expectations } from "./expectations.ts";
+import { FleetRecord } from "./fleet.ts";
+import { expectSidecar } from "./injection/expectation.ts";
+import { createWebhookCaller, type WebhookCallerOptions } from "./injection/webhook-caller.ts";
+import { InjectorConfiguration } from "./injector-configuration.ts";
+import { idsIn, Inspector } from "./inspector.ts";
+import { consentLabel } from "./marks.ts";
+import { fleetMetrics } from "./metrics.ts";
+import type { Limits } from "./plan.ts";
+import { sidecarsController } from "./restart.ts";
+import { Rollouts } from "./rollouts.ts";
+import { changedLabels, NamespaceSettling } from "./settling.ts";
+import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
+import { gateCalls } from "./webhook-gate.ts";
+
+/** How the controller works; the flags say it. */
+export interface SidecarsOptions {
+  readonly limits: Limits;
+  readonly dryRun: boolean;
+  readonly compareHub: boolean;
+  /** Compares the whole sidecar, not only its image and revision. */
+  readonly whole: boolean;
+  readonly settleMs: number;
+  /** 0 for none. */
+  readonly periodMs: number;
+  readonly skipNamespaces: readonly string[];
+  readonly istioNamespaces: readonly string[];
+  readonly argoRollouts: boolean;
+  /** Where webhooks are reached; for those who do not run in the cluster. */
+  readonly webhooks?: Pick<WebhookCallerOptions, "resolveService">;
+}
+
+/** Keys that stand for no workload; those of workloads have slashes. */
+const planKey = "plan";
+const periodKey = "period";
+const argoKey = "argo-rollouts";
+
+/** Many workloads change at a time, and one plan serves them all. */
+const planAfterMs = 20;
+/** istiod renders a template in milliseconds; more at a time would only wait there. */
+const callsAtATime = 8;
+
+/** The controller. */
+export function sidecarsControllerOf(options: SidecarsOptions): ControllerDefinition {
+  return {
+    name: sidecarsController,
+    access: sidecarsAccess(options),
+    // Most runs only compare strings; no webhook is waited for.
+    concurrency: 16,
+    backoff: { firstMs: 1000, longestMs: 300_000, spread: 0.2 },
+    setup: (scope) => setUp(scope, options),
+  };
+}
+
+function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
+  const { clock, trigger, enqueue } = scope;
+  const { settleMs, periodMs, whole, compareHub } = options;
+  const metrics = fleetMetrics(scope.metrics);
+  const watches = watchSidecars(scope, options);
+  const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
+  const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
+  const settling = new NamespaceSettling(watches.namespaces, { clock, settleMs, matters: decidesInjection });
+  const expectations = new Expectations({ clock, onAnswer: (id) => enqueue(id) });
+  const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: metrics.called }), callsAtATime);
+  const namespaceSettlesInMs = (namespace: string): number => settling.settlesInMs(namespace);
+  const inspector = new Inspector({
+    watches,
+    configuration,
+    expectations,
+    expect: (source, asked) => expectSidecar(source, { ...asked, injectors: configuration.injectors, caller }),
+    compareHub,
+    whole,
+    namespaceSettlesInMs,
+  });
+  const record = new FleetRecord();
+  const rollouts = new Rollouts({ scope, watches, inspector, record, metrics, limits: options.limits, dryRun: options.dryRun });
+
+  configuration.onChange(() => expectations.clear());
+  for (const cache of watches.workloads.values()) trigger(cache, ({ key }) => [idOfWorkload(cache.kind, key)]);
+  trigger(watches.pods, (change) => workloadsOfPodChange(change, watches.replicaSets));
+  trigger(watches.replicaSets, workloadsOfReplicaSetChange);
+  trigger(watches.namespaces, (change) =>
+    changedLabels(change).some((label) => label === consentLabel || decidesInjection(label)) ? idsIn(watches, change.key) : [],
+  );
+  // Whoever leads starts with every workload anyway; after that, each change of the configuration concerns them all.
+  let seenVersion = "";
+  const allIfChanged = (): readonly string[] => {
+    if (configuration.version === seenVersion) return [];
+    seenVersion = configuration.version;
+    return idsIn(watches);
+  };
+  trigger(watches.configuration.webhooks, allIfChanged);
+  for (const cache of watches.configuration.configMaps) trigger(cache, allIfChanged);
+
+  const inspect = ({ key }: Run): Outcome => {
+    const inspection = inspector.inspect(key);
+    if (record.record(key, inspection)) enqueue(planKey, { afterMs: planAfterMs });
+    return inspection.againInMs === undefined ? {} : { requeueAfterMs: inspection.againInMs };
+  };
+
+  const startPeriod = (): Outcome => {
+    configuration.nextPeriod();
+    for (const id of idsIn(watches)) enqueue(id);
+    return { requeueAfterMs: periodMs };
+  };
+
+  const lookForRollouts = async ({ client, signal, log }: Run): Promise<Outcome> => {
+    if (!(await servesRollouts(client, signal))) return { requeueAfterMs: lookForRolloutsMs };
+    log.info({}, "the API server serves Argo Rollouts; they are restarted too");
+    watchRollouts(scope, watches, {
+      fields: skippedFields(options.skipNamespaces),
+      onChange: (cache, key) => enqueue(idOfWorkload(cache.kind, key)),
+    });
+    for (const id of idsIn(watches)) enqueue(id);
+    return {};
+  };
+
+  // Also without anything outdated a plan is made once, so that the metrics say so.
+  enqueue(planKey);
+  if (periodMs > 0) enqueue(periodKey, { afterMs: periodMs });
+  if (options.argoRollouts) enqueue(argoKey);
+  return async (run) => {
+    if (run.key === planKey) return rollouts.reconcile(run);
+    if (run.key === periodKey) return startPeriod();
+    if (run.key === argoKey) return lookForRollouts(run);
+    return inspect(run);
+  };
+}

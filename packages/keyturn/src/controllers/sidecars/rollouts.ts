@@ -1,0 +1,176 @@
+// Carries the plan out: looks once more, restarts what is due, and takes the mark off what is finished.
+import { type ControllerScope, isApiError, Job, type Kind, keyOf, type Notice, type Outcome, Pod, type Run } from "@keyturn/runtime";
+import { workloadId, type WorkloadId } from "./candidate.ts";
+import type { FleetRecord } from "./fleet.ts";
+import type { Inspector } from "./inspector.ts";
+import { restartTimeMs, rolloutLabel } from "./marks.ts";
+import type { FleetMetrics } from "./metrics.ts";
+import { finishNotice, Notices, restartNotice } from "./notices.ts";
+import { type Fleet, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
+import { finishRollout, restartableKinds, type RestartTarget, restartWorkload } from "./restart.ts";
+import type { SidecarsWatches } from "./watches.ts";
+import { keepAny } from "./workload.ts";
+
+/** What rollouts are planned and made with. */
+export interface RolloutsOptions {
+  readonly scope: Pick<ControllerScope, "events" | "namespaces" | "log">;
+  readonly watches: SidecarsWatches;
+  readonly inspector: Inspector;
+  readonly record: FleetRecord;
+  readonly metrics: FleetMetrics;
+  readonly limits: Limits;
+  readonly dryRun: boolean;
+}
+
+/** So many restarts in one run; the next run goes on. Each takes two requests, and a run has a minute. */
+const restartsPerRun = 100;
+
+/** After a run in which not everything could be done; what failed has a date of its own. */
+const lookAgainMs = 1000;
+
+/** Plans and carries out, run by run. */
+export class Rollouts {
+  readonly #options: RolloutsOptions;
+  readonly #notices = new Notices();
+  #logged = "";
+
+  constructor(options: RolloutsOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(run: Run): Promise<Outcome> {
+    const { limits, metrics, dryRun } = this.#options;
+    let plan = planRollouts(this.#fleet(new Map()), limits, run.now);
+    // The caches may not show yet what the leader before us has started.
+    if (plan.rows.some(({ decision }) => decision.type === "restart")) plan = planRollouts(this.#fleet(await this.#rolling(run)), limits, run.now);
+    metrics.planned(plan);
+    for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
+    if (dryRun) this.#log(plan, run);
+    else if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };
+    return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
+  }
+
+  #fleet(rolling: Fleet["rolling"]): Fleet {
+    const { record, limits } = this.#options;
+    return { candidates: record.candidates, rolling, lastRestartMs: limits.restartDelayMs > 0 ? this.#lastRestartMs(rolling) : undefined };
+  }
+
+  #lastRestartMs(rolling: Fleet["rolling"]): number | undefined {
+    const cached = Array.from(this.#options.watches.workloads.values()).flatMap((cache) =>
+      Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt)),
+    );
+    const times = [...cached, ...rolling.values()].filter((time) => time !== undefined);
+    return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+  }
+
+  /** Every restart that is under way, as the API server knows it. */
+  async #rolling({ client, signal }: Pick<Run, "client" | "signal">): Promise<Map<WorkloadId, number | undefined>> {
+    const { scope, watches } = this.#options;
+    const namespaces = scope.namespaces.length > 0 ? scope.namespaces.map((namespace) => ({ namespace })) : [{}];
+    const kinds = Array.from(watches.workloads.values(), (cache) => cache.kind);
+    const lists = await Promise.all(
+      kinds.flatMap((kind) => namespaces.map(async (where) => ({ kind, ...(await client.list(kind, { ...where, labels: rolloutLabel }, signal)) }))),
+    );
+    return new Map(
+      lists.flatMap(({ kind, items }) =>
+        items.map((item) => {
+          const { ref, restartedAt } = keepAny(kind, item);
+          return [workloadId(ref), restartTimeMs(restartedAt)] as const;
+        }),
+      ),
+    );
+  }
+
+  /** True if all was done; false if there is more to do. */
+  async #carryOut({ rows }: RolloutPlan, run: Run): Promise<boolean> {
+    let done = true;
+    for (const row of rows) {
+      const { decision } = row;
+      if (decision.type !== "finish") continue;
+      const finished = await this.#write(row, run, async (target) => {
+        await finishRollout(target, decision);
+        run.log.info({ workload: row.id, helped: decision.helped }, "a rollout is finished");
+        return finishNotice(row);
+      });
+      done &&= finished;
+    }
+    // The plan counts on the room that these make.
+    if (!done) return false;
+    let restarts = 0;
+    for (const row of rows) {
+      const { decision } = row;
+      if (decision.type !== "restart") continue;
+      if (++restarts > restartsPerRun) return false;
+      const restarted = await this.#write(row, run, async (target) => {
+        if (!(await this.#isStillOutdated(row.id, target, run))) return undefined;
+        await restartWorkload(target, { nowMs: run.now, digest: decision.digest });
+        this.#options.metrics.restarted(row.outdated ?? "");
+        run.log.info({ workload: row.id, why: row.why }, "restarted a workload");
+        return restartNotice(row);
+      });
+      done &&= restarted;
+    }
+    return done;
+  }
+
+  /** The pods, read just now: the cache of pods may be behind that of workloads, and nothing that is current is to be restarted. */
+  async #isStillOutdated(id: WorkloadId, { workload, client }: RestartTarget, { signal, log }: Run): Promise<boolean> {
+    const { namespace } = workload.source;
+    const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
+    const { candidate } = this.#options.inspector.inspectPods(id, items);
+    if (candidate?.verdict.type === "outdated") return true;
+    log.debug({ workload: id }, "not restarted: its pods have changed since they were looked at");
+    return false;
+  }
+
+  /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */
+  async #write(row: Row, run: Run, write: (target: RestartTarget) => Promise<Notice | undefined>): Promise<boolean> {
+    const { watches, inspector, record, metrics } = this.#options;
+    const { id, ref } = row;
+    const workload = inspector.workload(id);
+    const resourceVersion = watches.workloads.get(ref.kind)?.identity(keyOf(ref))?.resourceVersion;
+    if (!workload || resourceVersion === undefined) return true;
+    try {
+      const notice = await write({ client: run.client, workload, resourceVersion });
+      record.succeeded(id);
+      if (notice) this.#tell(row, notice);
+      return true;
+    } catch (error) {
+      if (run.signal.aborted) throw error;
+      // The object has changed since it was looked at; the change is on its way to us.
+      if (isApiError(error, "Conflict")) return false;
+      const message = error instanceof Error ? error.message : String(error);
+      record.failed(id, run.now);
+      metrics.restartFailed();
+      run.log.warn({ workload: id, error: message }, "a workload could not be restarted; it will be tried again");
+      this.#tell(row, { type: "Warning", reason: "RestartFailed", message });
+      return false;
+    }
+  }
+
+  #tell({ ref }: Row, { type, reason, message }: Notice): void {
+    const kind = eventKind(ref.kind);
+    const { namespace, name } = ref;
+    if (kind)
+      this.#options.scope.events.record({ kind, object: { namespace, name, ...this.#uid(kind, ref) }, type, reason, action: "Restart", message });
+  }
+
+  #uid(kind: Kind, ref: Row["ref"]): { readonly uid?: string } {
+    const { workloads, pods } = this.#options.watches;
+    const uid = (workloads.get(kind.kind) ?? (kind === Pod ? pods : undefined))?.identity(keyOf(ref))?.uid;
+    return uid === undefined ? {} : { uid };
+  }
+
+  /** In a dry run the log says what would happen, once for each change of it. */
+  #log({ rows }: RolloutPlan, { log }: Run): void {
+    const due = rows.filter(({ outdated }) => outdated !== undefined);
+    const text = JSON.stringify(due.map(({ id, decision }) => [id, decision]));
+    if (text === this.#logged) return;
+    this.#logged = text;
+    for (const { id, why, decision } of due) log.info({ workload: id, why, decision }, "dry run: an outdated workload");
+  }
+}
+
+function eventKind(kind: string): Kind | undefined {
+  return restartableKinds.get(kind) ?? (kind === "Pod" ? Pod : kind === "Job" ? Job : undefined);
+}

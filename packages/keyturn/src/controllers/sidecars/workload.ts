@@ -1,0 +1,177 @@
+// What is kept of a workload: what its pods are made from, how far its rollout is, and what has been said about restarting it.
+import {
+  DaemonSet,
+  type Deployment,
+  isBeingDeleted,
+  type Kind,
+  type KubeObject,
+  type LabelSelector,
+  type PodTemplateSpec,
+  StatefulSet,
+  type Stored,
+} from "@keyturn/runtime";
+import type { Progress, WorkloadRef } from "./candidate.ts";
+import { templateDigest } from "./injection/expectation-key.ts";
+import type { PodSource } from "./injection/pod-draft.ts";
+import { consentLabel, restartedAtAnnotation, restartTimeMs, rolloutLabel, restartedForAnnotation } from "./marks.ts";
+import type { SkipReason } from "./reasons.ts";
+import { Rollout } from "./rollout-kind.ts";
+
+/** A workload in memory. The template is JSON text, which takes far less room than objects and is needed only when a webhook is asked. */
+export interface Workload {
+  readonly ref: WorkloadRef;
+  readonly source: Omit<PodSource, "template">;
+  readonly templateJson: string;
+  readonly templateDigest: string;
+  /** Selects its pods, in the API's own syntax. */
+  readonly selector: string;
+  /** How many pods it should have. */
+  readonly desired: number;
+  readonly progress: Progress;
+  readonly restarting: boolean;
+  /** As it stands in the template; for a Rollout, `spec.restartAt`. */
+  readonly restartedAt: string | undefined;
+  readonly hindrance: SkipReason | undefined;
+  readonly consent: string | undefined;
+  readonly restartedFor: string | undefined;
+  readonly deleting: boolean;
+}
+
+/** Its pod template, read back. */
+export function templateOf({ templateJson }: Pick<Workload, "templateJson">): PodTemplateSpec {
+  // Written by `workload` below, from nothing else.
+  return JSON.parse(templateJson) as PodTemplateSpec;
+}
+
+/** The pod template and what the rest depends on, found differently in each kind. */
+interface Particulars {
+  readonly kind: PodSource["kind"];
+  readonly template: PodTemplateSpec | undefined;
+  readonly selector: LabelSelector | undefined;
+  readonly desired: number;
+  readonly progress: Progress;
+  readonly hindrance: SkipReason | undefined;
+  readonly restartedAt?: string | undefined;
+  readonly source?: Pick<PodSource, "serviceName" | "volumeClaims" | "templateGeneration">;
+}
+
+export function keepDeployment(deployment: Stored<Deployment>): Workload {
+  const { spec, status = {} } = deployment;
+  const desired = spec?.replicas ?? 1;
+  const updated = status.updatedReplicas ?? 0;
+  return workload(deployment, {
+    kind: "Deployment",
+    template: spec?.template,
+    selector: spec?.selector,
+    desired,
+    progress: progressOf(deployment, {
+      replaced: updated >= desired && (status.replicas ?? 0) <= updated,
+      healthy: (status.availableReplicas ?? 0) >= desired,
+    }),
+    hindrance: spec?.paused ? "Paused" : undefined,
+  });
+}
+
+export function keepStatefulSet(statefulSet: Stored<StatefulSet>): Workload {
+  const { spec, status = {} } = statefulSet;
+  const desired = spec?.replicas ?? 1;
+  const { type, rollingUpdate } = spec?.updateStrategy ?? {};
+  const volumeClaims = spec?.volumeClaimTemplates?.flatMap(({ metadata: { name } }) => name ?? []);
+  return workload(statefulSet, {
+    kind: "StatefulSet",
+    template: spec?.template,
+    selector: spec?.selector,
+    desired,
+    progress: progressOf(statefulSet, {
+      replaced: (status.updatedReplicas ?? 0) >= desired && status.currentRevision === status.updateRevision,
+      healthy: (status.availableReplicas ?? 0) >= desired,
+    }),
+    hindrance: type === "OnDelete" ? "OnDelete" : (rollingUpdate?.partition ?? 0) > 0 ? "Partitioned" : undefined,
+    source: { ...(spec?.serviceName !== undefined && { serviceName: spec.serviceName }), ...(volumeClaims && { volumeClaims }) },
+  });
+}
+
+export function keepDaemonSet(daemonSet: Stored<DaemonSet>): Workload {
+  const { spec, status = {}, metadata } = daemonSet;
+  const desired = status.desiredNumberScheduled ?? 0;
+  const templateGeneration = Number(metadata.annotations?.["deprecated.daemonset.template.generation"] ?? 1);
+  return workload(daemonSet, {
+    kind: "DaemonSet",
+    template: spec?.template,
+    selector: spec?.selector,
+    desired,
+    progress: progressOf(daemonSet, {
+      replaced: (status.updatedNumberScheduled ?? 0) >= desired,
+      healthy: (status.numberAvailable ?? 0) >= desired,
+    }),
+    hindrance: spec?.updateStrategy?.type === "OnDelete" ? "OnDelete" : undefined,
+    source: { templateGeneration },
+  });
+}
+
+/** A Rollout that takes its template from another workload has none of its own, and cannot be asked about. */
+export function keepRollout(rollout: Stored<Rollout>): Workload {
+  const { spec, status = {}, metadata } = rollout;
+  const desired = spec?.replicas ?? 1;
+  const observed = Number(status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  const isRestarted = spec?.restartAt === undefined || (restartTimeMs(status.restartedAt) ?? 0) >= (restartTimeMs(spec.restartAt) ?? 0);
+  const replaced = observed && isRestarted && (status.updatedReplicas ?? 0) >= desired;
+  return workload(rollout, {
+    kind: "Rollout",
+    template: spec?.template,
+    selector: spec?.selector,
+    desired,
+    progress: !replaced ? "rolling" : status.phase === "Healthy" ? "finished" : "unhealthy",
+    hindrance: spec?.template === undefined ? "UnsupportedOwner" : spec.paused ? "Paused" : undefined,
+    restartedAt: spec?.restartAt,
+  });
+}
+
+/** Keeps an object of any of the kinds; they are told apart by the kind alone. */
+export function keepAny(kind: Kind, object: Stored<KubeObject>): Workload {
+  // What the API server serves as a kind is an object of that kind.
+  if (kind === StatefulSet) return keepStatefulSet(object as Stored<StatefulSet>);
+  if (kind === DaemonSet) return keepDaemonSet(object as Stored<DaemonSet>);
+  return kind === Rollout ? keepRollout(object as Stored<Rollout>) : keepDeployment(object as Stored<Deployment>);
+}
+
+/** The same figures that `kubectl rollout status` waits for. */
+function progressOf(
+  { metadata, status }: KubeObject & { readonly status?: { readonly observedGeneration?: number } },
+  { replaced, healthy }: { readonly replaced: boolean; readonly healthy: boolean },
+): Progress {
+  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0) || !replaced) return "rolling";
+  return healthy ? "finished" : "unhealthy";
+}
+
+function workload(object: Stored<KubeObject>, particulars: Particulars): Workload {
+  const { kind, template = {}, selector, desired, progress, hindrance, source } = particulars;
+  const { namespace = "", name, uid, labels = {}, annotations = {} } = object.metadata;
+  return {
+    ref: { kind, namespace, name },
+    source: { kind, namespace, name, uid, ...source },
+    templateJson: JSON.stringify(template),
+    templateDigest: templateDigest(template),
+    selector: selectorText(selector),
+    desired,
+    progress,
+    restarting: labels[rolloutLabel] !== undefined,
+    restartedAt: particulars.restartedAt ?? template.metadata?.annotations?.[restartedAtAnnotation],
+    hindrance,
+    consent: labels[consentLabel],
+    restartedFor: annotations[restartedForAnnotation],
+    deleting: isBeingDeleted(object),
+  };
+}
+
+/** A selector of a workload as a query of the API. */
+function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): string {
+  return [
+    ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),
+    ...matchExpressions.map(({ key, operator, values = [] }) => {
+      if (operator === "Exists") return key;
+      if (operator === "DoesNotExist") return `!${key}`;
+      return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
+    }),
+  ].join(",");
+}

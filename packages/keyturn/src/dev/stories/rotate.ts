@@ -1,0 +1,17 @@
+// Rotate: somebody who renews the signing key now and then, as cert-manager would.
+import { Secret } from "@keyturn/runtime";
+import { createAuthority } from "@keyturn/runtime/testing";
+import { again, type BeginStory } from "./story.ts";
+
+/** The source of the rotation set in examples/rotate. */
+const source = { namespace: "keyturn-examples", name: "signing-key" };
+const renewEveryMs = 45_000;
+
+export const rotateStory: BeginStory = async ({ client }) => ({
+  happen: (signal) =>
+    again(renewEveryMs, signal, async () => {
+      const { certificate, privateKey } = createAuthority("signing-key.keyturn-examples");
+      const data = { "tls.crt": Buffer.from(certificate).toString("base64"), "tls.key": Buffer.from(privateKey).toString("base64") };
+      await client.mergePatch(Secret, source, { data }, { fieldManager: "dev" });
+    }),
+});

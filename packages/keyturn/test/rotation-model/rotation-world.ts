@@ -1,0 +1,176 @@
+// A namespace in memory with one rotation set in it: carries the writes of plans out one at a time, as the API server would, and may stop between any two.
+import type { ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "../../src/controllers/rotation/observation.ts";
+import type { Precondition, RotationPlan, RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
+import { type ModelSource, type ModelTarget, ranksOf } from "./naive-rules.ts";
+
+/** The source, or one of several that claim to be it. */
+export interface WorldSource {
+  readonly name: string;
+  readonly uid: string;
+  readonly watched: string;
+  readonly content: string;
+  readonly readable: boolean;
+  readonly writtenAt: number;
+}
+
+/** A RotationTarget, less what the world itself knows. */
+export type WorldTarget = Omit<ModelTarget, "blocked"> & { readonly uid: string };
+
+const resource = "secrets";
+
+/** The namespace. Tests change it freely between passes. */
+export class RotationWorld {
+  readonly sources = new Map<string, WorldSource>();
+  readonly targets = new Map<string, WorldTarget>();
+  readonly objects = new Map<string, ObjectObservation>();
+  readonly records = new Map<number, RecordObservation>();
+  changePolicy: "Settled" | "Queue" = "Settled";
+  #lastId = 0;
+
+  /** A copy that goes its own way. */
+  fork(): RotationWorld {
+    const other = new RotationWorld();
+    for (const [key, value] of this.sources) other.sources.set(key, value);
+    for (const [key, value] of this.targets) other.targets.set(key, value);
+    for (const [key, value] of this.objects) other.objects.set(key, value);
+    for (const [key, value] of this.records) other.records.set(key, value);
+    other.changePolicy = this.changePolicy;
+    other.#lastId = this.#lastId;
+    return other;
+  }
+
+  /** A new uid or resourceVersion. */
+  nextId(): string {
+    this.#lastId += 1;
+    return String(this.#lastId);
+  }
+
+  /** What the controller would see. */
+  observe(serverAheadMs?: number): SetObservation {
+    return {
+      namespace: "shop",
+      set: "keys",
+      sources: [...this.sources.values()].map(observedSource),
+      targets: [...this.targets.values()].map((target) => this.#observedTarget(target)),
+      records: [...this.records.values()],
+      takenSeqs: [],
+      ...(serverAheadMs !== undefined && { serverAheadMs }),
+    };
+  }
+
+  /** The same for the naive simulator. */
+  sight(): { readonly source: ModelSource; readonly targets: readonly ModelTarget[] } {
+    const [first, ...others] = this.sources.values();
+    const source: ModelSource =
+      first === undefined
+        ? { found: "none" }
+        : others.length > 0 || !first.readable
+          ? { found: "unreadable" }
+          : { found: "one", watched: first.watched, content: first.content, uid: first.uid, writtenAt: first.writtenAt };
+    const targets = [...this.targets.values()].map((target) => ({ ...target, blocked: this.objects.get(target.name)?.ours === false }));
+    return { source, targets };
+  }
+
+  /** Makes the plan's writes in their order, `stopAfter` of them at most, telling each before it is made. False if one was refused, after which nothing more is done. */
+  carryOut(plan: RotationPlan, { stopAfter = Number.POSITIVE_INFINITY, onWrite }: { readonly stopAfter?: number; readonly onWrite?: (write: RotationWrite) => void } = {}): boolean {
+    for (const write of plan.writes.slice(0, stopAfter)) {
+      if (!this.#accepts(write)) return false;
+      onWrite?.(write);
+      this.#make(write);
+    }
+    return true;
+  }
+
+  /** What a target's object holds: a content, `-` for no object, `?` if it is not what it says. Somebody else's is `x`. */
+  held(name: string): string {
+    const object = this.objects.get(name);
+    if (!object) return "-";
+    if (!object.ours) return "x";
+    return object.applied?.digest === object.digest ? object.digest : "?";
+  }
+
+  /** The targets from the first rank to the last, those of one rank by name. */
+  get ranked(): readonly { readonly name: string; readonly rank: number; readonly delayMs: number }[] {
+    return ranksOf(this.sight().targets).flatMap(({ rank, delayMs, members }) => members.map(({ name }) => ({ name, rank, delayMs })));
+  }
+
+  removeTarget(name: string): "stays" | "goes" {
+    const target = this.targets.get(name);
+    const object = this.objects.get(name);
+    this.targets.delete(name);
+    // What the garbage collector does: an object goes with its owner, a record with the last of its owners.
+    if (object?.ours && object.ownedByTarget) this.objects.delete(name);
+    for (const [seq, record] of this.records) {
+      const owners = record.owners.filter((uid) => uid !== target?.uid);
+      if (owners.length === 0) this.records.delete(seq);
+      else this.records.set(seq, { ...record, owners });
+    }
+    return this.objects.get(name)?.ours ? "stays" : "goes";
+  }
+
+  #observedTarget(target: WorldTarget): TargetObservation {
+    const { name, uid, order, delayMs, deletionMode, whenUnfilled } = target;
+    const object = this.objects.get(name);
+    const { changePolicy } = this;
+    const objects = object ? [object] : [];
+    return { name, uid, generation: 1, order, delayMs, deletionMode, whenUnfilled, changePolicy, objectName: name, status: undefined, objects };
+  }
+
+  #accepts(write: RotationWrite): boolean {
+    switch (write.verb) {
+      case "createRecord":
+        return !this.records.has(write.seq);
+      case "noteRecord":
+        return this.records.has(write.seq) && matches(this.records.get(write.seq), write.precondition);
+      case "deleteRecord":
+        return matches(this.records.get(write.seq), write.precondition);
+      case "writeTarget":
+        return write.precondition ? matches(this.objects.get(write.objectName), write.precondition) : !this.objects.has(write.objectName);
+      case "deleteTarget":
+        return matches(this.objects.get(write.objectName), write.precondition);
+    }
+  }
+
+  #make(write: RotationWrite): void {
+    switch (write.verb) {
+      case "createRecord": {
+        const { seq, watchDigest, digest, seenAtMs, log, owners } = write;
+        this.records.set(seq, { seq, uid: this.nextId(), resourceVersion: this.nextId(), resource, watchDigest, digest, seenAtMs, log, owners });
+        return;
+      }
+      case "noteRecord": {
+        const record = this.records.get(write.seq);
+        if (record) this.records.set(write.seq, { ...record, resourceVersion: this.nextId(), log: write.log ?? record.log, owners: write.owners });
+        return;
+      }
+      case "deleteRecord":
+        this.records.delete(write.seq);
+        return;
+      case "writeTarget": {
+        const { objectName: name, seq, digest, atMs, ownedByTarget } = write;
+        // Contents come from records; a version without one cannot be written.
+        if (this.records.get(seq)?.digest !== digest) throw new Error(`${name} was to be given version ${seq}, of which there is no record`);
+        const uid = this.objects.get(name)?.uid ?? this.nextId();
+        this.objects.set(name, { resource, name, uid, resourceVersion: this.nextId(), ours: true, applied: { seq, digest, atMs }, digest, ownedByTarget });
+        return;
+      }
+      case "deleteTarget":
+        this.objects.delete(write.objectName);
+        return;
+    }
+  }
+}
+
+function observedSource({ name, uid, watched, content, readable, writtenAt }: WorldSource): SourceObservation {
+  return {
+    resource,
+    name,
+    uid,
+    content: readable ? { ok: true, watchDigest: watched, digest: content } : { ok: false, reason: "PathNotFound", message: "no such path" },
+    writtenAtMs: writtenAt,
+  };
+}
+
+function matches(live: { readonly uid: string; readonly resourceVersion: string } | undefined, precondition: Precondition | undefined): boolean {
+  return precondition === undefined || (live?.uid === precondition.uid && live.resourceVersion === precondition.resourceVersion);
+}

@@ -1,0 +1,100 @@
+// A real nginx with handshakes all the time, while the agent is killed at every step of a promotion, and while its disk is full.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { AgentNamespace, certificateFor, soon } from "./agent-namespace.ts";
+import type { KilledAgentSettings } from "./killed-agent.ts";
+import { smallDisk } from "./small-disk.ts";
+import { nginxCommand } from "./tls-configuration.ts";
+import { gatewayFolder, startTlsGateway, type TlsGateway } from "./tls-gateway.ts";
+
+const cluster = useSharedCluster();
+const hosts = { "one.test": "web-1", "two.test": "web-2" };
+
+const setOf = (version: number) => ({ "web-1": certificateFor("one.test", version), "web-2": certificateFor("two.test", version) });
+const servedNames = (version: number) => ({ "one.test": `one.test ${version}`, "two.test": `two.test ${version}` });
+
+/** Puts a whole version of the set, announced ahead. */
+async function change(world: AgentNamespace, version: number): Promise<void> {
+  const set = setOf(version);
+  await world.publish(set);
+  for (const [name, certificate] of Object.entries(set)) await world.put(name, certificate);
+}
+
+/** Every worker of nginx served certificates of one version, and no handshake failed. */
+function expectNoMixture(gateway: TlsGateway): void {
+  expect(gateway.failures).toEqual([]);
+  for (const worker of gateway.byWorker()) {
+    const versions = new Set(Object.values(worker).flat().map((certificate) => certificate.split(" ")[1]));
+    expect(versions.size, JSON.stringify(worker)).toBe(1);
+  }
+}
+
+/** Runs an agent that kills itself at a step. Resolves to whether it died; an agent that got to the end is ended. */
+async function runKilledAgent(settings: KilledAgentSettings): Promise<boolean> {
+  const program = fileURLToPath(new URL("killed-agent.ts", import.meta.url));
+  const child = spawn(process.execPath, [program, JSON.stringify(settings)], { stdio: ["ignore", "pipe", "ignore"] });
+  const ended = once(child, "exit");
+  // A line that says so comes when the promotion is over and the gateway was told.
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.includes("what is served is what should be")) child.kill("SIGTERM");
+  }
+  await ended;
+  return child.signalCode === "SIGKILL";
+}
+
+test("an agent that is killed at any step of a promotion never leaves nginx with a mixture", { timeout: 400_000 }, async () => {
+  const world = await AgentNamespace.make(cluster());
+  const folder = await temporaryFolder();
+  const gatewayFiles = await gatewayFolder();
+  const common = { namespace: world.namespace, folder, kubeconfig: world.kubeconfig, command: nginxCommand(gatewayFiles, "-s", "reload") };
+  await change(world, 1);
+  const first = await world.start({ folder });
+  await soon(async () => expect(await first.status()).toMatchObject({ state: "verified" }));
+  await first.stop();
+  const gateway = await startTlsGateway(gatewayFiles, folder, hosts);
+
+  let version = 1;
+  let killed = true;
+  for (let killAt = 0; killed; killAt++) {
+    version += 1;
+    await change(world, version);
+    killed = await runKilledAgent({ ...common, killAt });
+    const last = gateway.handshakes.length;
+    await soon(() => expect(gateway.handshakes.length).toBeGreaterThan(last + 2));
+  }
+  // Folder, two Secrets with a folder, two files and a flush each, manifest, link, flushes: there were at least that many steps to die at.
+  expect(version).toBeGreaterThan(15);
+  await gateway.seen(servedNames(version));
+  expectNoMixture(gateway);
+});
+
+test("on a full disk what was served is served; with space again, the change is", { timeout: 120_000 }, async () => {
+  const world = await AgentNamespace.make(cluster());
+  const { folder, disk, fill, free } = await smallDisk();
+  const gatewayFiles = await gatewayFolder();
+  await change(world, 1);
+  const agent = await world.start({ folder, disk, notice: { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 30_000 } });
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified" }));
+  const gateway = await startTlsGateway(gatewayFiles, folder, hosts);
+  await gateway.seen(servedNames(1));
+
+  await fill();
+  await change(world, 2);
+  await soon(async () => {
+    const { alarms, state } = await agent.status();
+    expect(state).toBe("promote");
+    expect(alarms).toMatchObject([{ alarm: "PromotionFailed", message: expect.stringContaining("ENOSPC") }]);
+  });
+  await gateway.seen(servedNames(1));
+  expect(await agent.readyz()).toBe(200);
+
+  await free();
+  await gateway.seen(servedNames(2));
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", alarms: [] }));
+  expectNoMixture(gateway);
+});

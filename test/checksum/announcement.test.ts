@@ -1,0 +1,161 @@
+// Announced ahead: a batch of changes is adopted as one, whatever happens on the way.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Secret } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
+import { startTengineReader } from "./tengine-reader.ts";
+import { certificate, soon, type VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
+
+const cluster = useSharedCluster();
+
+/** Runs `keyturn checksum announce` as an administrator does, with the manifests in a folder. */
+async function announce(
+  place: VerifiedNamespace,
+  manifests: readonly (Secret | string)[],
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-announce-"));
+  const output = { out: "", err: "" };
+  try {
+    for (const [index, manifest] of manifests.entries()) {
+      await writeFile(join(folder, `${index}.yaml`), typeof manifest === "string" ? manifest : JSON.stringify(manifest));
+    }
+    const given = ["checksum", "announce", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, ...args];
+    const code = await runProgram(manifests.length > 0 ? [...given, "-f", folder] : given, {
+      environment: {},
+      out: (text) => (output.out += text),
+      err: (text) => (output.err += text),
+      isTerminal: false,
+      signal: new AbortController().signal,
+    });
+    return { code, ...output };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** A namespace with two published Secrets. */
+async function withTwo(place: VerifiedNamespace): Promise<void> {
+  await place.putSecret("shop-7", 1, certificate(0));
+  await place.putSecret("bank-8", 1, certificate(1));
+  await place.published(["7-1", "8-1"]);
+}
+
+test("a change that was announced never shows as a mismatch in a reader with Tengine's rules", async () => {
+  await using place = await verifiedNamespace(cluster(), "ahead");
+  using reader = await startTengineReader(cluster(), place.namespace);
+  await place.startOperator();
+  await withTwo(place);
+  await soon(() => expect(reader.check()).toBe("pass"));
+  reader.forget();
+  for (const version of [2, 3, 4]) {
+    const next = place.secret("shop-7", version, certificate(version));
+    expect(await announce(place, [next])).toMatchObject({ code: 0, err: "" });
+    const [announced] = await place.checksums();
+    expect(announced?.spec.announcement).toBeDefined();
+    // The reader must have heard of it, as whoever writes the batch should see to.
+    await soon(() => expect(reader.trusts(announced?.metadata.name ?? "")).toBe(true));
+    await place.put(next);
+    await place.published([`7-${version}`, "8-1"]);
+    expect(await place.condition(announced?.metadata.name ?? "", "Current")).toBe("True Reached");
+  }
+  await soon(() => expect(reader.ids().some((id) => id.startsWith("7-4-"))).toBe(true));
+  expect(reader.verdicts.filter((verdict) => verdict !== "pass")).toEqual([]);
+});
+
+test("while a batch is being written nothing else is published; it counts as soon as it is complete", async () => {
+  await using place = await verifiedNamespace(cluster(), "batch");
+  const operator = await place.startOperator();
+  await withTwo(place);
+  const [base] = await place.checksums();
+  const batch = [place.secret("shop-7", 2, certificate(2)), place.secret("new-9", 1, certificate(3))];
+  const { code, out } = await announce(place, batch, "--delete", "secret/bank-8");
+  expect([code, out]).toEqual([0, expect.stringMatching(/^announced SecretCheckSum secret-\w+ .* of 2, 2 new and 2 gone; write them within 10m/)]);
+  const [first, second] = batch;
+  await place.put(first ?? expect.fail());
+  await soon(async () =>
+    expect(await operator.metrics()).toContain(`keyturn_checksum_awaited{kind="SecretCheckSum",namespace="${place.namespace}"} 1`),
+  );
+  await soon(async () => expect(await place.condition(base?.metadata.name ?? "", "Current")).toBe("False BatchAnnounced"));
+  await place.put(second ?? expect.fail());
+  expect((await place.checksums()).map(({ spec }) => spec.count)).toEqual([2, 2]);
+  await place.removeSecret("bank-8");
+  const { metadata, status } = await place.published(["7-2", "9-1"]);
+  expect(status?.reached).toBeDefined();
+  expect(await place.eventSays(metadata.name, "AnnouncementReached")).toBe("the announced state is there");
+  expect((await place.checksums()).map((checksum) => checksum.metadata.name)).toEqual([metadata.name, base?.metadata.name]);
+  await place.putSecret("new-9", 2, certificate(4));
+  await place.published(["7-2", "9-2"]);
+});
+
+test("a batch that is never finished: when its time is over, what is there is published", async () => {
+  await using place = await verifiedNamespace(cluster(), "unfinished");
+  await place.startOperator();
+  await withTwo(place);
+  await announce(place, [place.secret("shop-7", 2, certificate(2)), place.secret("bank-8", 2, certificate(3))], "--expires", "3s");
+  const [announced] = await place.checksums();
+  await place.putSecret("shop-7", 2, certificate(2));
+  await place.published(["7-2", "8-1"]);
+  expect((await place.checksums()).map(({ metadata }) => metadata.name)).not.toContain(announced?.metadata.name);
+  expect(await place.eventSays(announced?.metadata.name ?? "", "AnnouncementExpired")).toContain("did not come in time");
+});
+
+test("an operator that dies in the middle of a batch goes on where it was", async () => {
+  await using place = await verifiedNamespace(cluster(), "crash");
+  const before = await place.startOperator();
+  await withTwo(place);
+  await announce(place, [place.secret("shop-7", 2, certificate(2)), place.secret("bank-8", 2, certificate(3))]);
+  await place.putSecret("shop-7", 2, certificate(2));
+  await before.stop();
+  const after = await place.startOperator();
+  await soon(async () => expect(await after.metrics()).toContain(`keyturn_checksum_awaited{kind="SecretCheckSum",namespace="${place.namespace}"} 1`));
+  expect(await place.checksums()).toHaveLength(2);
+  await after.stop();
+  await place.putSecret("bank-8", 2, certificate(3));
+  await place.startOperator();
+  await place.published(["7-2", "8-2"]);
+  expect(await place.checksums()).toHaveLength(2);
+});
+
+test("what cannot be announced is refused in words, and nothing is published", async () => {
+  await using place = await verifiedNamespace(cluster(), "refused");
+  await place.startOperator();
+  await withTwo(place);
+  const next = place.secret("shop-7", 2, certificate(2));
+  const same = await announce(place, [place.secret("shop-7", 1, certificate(0))]);
+  expect(same).toMatchObject({ code: 0, out: expect.stringContaining("nothing changes for SecretCheckSum") });
+  expect(await announce(place, ["kind: ConfigMap\nmetadata: {name: a}\n"])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("no Secret and no Ingress"),
+  });
+  const key = next.data?.["tls.key"] ?? "";
+  const unreadable = await announce(place, [`kind: Secret\nmetadata: {name: a-1}\ndata:\n  tls.key: ${key}\n tls.crt: [`]);
+  expect(unreadable.code).toBe(1);
+  expect(unreadable.err).toMatch(/^keyturn: cannot read .*0\.yaml: it is not valid YAML at line \d+/);
+  expect(unreadable.err).not.toContain(key.slice(0, 20));
+  expect(await place.checksums()).toHaveLength(1);
+  expect((await announce(place, [next])).code).toBe(0);
+  expect(await announce(place, [next])).toMatchObject({ code: 1, err: expect.stringContaining("is announced and still awaited") });
+  expect((await announce(place, [place.secret("shop-7", 3, certificate(3))], "--force")).code).toBe(0);
+  await soon(async () => expect(await place.checksums()).toHaveLength(2));
+});
+
+test("with other flags than the operator's it is refused, because the two would never agree", async () => {
+  await using place = await verifiedNamespace(cluster(), "flags");
+  await place.startOperator();
+  await withTwo(place);
+  const { code, err } = await announce(place, [place.secret("shop-7", 2, certificate(2))], "--checksum.version-annotations", "example.com/version");
+  expect([code, err]).toEqual([1, expect.stringContaining("see that the --checksum.* flags are the operator's")]);
+});
+
+test("a manifest that will be left out is named, and -o json says the same", async () => {
+  await using place = await verifiedNamespace(cluster(), "named");
+  await place.startOperator();
+  await withTwo(place);
+  const batch = [place.secret("shop-7", 2, certificate(2)), place.secret("wild", 1, certificate(3))];
+  const { out } = await announce(place, batch, "-o", "json");
+  expect(JSON.parse(out)).toMatchObject([{ kind: "SecretCheckSum", count: 2, problems: [{ name: "wild", reason: "NumberMissing" }] }]);
+});

@@ -1,0 +1,147 @@
+// A namespace of the shared cluster in which the checksum controllers run with exactly the rights that they declare, and what tests do and look at there.
+import { Event, Ingress, type Kind, managerAccess, policyRules, Secret, type Stored } from "@keyturn/runtime";
+import type { ClusterAccess } from "@keyturn/runtime/testing";
+import { expect, vi } from "vitest";
+import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
+import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
+import type { CheckSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
+import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
+import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+
+/** How an operator under test is started. */
+export interface StartOptions {
+  /** Flags by name, beside those that every test has. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
+  readonly kubeconfig?: string;
+}
+
+/** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
+const soonMs = 30_000;
+
+/** Retries until the assertion holds. */
+export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
+  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
+}
+
+/** Certificates that come and go; made once, because making them is slow. */
+export const certificates: readonly TestCertificate[] = Array.from({ length: 6 }, (_, index) => makeCertificate({ commonName: `site-${index}` }));
+
+/** A certificate of the pool. */
+export function certificate(index: number): TestCertificate {
+  return certificates[index % certificates.length] ?? expect.fail("no certificate");
+}
+
+/** Makes a namespace with the CRDs served and the operator's ServiceAccount in place. The operator does not run yet. */
+export async function verifiedNamespace(cluster: ClusterAccess, prefix: string): Promise<VerifiedNamespace> {
+  await cluster.apply(renderCrds([checksumFeature]));
+  const namespace = await cluster.namespace(prefix);
+  const access = controllersWith({ "checksum.namespaces": namespace }).flatMap((controller) => controller.access);
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
+  const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
+  return new VerifiedNamespace(cluster, namespace, kubeconfig);
+}
+
+function controllersWith(flags: Readonly<Record<string, string>>): ReturnType<typeof checksumFeature.controllers> {
+  const flag: FlagReader = (each) => each.parse(flags[each.name]);
+  return checksumFeature.controllers(flag);
+}
+
+/** The namespace. */
+export class VerifiedNamespace implements AsyncDisposable {
+  readonly cluster: ClusterAccess;
+  readonly namespace: string;
+  readonly kubeconfig: string;
+  readonly #operators: RunningOperator[] = [];
+
+  constructor(cluster: ClusterAccess, namespace: string, kubeconfig: string) {
+    this.cluster = cluster;
+    this.namespace = namespace;
+    this.kubeconfig = kubeconfig;
+  }
+
+  /** Starts an operator that works in this namespace alone, and settles quickly. It is stopped with the test, or by itself before. */
+  async startOperator({ flags = {}, kubeconfig = this.kubeconfig }: StartOptions = {}): Promise<RunningOperator> {
+    const { namespace } = this;
+    const controllers = controllersWith({ "checksum.namespaces": namespace, "checksum.settle": "100ms", ...flags });
+    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection: { namespace } });
+    this.#operators.push(operator);
+    return operator;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const operator of this.#operators) await operator.stop();
+  }
+
+  /** A Secret as whoever deals out certificates writes it; `version` undefined for one without. */
+  secret(
+    name: string,
+    version: number | string | undefined,
+    { certificate: text, privateKey }: TestCertificate,
+  ): Secret & { readonly apiVersion: string } {
+    const annotations = version === undefined ? {} : { [defaultVersionAnnotation]: String(version) };
+    const metadata = { namespace: this.namespace, name, annotations };
+    return { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", data: secretData(text, privateKey) };
+  }
+
+  /** Creates a Secret, or changes it. */
+  async putSecret(name: string, version: number | string | undefined, from: TestCertificate = certificate(0)): Promise<void> {
+    await this.put(this.secret(name, version, from));
+  }
+
+  async put(secret: Secret): Promise<void> {
+    const { client } = this.cluster;
+    const name = { namespace: this.namespace, name: secret.metadata.name ?? "" };
+    if (await client.get(Secret, name)) await client.replace(Secret, secret);
+    else await client.create(Secret, secret);
+  }
+
+  async removeSecret(name: string): Promise<void> {
+    await this.cluster.client.delete(Secret, { namespace: this.namespace, name });
+  }
+
+  async putIngress(name: string, version: number): Promise<void> {
+    const metadata = { namespace: this.namespace, name, annotations: { [defaultVersionAnnotation]: String(version) } };
+    const object: Ingress = { metadata, spec: { defaultBackend: { service: { name: "shop", port: { number: 80 } } } } };
+    await this.cluster.client.apply(Ingress, object, { fieldManager: "test", force: true });
+  }
+
+  /** The checksums there are, newest first. */
+  async checksums(kind: Kind<CheckSumObject> = SecretCheckSum): Promise<readonly Stored<CheckSumObject>[]> {
+    const { items } = await this.cluster.client.list(kind, { namespace: this.namespace });
+    return items.toSorted((left, right) => Date.parse(right.spec.timestamp) - Date.parse(left.spec.timestamp));
+  }
+
+  /** Waits until the newest checksum is of these objects, each given as the beginning of its id, and says that it counts. */
+  published(wanted: readonly string[], kind: Kind<CheckSumObject> = SecretCheckSum): Promise<Stored<CheckSumObject>> {
+    return soon(async () => {
+      const [newest] = await this.checksums(kind);
+      expect(newest?.spec.ids?.map((id) => /^\d+--?\d+/.exec(id)?.[0])).toEqual(wanted);
+      expect(newest?.status?.conditions?.find(({ type }) => type === "Current")?.status).toBe("True");
+      return newest ?? expect.fail("nothing is published");
+    });
+  }
+
+  /** What the condition of a checksum says, such as `False Superseded`. */
+  async condition(name: string, type: string, kind: Kind<CheckSumObject> = SecretCheckSum): Promise<string | undefined> {
+    const object = await this.cluster.client.get(kind, { namespace: this.namespace, name });
+    const condition = object?.status?.conditions?.find((each) => each.type === type);
+    return condition && `${condition.status} ${condition.reason}`;
+  }
+
+  /** Waits for an Event of this reason about a checksum, and resolves to what it says. */
+  eventSays(name: string, reason: string): Promise<string> {
+    return soon(async () => {
+      const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `reason=${reason},regarding.name=${name}` });
+      expect(items).not.toHaveLength(0);
+      return items[0]?.note ?? "";
+    });
+  }
+}
+
+export { IngressCheckSum, SecretCheckSum };

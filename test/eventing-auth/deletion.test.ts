@@ -1,0 +1,149 @@
+// The way back: the application, then the Secret, then the object, also when somebody is gone for good.
+import { Buffer } from "node:buffer";
+import { Secret } from "@keyturn/runtime";
+import { startFaultProxy } from "@keyturn/runtime/testing";
+import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { abandonAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+
+const controlPlane = useSharedCluster();
+const target = useCluster();
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Nothing is left of the runtime anywhere. */
+async function leavesNothing(place: IssuingPlace): Promise<void> {
+  await place.isGone();
+  expect(place.tenant.applications()).toEqual([]);
+  expect(await place.targetSecret()).toBeUndefined();
+}
+
+async function abandon(place: IssuingPlace, what: string): Promise<void> {
+  const patch = { metadata: { annotations: { [abandonAnnotation]: what } } };
+  await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, patch);
+}
+
+test("a deleted Kyma takes the application and the Secret with it", async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  await place.ready();
+  await place.deleteKyma();
+  await leavesNothing(place);
+});
+
+test("a Kyma that was deleted without its dependents leaves an EventingAuth that goes too, as long as it names that Kyma", async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  const operator = await place.ready();
+  await operator.stop();
+  // A reference to a Kyma that never existed: what a backup that was restored, or a garbage collector that is down, leaves behind.
+  const auth = await place.auth();
+  const owner = { ...auth?.metadata.ownerReferences?.[0], uid: "00000000-0000-0000-0000-000000000000", blockOwnerDeletion: false };
+  await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, { metadata: { ownerReferences: [owner] } });
+  await place.deleteKyma();
+  await place.startOperator();
+  await leavesNothing(place);
+});
+
+test("only a Secret of ours is deleted", async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  const operator = await place.ready();
+  await operator.stop();
+  await place.parts.target.delete(Secret, place.targetName);
+  await place.parts.target.create(Secret, { metadata: place.targetName, data: { client_id: base64("theirs") } });
+  await place.deleteKyma();
+  await place.startOperator();
+  await place.isGone();
+  expect(place.tenant.applications()).toEqual([]);
+  expect(await place.credentials()).toMatchObject({ client_id: "theirs" });
+});
+
+test("a runtime whose kubeconfig is gone is let go", async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  await place.ready();
+  await place.deleteSecret(`kubeconfig-${place.runtime}`);
+  await place.conditionSays("TargetReachable", "False KubeconfigNotFound");
+  await place.deleteKyma();
+  await place.isGone();
+  expect(place.tenant.applications()).toEqual([]);
+});
+
+describe("a cluster that does not answer", () => {
+  /** Ready, and then the cluster cannot be reached any more. */
+  async function cutOff(place: IssuingPlace, flags: Readonly<Record<string, string>> = {}): Promise<AsyncDisposable & { mend(): Promise<void> }> {
+    const proxy = await startFaultProxy(target());
+    const operator = await place.ready({ flags });
+    await operator.stop();
+    await proxy.refuseConnections();
+    await place.putKubeconfig(await readFile(proxy.through(place.parts.targetKubeconfig), "utf8"));
+    await place.startOperator({ flags });
+    await place.conditionSays("TargetReachable", "False TargetUnreachable");
+    return { mend: () => proxy.listen(), [Symbol.asyncDispose]: () => proxy.stop() };
+  }
+
+  test("is waited for, the condition says until when, and the deletion ends when it is back", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using cut = await cutOff(place);
+    await place.deleteKyma();
+    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toMatch(/the deletion waits for it until \d{4}-\d\d-\d\dT.*keyturn\.io\/abandon/);
+    expect((await place.auth())?.status?.state).toBe("NotReady");
+    await soon(() => expect(place.tenant.applications()).toEqual([]));
+    expect(await place.targetSecret()).toBeDefined();
+    await cut.mend();
+    await leavesNothing(place);
+  });
+
+  test("is given up after the time that was set for it, with an Event", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using _cut = await cutOff(place, { "eventing-auth.deletion-patience": "2s" });
+    await place.deleteKyma();
+    await place.isGone();
+    expect(place.tenant.applications()).toEqual([]);
+    expect(await place.eventSays("Abandoned")).toContain("eventing-webhook-auth in the cluster of the runtime was left behind");
+  });
+
+  test("is given up at once if somebody says so", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using _cut = await cutOff(place);
+    await place.deleteKyma();
+    await place.conditionSays("Ready", "False DeletionWaiting");
+    await abandon(place, "target");
+    await place.isGone();
+    await place.eventSays("Abandoned");
+  });
+});
+
+describe("an identity provider that cannot be asked", () => {
+  test("holds the deletion up, the condition says why, and it ends when the credentials are back", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await place.ready();
+    await place.deleteSecret("eventing-auth-ias-creds");
+    await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
+    await place.deleteKyma();
+    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toContain("eventing-auth-ias-creds does not exist");
+    expect(place.tenant.applications(place.runtime)).toHaveLength(1);
+    await place.putCredentials();
+    await leavesNothing(place);
+  });
+
+  test("is given up if somebody says so", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await place.ready();
+    place.tenant.fail("delete", { type: "status", status: 500 });
+    await place.deleteKyma();
+    await place.conditionSays("Ready", "False DeletionWaiting");
+    await abandon(place, "application");
+    await place.isGone();
+    expect(await place.targetSecret()).toBeUndefined();
+    expect(place.tenant.applications(place.runtime)).toHaveLength(1);
+    expect(await place.eventSays("Abandoned")).toContain("application");
+  });
+});
+
+test("several applications of the name: the one whose id is known goes, the others stay", async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  await place.ready();
+  const other = place.tenant.directory.create(place.runtime, {});
+  await place.deleteKyma();
+  await place.isGone();
+  expect(place.tenant.applications().map(({ id }) => id)).toEqual([other.id]);
+});

@@ -1,0 +1,118 @@
+// For tests: the real `oidc-provider` as an OpenID server with dynamic client registration, on this machine.
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Adapter, type AdapterPayload, type Configuration, type KoaContextWithOIDC, Provider } from "oidc-provider";
+
+/** What the server is like. */
+export interface OpenidServerOptions {
+  /** `open`: anybody may register; `token`: whoever has the initial access token. Default `token`. */
+  readonly registration?: "open" | "token";
+  /** Whether an update issues a new secret. Needs an initial access token, which carries that policy. Default true. */
+  readonly rotatesSecrets?: boolean;
+  /** Whether clients get a registration access token. Default true. */
+  readonly givesManagement?: boolean;
+  /** Which answers tell the secret besides the one to a registration: those to reading, to updating. Default both. */
+  readonly tellsSecretOn?: readonly ("GET" | "PUT")[];
+}
+
+/** A request that was answered, for those who look on or want to spoil it. */
+export type Exchange = Pick<KoaContextWithOIDC, "method" | "path">;
+
+/** A running server. */
+export interface OpenidServer extends AsyncDisposable {
+  readonly issuer: string;
+  /** Undefined where registration is open. */
+  readonly initialAccessToken: string | undefined;
+  /** The ids of the clients that exist. */
+  clients(): readonly string[];
+  /** As an administrator would, at the server. */
+  deleteClient(id: string): void;
+  /** Loses the answers to requests for which this is true, after their effect. */
+  loseAnswers(when: (exchange: Exchange) => boolean): void;
+}
+
+const resource = "urn:keyturn:eventing";
+
+/** Starts a server. Access tokens are JWTs for one audience. */
+export async function startOpenidServer(options: OpenidServerOptions = {}): Promise<OpenidServer> {
+  const { registration = "token", rotatesSecrets = true, givesManagement = true, tellsSecretOn = ["GET", "PUT"] } = options;
+  const http = createServer();
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const stored = new Map<string, AdapterPayload>();
+  const provider = new Provider(issuer, {
+    ...signing(),
+    adapter: (model: string) => memoryAdapter(stored, model),
+    ttl: { ClientCredentials: 600 },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      registration: {
+        enabled: true,
+        initialAccessToken: registration === "token",
+        issueRegistrationAccessToken: () => givesManagement,
+        ...(registration === "token" && {
+          policies: {
+            "new-secret": (_, metadata) => {
+              metadata.client_secret = randomBytes(32).toString("base64url");
+            },
+          },
+        }),
+      },
+      registrationManagement: { enabled: true, rotateRegistrationAccessToken: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => resource,
+        getResourceServerInfo: () => ({ scope: "", audience: resource, accessTokenFormat: "jwt", jwt: { sign: { alg: "RS256" } } }),
+      },
+    },
+  });
+  let lost: (exchange: Exchange) => boolean = () => false;
+  provider.use(async (ctx, next) => {
+    await next();
+    const { body } = ctx;
+    const tells = ctx.method === "POST" || tellsSecretOn.some((method) => method === ctx.method);
+    if (!tells && isClient(body)) ctx.body = { ...body, client_secret: undefined };
+    if (lost(ctx)) ctx.req.socket.destroy();
+  });
+  const answer = provider.callback();
+  http.on("request", (incoming, outgoing) => void answer(incoming, outgoing));
+  const token =
+    registration === "token" ? await new provider.InitialAccessToken(rotatesSecrets ? { policies: ["new-secret"] } : {}).save() : undefined;
+  return {
+    issuer,
+    initialAccessToken: token,
+    clients: () => [...stored.keys()].filter((key) => key.startsWith("Client:")).map((key) => key.slice("Client:".length)),
+    deleteClient: (id) => void stored.delete(`Client:${id}`),
+    loseAnswers: (when) => void (lost = when),
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
+}
+
+function isClient(body: unknown): body is Readonly<Record<string, unknown>> {
+  return typeof body === "object" && body !== null && "client_secret" in body;
+}
+
+function signing(): Pick<Configuration, "jwks" | "cookies"> {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return { jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), alg: "RS256", use: "sig" }] }, cookies: { keys: ["for-tests"] } };
+}
+
+/** Keeps everything for as long as the server runs. */
+function memoryAdapter(stored: Map<string, AdapterPayload>, model: string): Adapter {
+  const absent = (): Promise<undefined> => Promise.resolve(undefined);
+  return {
+    upsert: (id, payload) => Promise.resolve(void stored.set(`${model}:${id}`, payload)),
+    find: (id) => Promise.resolve(stored.get(`${model}:${id}`)),
+    destroy: (id) => Promise.resolve(void stored.delete(`${model}:${id}`)),
+    findByUserCode: absent,
+    findByUid: absent,
+    consume: absent,
+    revokeByGrantId: absent,
+  };
+}

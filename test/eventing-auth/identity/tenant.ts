@@ -1,0 +1,83 @@
+// For tests: tenants of identity providers, and the provider under test that talks to them.
+import { randomUUID } from "node:crypto";
+import { systemClock, systemRandom } from "@keyturn/runtime";
+import type { VirtualClock } from "@keyturn/runtime/testing";
+import { IdentityError } from "../../../packages/keyturn/src/controllers/eventing-auth/identity/identity-error.ts";
+import type { ApplicationOwner, GrantKeeper } from "../../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
+import {
+  IdentityProviders,
+  type IdentityProvidersOptions,
+} from "../../../packages/keyturn/src/controllers/eventing-auth/identity/identity-providers.ts";
+import type { SecretData } from "../../../packages/keyturn/src/controllers/eventing-auth/identity/provider-settings.ts";
+import { startIasStandIn } from "../../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
+
+/** What stands in the Secret with a tenant's credentials. */
+export function secretData(values: Readonly<Record<string, string>>): SecretData {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
+}
+
+/** Providers with the machine's clock, closed at the end of a block. */
+export function openProviders(options: Partial<IdentityProvidersOptions> = {}): IdentityProviders & Disposable {
+  const providers = new IdentityProviders({ type: "ias", allowHttp: true, clock: systemClock, random: systemRandom, ...options });
+  return Object.assign(providers, { [Symbol.dispose]: () => providers.close() });
+}
+
+/** An application's owner under a name of its own. Without a keeper, grants must not be asked for. */
+export function someOwner(grants: GrantKeeper = noGrants): ApplicationOwner {
+  return { name: `keyturn-test-${randomUUID()}`, grants };
+}
+
+const noGrants: GrantKeeper = {
+  read: () => Promise.reject(new Error("this provider needs no grants")),
+  keep: () => Promise.reject(new Error("this provider needs no grants")),
+};
+
+/** A keeper in memory that shows what it holds. */
+export class MemoryKeeper implements GrantKeeper {
+  grant: string | undefined;
+
+  read(): Promise<string | undefined> {
+    return Promise.resolve(this.grant);
+  }
+
+  keep(grant: string): Promise<void> {
+    this.grant = grant;
+    return Promise.resolve();
+  }
+}
+
+/** A tenant for tests that need no faults: a real one if `TEST_EVENTING_AUTH_IAS_URL`, `_USER` and `_PASSWORD` name it, else the stand-in. */
+export async function openTenant(env: NodeJS.ProcessEnv = process.env): Promise<AsyncDisposable & { readonly data: SecretData }> {
+  const { TEST_EVENTING_AUTH_IAS_URL: url, TEST_EVENTING_AUTH_IAS_USER: username, TEST_EVENTING_AUTH_IAS_PASSWORD: password } = env;
+  if (url && username && password) return { data: secretData({ url, username, password }), [Symbol.asyncDispose]: () => Promise.resolve() };
+  const standIn = await startIasStandIn();
+  return {
+    data: secretData({ url: standIn.url, username: standIn.username, password: standIn.password }),
+    [Symbol.asyncDispose]: () => standIn.close(),
+  };
+}
+
+/** Longer than any wait between two tries, and shorter than what is left of a request's deadline after all of them. */
+const longestSkippedMs = 10_000;
+
+/** Waits for work in virtual time: every pause between two tries is over at once, while deadlines of requests stay where they are. */
+export async function withoutPauses<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
+  const progress = { settled: false };
+  const settle = (): void => void (progress.settled = true);
+  void work.then(settle, settle);
+  while (!progress.settled) {
+    const nextMs = clock.nextTimerInMs;
+    await clock.advance(nextMs !== undefined && nextMs < longestSkippedMs ? nextMs : 0);
+  }
+  return work;
+}
+
+/** The error with which the work fails, which must be an `IdentityError`. */
+export async function identityErrorOf(work: Promise<unknown>): Promise<IdentityError> {
+  const outcome = await work.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ("error" in outcome && outcome.error instanceof IdentityError) return outcome.error;
+  throw new Error(`expected an IdentityError`, { cause: "error" in outcome ? outcome.error : outcome.value });
+}

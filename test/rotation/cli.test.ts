@@ -1,0 +1,80 @@
+// `keyturn history` and `keyturn plan`: what people are told about a set, and what they are not.
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { rotationHistoryReport } from "../../packages/keyturn/src/controllers/rotation/history-report.ts";
+import { rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/plan-report.ts";
+import type { Query } from "../../packages/keyturn/src/controllers/report.ts";
+import { runKeyturn } from "../cli/keyturn-process.ts";
+import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
+
+const cluster = useSharedCluster();
+
+function queryIn(place: RotatingNamespace, nowMs = Date.now()): Query {
+  return { client: cluster().client, namespace: place.namespace, nowMs, signal: new AbortController().signal };
+}
+
+/** A set whose source has changed twice, with an hour until the last change becomes live. */
+async function rotatedPlace(prefix: string): Promise<RotatingNamespace> {
+  const place = await rotatingNamespace(cluster(), prefix);
+  await place.startOperator();
+  await place.putTargets(["0s", "0s"]);
+  await place.putSource("first-secret-value");
+  await place.holds({ t1: "first-secret-value", t2: "first-secret-value" });
+  await place.putSource("second-secret-value");
+  await place.holds({ t1: "second-secret-value", t2: "first-secret-value" });
+  await place.putTarget("t1", { rotationOrder: 1, rotationDelay: "1h" });
+  await place.putTarget("t2", { rotationOrder: 2, rotationDelay: "5m" });
+  await soon(async () => expect((await place.status("t2")).observedGeneration).toBe(2));
+  await soon(async () => expect((await place.status("t1")).observedGeneration).toBe(2));
+  await place.putSource("third-secret-value");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
+  return place;
+}
+
+test("history shows the versions, when they were seen and where they are, and no content", async () => {
+  await using place = await rotatedPlace("history");
+  const { code, out, err } = await runKeyturn("history", "my-key", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+  expect(`${code} ${err}`).toBe("0 ");
+  const [header = "", ...rows] = out.trimEnd().split("\n");
+  expect(header.split(/ {2,}/)).toEqual(["VERSION", "AGE", "SEEN", "DIGEST", "WHERE"]);
+  const digest = expect.stringMatching(/^[0-9a-f]{12}$/);
+  const age = expect.stringMatching(/^\d+[sm]$/);
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
+    ["v3", age, time, digest, "source"],
+    ["v2", age, time, digest, "t1"],
+    ["v1", age, time, digest, "t2"],
+  ]);
+  expect(out).not.toMatch(/secret-value|c2VjcmV0/);
+
+  const { data } = await rotationHistoryReport(queryIn(place), "my-key");
+  expect(data).toMatchObject({ set: "my-key", versions: [{ version: 3, isSource: true, targets: [] }, { version: 2, targets: ["t1"] }, { version: 1, targets: ["t2"] }] });
+  expect(JSON.stringify(data)).not.toMatch(/secret-value|c2VjcmV0/);
+});
+
+test("plan shows what happens next and when, as a timeline", async () => {
+  await using place = await rotatedPlace("plan");
+  const { text, data } = await rotationPlanReport(queryIn(place), "my-key");
+  const lines = text.split("\n");
+  expect(lines.slice(0, 3)).toEqual([`set my-key in namespace ${place.namespace}`, "source: secrets/key-latest", ""]);
+  expect(lines.slice(3).map((line) => line.split(/ {3,}/).map((cell) => cell.trim()))).toEqual([
+    ["TIME", "IN", "t1 (1, 1h)", "t2 (2, 5m)"],
+    ["now", "v2", "v1"],
+    [expect.stringMatching(/^\d{4}-/), expect.stringMatching(/^(4m\d+s|5m)$/), "v2", "→ v2"],
+    [expect.stringMatching(/^\d{4}-/), expect.stringMatching(/^(59m\d+s|1h)$/), "→ v3", "v2"],
+  ]);
+  expect(data).toMatchObject({ steps: [{ target: "t2", version: 2 }, { target: "t1", version: 3 }] });
+  const { pending } = await place.status("t1");
+  expect(data).toMatchObject({ steps: [{}, { at: pending?.notBefore }] });
+  expect(`${text}${JSON.stringify(data)}`).not.toMatch(/secret-value|c2VjcmV0/);
+});
+
+test("a set that stands still says why, and one that does not exist names those that do", async () => {
+  await using place = await rotatingNamespace(cluster(), "still");
+  await place.putTarget("t1", { rotationOrder: 1 });
+  expect((await rotationPlanReport(queryIn(place), "my-key")).text).toContain("nothing moves: there is no source");
+  expect((await rotationHistoryReport(queryIn(place), "my-key")).text).toBe("no version has been seen yet");
+  const { code, err } = await runKeyturn("history", "other", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+  expect(code).toBe(2);
+  expect(err).toContain(`there is no RotationTarget of set other in namespace ${place.namespace}; its sets are my-key`);
+});

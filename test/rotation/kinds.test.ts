@@ -1,0 +1,140 @@
+// What can be rotated: Secrets of any type, ConfigMaps, and by a flag any namespaced kind; and what of them is.
+import { ConfigMap, defineKind, type KubeObject, Secret } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
+
+const cluster = useSharedCluster();
+const marks = { [rotationSetMark]: "my-key", [sourceMark]: "true" };
+
+interface Widget extends KubeObject {
+  readonly spec?: { readonly size?: number; readonly colour?: string; readonly parts?: readonly string[] };
+  readonly status?: { readonly phase?: string };
+}
+const Widget = defineKind<Widget>({ group: "rotated.example", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
+
+const widgetDefinition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.rotated.example" },
+  spec: {
+    group: "rotated.example",
+    scope: "Namespaced",
+    names: { kind: "Widget", plural: "widgets", singular: "widget" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                properties: { size: { type: "integer" }, colour: { type: "string", default: "red" }, parts: { type: "array", items: { type: "string" } } },
+              },
+              status: { type: "object", properties: { phase: { type: "string" } } },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+/** Creates or changes a source, as its owner would. */
+async function put(place: RotatingNamespace, source: object): Promise<void> {
+  await cluster().apply({ metadata: { namespace: place.namespace, name: "latest", annotations: marks }, ...source });
+}
+
+test("a ConfigMap is rotated with its binary data, and nothing of its metadata", async () => {
+  await using place = await rotatingNamespace(cluster(), "configmap");
+  await place.startOperator();
+  await place.putTargets(["0s", "0s"]);
+  const source = { apiVersion: "v1", kind: "ConfigMap", data: { text: "one" }, binaryData: { bytes: "AAEC" } };
+  await cluster().apply({ ...source, metadata: { namespace: place.namespace, name: "latest", labels: { ...marks, "argocd.argoproj.io/instance": "shop" }, finalizers: ["example.com/hold"] } });
+  const target = await soon(async () => {
+    const found = await place.get(ConfigMap, "t1");
+    expect(found?.data).toEqual({ text: "one" });
+    return found;
+  });
+  expect(target?.binaryData).toEqual({ bytes: "AAEC" });
+  expect(target?.metadata.labels).toEqual({ "app.kubernetes.io/managed-by": keyturn.name });
+  expect(target?.metadata.finalizers).toBeUndefined();
+  expect(target?.metadata.ownerReferences).toBeUndefined();
+  // A key that leaves the source leaves the target too.
+  await cluster().kubectl("patch", "configmap", "latest", "-n", place.namespace, "--type=merge", "-p", '{"data":{"text":null,"other":"two"},"metadata":{"finalizers":null}}');
+  await soon(async () => expect((await place.get(ConfigMap, "t1"))?.data).toEqual({ other: "two" }));
+  await soon(async () => expect((await place.get(ConfigMap, "t2"))?.data).toEqual({ text: "one" }));
+});
+
+test("a Secret's type goes with it: a target of another type is made anew", async () => {
+  await using place = await rotatingNamespace(cluster(), "type");
+  await place.startOperator();
+  await place.putTargets(["0s"]);
+  await put(place, { apiVersion: "v1", kind: "Secret", type: "Opaque", data: { someKey: "b25l" } });
+  await place.holds({ t1: "one" });
+  const first = await place.get(Secret, "t1");
+  await cluster().client.delete(Secret, { namespace: place.namespace, name: "latest" });
+  await place.conditionSays("t1", "Ready", "True NoSource");
+  await put(place, { apiVersion: "v1", kind: "Secret", type: "kubernetes.io/basic-auth", data: { username: "YQ==", password: "Yg==" } });
+  const second = await soon(async () => {
+    const found = await place.get(Secret, "t1");
+    expect(found?.type).toBe("kubernetes.io/basic-auth");
+    return found;
+  });
+  expect(second?.data).toEqual({ username: "YQ==", password: "Yg==" });
+  expect(second?.metadata.uid).not.toBe(first?.metadata.uid);
+  expect(await place.eventSays("t1", "VersionRotated")).toBe("version 2 has taken the place of version 1");
+});
+
+test("an immutable source makes immutable targets, which are made anew for the next version", async () => {
+  await using place = await rotatingNamespace(cluster(), "immutable");
+  await place.startOperator();
+  await place.putTargets(["0s"]);
+  await put(place, { apiVersion: "v1", kind: "ConfigMap", immutable: true, data: { text: "one" } });
+  await soon(async () => expect(await place.get(ConfigMap, "t1")).toMatchObject({ immutable: true, data: { text: "one" } }));
+  await cluster().client.delete(ConfigMap, { namespace: place.namespace, name: "latest" });
+  await put(place, { apiVersion: "v1", kind: "ConfigMap", immutable: true, data: { text: "two" } });
+  await soon(async () => expect(await place.get(ConfigMap, "t1")).toMatchObject({ immutable: true, data: { text: "two" } }));
+});
+
+test("a custom resource is rotated once its kind is named, with exactly the rights that this adds", async () => {
+  await cluster().apply(widgetDefinition);
+  await using place = await rotatingNamespace(cluster(), "custom", { "rotation.kinds": "widgets.v1.rotated.example" });
+  await place.startOperator();
+  await place.putTargets(["0s", "0s"]);
+  await put(place, { apiVersion: "rotated.example/v1", kind: "Widget", spec: { size: 1, parts: ["a", "b"] } });
+  await soon(async () => expect((await place.get(Widget, "t1"))?.spec).toEqual({ size: 1, colour: "red", parts: ["a", "b"] }));
+  await cluster().kubectl("patch", "widget", "t1", "-n", place.namespace, "--subresource=status", "--type=merge", "-p", '{"status":{"phase":"Busy"}}');
+  await cluster().kubectl("patch", "widget", "latest", "-n", place.namespace, "--type=merge", "-p", '{"spec":{"size":2,"parts":["c"]}}');
+  await soon(async () => expect(await place.get(Widget, "t1")).toMatchObject({ spec: { size: 2, colour: "red", parts: ["c"] }, status: { phase: "Busy" } }));
+  await soon(async () => expect((await place.get(Widget, "t2"))?.spec).toEqual({ size: 1, colour: "red", parts: ["a", "b"] }));
+  // Drift of a custom resource is repaired too; what the server adds by itself is none.
+  await cluster().kubectl("patch", "widget", "t2", "-n", place.namespace, "--type=merge", "-p", '{"spec":{"size":7}}');
+  await soon(async () => expect((await place.get(Widget, "t2"))?.spec?.size).toBe(1));
+});
+
+test("marks may be labels, and the paths say what is watched and what is rotated", async () => {
+  await using place = await rotatingNamespace(cluster(), "paths");
+  await place.startOperator();
+  await place.putTargets(["0s"], { targetName: "current" });
+  const metadata = {
+    namespace: place.namespace,
+    name: "latest",
+    labels: marks,
+    annotations: { "rotator.k8s.telekom.com/watch-path": ".data['tls.crt']", "rotator.k8s.telekom.com/rotate-path": ".data" },
+  };
+  const source = { apiVersion: "v1", kind: "Secret", metadata };
+  await put(place, { ...source, data: { "tls.crt": "YQ==", "tls.key": "Yg==" } });
+  await soon(async () => expect((await place.get(Secret, "current"))?.data).toEqual({ "tls.crt": "YQ==", "tls.key": "Yg==" }));
+  // Not watched: no version.
+  await put(place, { ...source, data: { "tls.crt": "YQ==", "tls.key": "Yw==" } });
+  await put(place, { ...source, data: { "tls.crt": "ZA==", "tls.key": "ZQ==" } });
+  await soon(async () => expect((await place.get(Secret, "current"))?.data).toEqual({ "tls.crt": "ZA==", "tls.key": "ZQ==" }));
+  expect((await place.status("t1")).currentVersion?.seq).toBe(2);
+});

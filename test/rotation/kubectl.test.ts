@@ -1,0 +1,39 @@
+// What people see and do with kubectl.
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { rotatingNamespace, soon } from "./rotating-namespace.ts";
+
+const cluster = useSharedCluster();
+
+test("kubectl get tells at a glance; wait, describe, explain and the category work", async () => {
+  await using place = await rotatingNamespace(cluster(), "kubectl");
+  const inPlace = (...args: readonly string[]): Promise<string> => cluster().kubectl(...args, "-n", place.namespace);
+  await place.startOperator();
+  await place.putTarget("key-live", { rotationOrder: 1, rotationDelay: "1h" });
+  await place.putTarget("key-fallback", { rotationOrder: 2, rotationDelay: "5m", deletionMode: "cascade" });
+  await place.putSource("one");
+  await inPlace("wait", "--for=condition=Ready", "rotationtarget/key-live", "rotationtarget/key-fallback", "--timeout=60s");
+  await place.putSource("two");
+  await inPlace("wait", "--for=jsonpath={.status.pending.seq}=2", "rotationtarget/key-live", "--timeout=60s");
+
+  const { pending } = await place.status("key-live");
+  const [header = "", ...rows] = (await inPlace("get", "rotationtargets")).trim().split("\n");
+  expect(header.split(/ {2,}/)).toEqual(["NAME", "SET", "ORDER", "VERSION", "NEXT", "READY"]);
+  expect(rows.map((row) => row.split(/ {2,}/).map((cell) => cell.trim()))).toEqual([
+    ["key-fallback", "my-key", "2", "1", "", "True"].filter((cell) => cell !== ""),
+    ["key-live", "my-key", "1", "1", pending?.notBefore, "True"],
+  ]);
+  expect(await inPlace("get", "keyturn")).toContain("key-live");
+  await soon(async () => expect(await inPlace("describe", "rotationtarget", "key-live")).toMatch(/Normal\s+VersionFilled[^]*got version 1/));
+  expect(await inPlace("explain", "rotationtarget.spec.deletionMode")).toMatch(/cascade deletes\s+it after rotationDelay/);
+});
+
+test("the API server refuses what makes no sense, and says why", async () => {
+  await using place = await rotatingNamespace(cluster(), "refused");
+  await expect(place.putTarget("a", { rotationOrder: 0 })).rejects.toThrow(/rotationOrder/);
+  await expect(place.putTarget("a", { rotationOrder: 1, rotationDelay: "soon" })).rejects.toThrow(/rotationDelay/);
+  await expect(place.putTarget("a", { rotationOrder: 1, deletionMode: "burn" })).rejects.toThrow(/deletionMode/);
+  await expect(place.putTarget("a", { rotationOrder: 1, rotationSet: "not a set" })).rejects.toThrow(/rotationSet/);
+  await place.putTarget("a", { rotationOrder: 1 });
+  await expect(place.putTarget("a", { rotationOrder: 1, rotationSet: "another" })).rejects.toThrow(/cannot be changed/);
+});

@@ -1,0 +1,175 @@
+// A namespace of the shared cluster in which the rotation controller runs with exactly the rights that it declares, and what tests do and look at there.
+import { Buffer } from "node:buffer";
+import { type Condition, Event, type Kind, type KubeObject, managerAccess, policyRules, Secret, type Stored, type Transport } from "@keyturn/runtime";
+import type { ClusterAccess } from "@keyturn/runtime/testing";
+import { expect, vi } from "vitest";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
+import { RotationTarget, rotationSetMark, sourceMark, versionAnnotation, versionRecordType } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+
+/** How an operator under test is started. */
+export interface StartOptions {
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
+  readonly kubeconfig?: string;
+  /** Without election every operator acts. Default true. */
+  readonly elects?: boolean;
+  /** Stands in for HTTP. */
+  readonly transport?: Transport;
+}
+
+/** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
+const soonMs = 30_000;
+
+/** Retries until the assertion holds. */
+export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
+  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
+}
+
+/** Makes a namespace with the CRD served and the operator's ServiceAccount in place. The operator does not run yet. */
+export async function rotatingNamespace(cluster: ClusterAccess, prefix: string, flags: Readonly<Record<string, string>> = {}): Promise<RotatingNamespace> {
+  await cluster.apply(renderCrds([rotationFeature]));
+  const namespace = await cluster.namespace(prefix);
+  const access = rotationFeature.controllers(readerOf(flags)).flatMap((controller) => controller.access);
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
+  const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
+  return new RotatingNamespace(cluster, { namespace, kubeconfig, flags });
+}
+
+function readerOf(flags: Readonly<Record<string, string>>): FlagReader {
+  return (flag) => flag.parse(flags[flag.name]);
+}
+
+/** The namespace. The set is `my-key`, its source the Secret `key-latest` with one key, unless a test says otherwise. */
+export class RotatingNamespace implements AsyncDisposable {
+  readonly cluster: ClusterAccess;
+  readonly namespace: string;
+  readonly kubeconfig: string;
+  readonly #flags: Readonly<Record<string, string>>;
+  readonly #operators: RunningOperator[] = [];
+
+  constructor(
+    cluster: ClusterAccess,
+    options: { readonly namespace: string; readonly kubeconfig: string; readonly flags: Readonly<Record<string, string>> },
+  ) {
+    this.cluster = cluster;
+    this.namespace = options.namespace;
+    this.kubeconfig = options.kubeconfig;
+    this.#flags = options.flags;
+  }
+
+  /** Starts an operator that works in this namespace alone. It is stopped with the test, or by itself before. */
+  async startOperator({ flags = this.#flags, kubeconfig = this.kubeconfig, elects = true, transport }: StartOptions = {}): Promise<RunningOperator> {
+    const { namespace } = this;
+    const operator = await startOperator({
+      operator: keyturn,
+      kubeconfig,
+      controllers: rotationFeature.controllers(readerOf(flags)),
+      namespaces: [namespace],
+      leaderElection: { namespace, enabled: elects },
+      ...(transport && { transport }),
+    });
+    this.#operators.push(operator);
+    return operator;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const operator of this.#operators) await operator.stop();
+  }
+
+  /** Creates the source or gives it another value, as whatever renews it would. */
+  async putSource(value: string, marks: Readonly<Record<string, string>> = {}): Promise<void> {
+    const annotations = { [rotationSetMark]: "my-key", [sourceMark]: "true", ...marks };
+    const source = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace: this.namespace, name: "key-latest", annotations },
+      data: { someKey: Buffer.from(value).toString("base64") },
+    };
+    await this.cluster.apply(source);
+  }
+
+  async deleteSource(): Promise<void> {
+    await this.cluster.client.delete(Secret, { namespace: this.namespace, name: "key-latest" });
+  }
+
+  /** Creates a RotationTarget of set `my-key`, or changes it to this spec. */
+  async putTarget(name: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
+    const target = {
+      apiVersion: "rotator.k8s.telekom.com/v1",
+      kind: "RotationTarget",
+      metadata: { namespace: this.namespace, name },
+      spec: { rotationSet: "my-key", ...spec },
+    };
+    await this.cluster.apply(target);
+  }
+
+  /** Creates targets of these delays: `t1`, `t2`, …, in this order. */
+  async putTargets(delays: readonly string[], spec: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    for (const [index, rotationDelay] of delays.entries()) await this.putTarget(`t${index + 1}`, { rotationOrder: index + 1, rotationDelay, ...spec });
+  }
+
+  get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {
+    return this.cluster.client.get(kind, { namespace: this.namespace, name });
+  }
+
+  /** What a target's Secret holds under the source's key; `-` while there is none. */
+  async held(name: string): Promise<string> {
+    const secret = await this.get(Secret, name);
+    return secret ? valueIn(secret) : "-";
+  }
+
+  /** Waits until these Secrets hold exactly this, and resolves to when each was written. */
+  async holds(contents: Readonly<Record<string, string>>, timeoutMs = soonMs): Promise<void> {
+    const names = Object.keys(contents);
+    await soon(async () => expect(Object.fromEntries(await Promise.all(names.map(async (name) => [name, await this.held(name)])))).toEqual(contents), timeoutMs);
+  }
+
+  /** The version records of the namespace, oldest first. */
+  async records(): Promise<readonly Stored<Secret>[]> {
+    const { items } = await this.cluster.client.list(Secret, { namespace: this.namespace, fields: `type=${versionRecordType}` });
+    const seqOf = ({ metadata: { name } }: Stored<Secret>): number => Number(name.slice(name.lastIndexOf("-") + 1));
+    return items.toSorted((a, b) => seqOf(a) - seqOf(b));
+  }
+
+  /** Which version each target's object is written with. */
+  async versionOf(name: string): Promise<number> {
+    return Number((await this.get(Secret, name))?.metadata.annotations?.[versionAnnotation]);
+  }
+
+  async status(name: string): Promise<NonNullable<RotationTarget["status"]>> {
+    return (await this.get<RotationTarget>(RotationTarget, name))?.status ?? {};
+  }
+
+  async condition(name: string, type: string): Promise<Condition | undefined> {
+    const { conditions = [] } = await this.status(name);
+    return conditions.find((condition) => condition.type === type);
+  }
+
+  /** Waits until a condition says this, such as `False NameConflict`, and resolves to its message. */
+  conditionSays(name: string, type: string, wanted: string): Promise<string> {
+    return soon(async () => {
+      const condition = await this.condition(name, type);
+      expect(condition && `${condition.status} ${condition.reason}`).toBe(wanted);
+      return condition?.message ?? "";
+    });
+  }
+
+  /** Waits for an Event of this reason about a RotationTarget, and resolves to what it says. */
+  eventSays(name: string, reason: string): Promise<string> {
+    return soon(async () => {
+      const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `reason=${reason},regarding.name=${name}` });
+      expect(items).not.toHaveLength(0);
+      return items[0]?.note ?? "";
+    });
+  }
+}
+
+/** The one value of a source or of a target's object. */
+export function valueIn({ data = {} }: Pick<Secret, "data">): string {
+  return Buffer.from(data["someKey"] ?? "", "base64").toString();
+}

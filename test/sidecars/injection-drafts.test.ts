@@ -1,0 +1,124 @@
+// The pods that we ask about are those that the real controllers make: compared with what the API server sends to the webhook when they make them.
+import { covers, DaemonSet, Deployment, type KubeObject, type Pod, StatefulSet, type Stored } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { keepAny, templateOf } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
+import { compareSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/comparison.ts";
+import { expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
+import { readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injection/injectors.ts";
+import { draftPod, type PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
+import { sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
+import { createWebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook-caller.ts";
+import { meshNamespace, soon, type WorkloadKind } from "./mesh-namespace.ts";
+
+const cluster = useSharedCluster();
+
+/** What a pod has when webhooks see it and its draft has not: filled in by others, or different for each pod. Match conditions about these are undecidable. */
+const filledIn = {
+  metadata: ["creationTimestamp", "managedFields", "uid"],
+  spec: [
+    "affinity",
+    "enableServiceLinks",
+    "imagePullSecrets",
+    "nodeName",
+    "preemptionPolicy",
+    "priority",
+    "serviceAccount",
+    "tolerations",
+    "volumes",
+  ],
+};
+
+const claims = [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } }];
+const cases: readonly (readonly [string, WorkloadKind, Parameters<Awaited<ReturnType<typeof meshNamespace>>["put"]>[2]])[] = [
+  ["a Deployment", Deployment, { replicas: 1 }],
+  ["a StatefulSet with a volume", StatefulSet, { replicas: 1, unready: true, spec: { volumeClaimTemplates: claims } }],
+  ["a DaemonSet", DaemonSet, {}],
+  [
+    "one with a ServiceAccount, volumes, probes and its own proxy settings",
+    Deployment,
+    {
+      replicas: 1,
+      unready: true,
+      podLabels: { version: "v2" },
+      podAnnotations: { note: "x" },
+      podSpec: {
+        serviceAccountName: "default",
+        volumes: [{ name: "cache", emptyDir: {} }],
+        initContainers: [{ name: "prepare", image: "example.com/prepare" }],
+        containers: [
+          {
+            name: "app",
+            image: "example.com/app:1",
+            ports: [{ containerPort: 8080 }],
+            readinessProbe: { httpGet: { port: 8080, path: "/ready" } },
+            volumeMounts: [{ name: "cache", mountPath: "/cache" }],
+          },
+          { name: "istio-proxy", image: "auto", resources: { limits: { cpu: "500m" } } },
+        ],
+      },
+    },
+  ],
+];
+
+test.each(cases)("the pod of %s", async (_name, kind, options) => {
+  await using place = await meshNamespace(cluster(), "drafts");
+  await place.put(kind, "web", options);
+  const real = await soon(() => {
+    const asked = place.istiod.calls.find(({ dryRun, namespace }) => !dryRun && namespace === place.namespace);
+    if (!asked) throw new Error("the API server has not asked yet");
+    return asked.pod;
+  });
+  const stored: Stored<KubeObject> = await place.workload(kind, "web");
+  const kept = keepAny(kind, stored);
+  const source: PodSource = { ...kept.source, template: templateOf(kept) };
+  const draft = draftPod(source);
+
+  const sameButHashes = (pod: Pod): object => ({ ...pod, metadata: withoutHashes(pod.metadata) });
+  expect(covers(sameButHashes(withoutTokens(real)), sameButHashes(draft))).toBe(true);
+  expect(Object.keys(real.metadata).filter((field) => !Object.hasOwn(draft.metadata, field) && !filledIn.metadata.includes(field))).toEqual([]);
+  expect(Object.keys(real.spec ?? {}).filter((field) => !Object.hasOwn(draft.spec ?? {}, field) && !filledIn.spec.includes(field))).toEqual([]);
+  expect(Object.keys(real.metadata.labels ?? {}).sort()).toEqual(Object.keys(draft.metadata.labels ?? {}).sort());
+
+  // And so what we expect is, as a whole, what the pod got.
+  const caller = createWebhookCaller();
+  const injectors = readInjectors([place.istiod.revisionConfiguration()]);
+  const namespaceLabels = { "istio.io/rev": place.istiod.settings.revision };
+  const expectation = await expectSidecar(source, { namespaceLabels, injectors, caller, whole: true });
+  caller.close();
+  const [live] = await place.pods("web");
+  if (!live || expectation.type !== "known") throw new Error(`no pod, or nothing known: ${JSON.stringify(expectation)}`);
+  expect(sidecarOf(live, { whole: true })).toBeDefined();
+  expect(compareSidecar(sidecarOf(live, { whole: true }), expectation.sidecar, { compareHub: true })).toEqual({ type: "current" });
+});
+
+/** Hashes of the form that Kubernetes gives them, and uids of owners, stand for each other. */
+function withoutHashes({ labels = {}, generateName = "", ownerReferences = [], ...rest }: Pod["metadata"]): object {
+  const masked = (text: string): string => text.replaceAll(/(?<=^|-)[bcdfghjklmnpqrstvwxz2456789]{8,10}(?=$|-)/g, "HASH");
+  return {
+    ...rest,
+    labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, masked(value)])),
+    generateName: masked(generateName),
+    ownerReferences: ownerReferences.map(({ uid: _uid, name, ...owner }) => ({ ...owner, name: masked(name) })),
+  };
+}
+
+/** The volume with the ServiceAccount's token comes from the API server, and has another name in each pod. */
+function withoutTokens(pod: Pod): Pod {
+  const isToken = ({ name }: { readonly name: string }): boolean => name.startsWith("kube-api-access-");
+  const cleaned = (containers: NonNullable<Pod["spec"]>["containers"] = []): typeof containers =>
+    containers.map(({ volumeMounts = [], ...container }) => {
+      const mounts = volumeMounts.filter((mount) => !isToken(mount));
+      return mounts.length > 0 ? { ...container, volumeMounts: mounts } : container;
+    });
+  const { containers, initContainers, volumes = [], ...spec } = pod.spec ?? { containers: [] };
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      containers: cleaned(containers),
+      initContainers: cleaned(initContainers),
+      volumes: volumes.filter((volume) => !isToken(volume)),
+    },
+  };
+}
