@@ -13,7 +13,28 @@ import type { Contestant } from "./scenario.ts";
 const nodeFlags = ["--max-semi-space-size=2"];
 
 /** Our programs, by the names of their files. */
-const programs = ["rotation-bare-loop", "rotation-idle", "rotation-settle", "agent", "job", "job-bare-loop", "react", "jwks-converge", "jwks-bare-loop", "sync-digest", "sync-metadata", "sync-whole"] as const;
+const programs = [
+  "issue-converge",
+  "issue-bare-loop",
+  "issue-watches",
+  "issue-bare-sockets",
+  "checksum-hash",
+  "checksum-publish",
+  "rotation-bare-loop",
+  "rotation-idle",
+  "rotation-settle",
+  "agent",
+  "job",
+  "job-bare-loop",
+  "react",
+  "jwks-converge",
+  "jwks-bare-loop",
+  "sidecars-scan",
+  "sidecars-per-pod",
+  "sync-digest",
+  "sync-metadata",
+  "sync-whole",
+] as const;
 
 /** The contestants that can be had on this machine, by what a scenario asks of them. */
 export interface Contestants {

@@ -35,6 +35,11 @@ export class ContestantProcess implements AsyncDisposable {
     return JSON.parse(line.value);
   }
 
+  /** Sends the program a line. */
+  say(text: string): void {
+    this.#child.stdin.write(`${text}\n`);
+  }
+
   /** Memory and processor time as the kernel counts them now. */
   usage(): Usage {
     const { pid } = this.#child;

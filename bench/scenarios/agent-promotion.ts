@@ -79,7 +79,11 @@ export function agentPromotion(contestants: Contestants): Scenario {
   };
 }
 
-async function measureIn(folder: string, command: Command, { bed, published }: { readonly bed: Bed; readonly published: Published }): Promise<Sample> {
+async function measureIn(
+  folder: string,
+  command: Command,
+  { bed, published }: { readonly bed: Bed; readonly published: Published },
+): Promise<Sample> {
   const agentFolder = join(folder, "agent");
   const { args } = command;
   const agent = { ...command, args: [...args, namespace, agentFolder, ...nginxCommand(folder, "-s", "reload")] };
@@ -168,10 +172,11 @@ async function change(client: Client, published: Published): Promise<void> {
 
 const rules = { versionAnnotations: [defaultVersionAnnotation] };
 
-async function seed({ cluster: { client, apply }, quick, say }: Bed): Promise<Published> {
+async function seed({ cluster, quick, say }: Bed): Promise<Published> {
   const count = quick ? 2000 : 20_000;
   say(`creating ${count} Secrets with certificates`);
-  await apply(crdOf(SecretCheckSum));
+  const { client } = cluster;
+  await cluster.apply(crdOf(SecretCheckSum));
   await client.create(Namespace, { metadata: { name: namespace } });
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const published = { set: new MemberSet(), privateKey, issuer: makeCertificate({ commonName: "bench", privateKey }), count, version: 1 };

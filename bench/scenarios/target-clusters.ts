@@ -34,7 +34,10 @@ export async function startTargetClusters(): Promise<TargetClusters> {
 
   const store = (cluster: string, secret: z.infer<typeof secretSchema>, type: "ADDED" | "MODIFIED"): StoredSecret => {
     const uid = `uid-${cluster}`;
-    const stored = { ...secret, metadata: { ...secret.metadata, uid, resourceVersion: String(++version), creationTimestamp: "2026-01-01T00:00:00Z" } };
+    const stored = {
+      ...secret,
+      metadata: { ...secret.metadata, uid, resourceVersion: String(++version), creationTimestamp: "2026-01-01T00:00:00Z" },
+    };
     secrets.set(cluster, stored);
     for (const watcher of watchers.get(cluster) ?? []) watcher.write(`${JSON.stringify({ type, object: stored })}\n`);
     return stored;
@@ -60,7 +63,10 @@ export async function startTargetClusters(): Promise<TargetClusters> {
     const cluster = url.pathname.split("/")[1] ?? "";
     if (url.searchParams.get("watch")) return watch(cluster, outgoing);
     const found = secrets.get(cluster);
-    if (incoming.method === "GET") return found ? send(outgoing, 200, found) : send(outgoing, 404, { kind: "Status", reason: "NotFound", code: 404, details: { kind: "secrets", name: "x" } });
+    if (incoming.method === "GET")
+      return found
+        ? send(outgoing, 200, found)
+        : send(outgoing, 404, { kind: "Status", reason: "NotFound", code: 404, details: { kind: "secrets", name: "x" } });
     const body = secretSchema.parse(JSON.parse(await text(incoming)));
     return send(outgoing, 201, store(cluster, body, found ? "MODIFIED" : "ADDED"));
   }

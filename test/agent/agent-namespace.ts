@@ -65,7 +65,11 @@ export class AgentNamespace {
   /** Makes the namespace, with the CRD served and the agent's ServiceAccount in place. */
   static async make(cluster: ClusterAccess, prefix = "agent"): Promise<AgentNamespace> {
     await cluster.apply(crdOf(SecretCheckSum));
-    const namespace = await cluster.namespace(prefix);
+    return AgentNamespace.in(cluster, await cluster.namespace(prefix));
+  }
+
+  /** The same in a namespace that is there. */
+  static async in(cluster: ClusterAccess, namespace: string): Promise<AgentNamespace> {
     const namespacedRules = { [namespace]: policyRules(agentAccess) };
     const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "agent" }, namespacedRules });
     return new AgentNamespace(cluster, namespace, kubeconfig);
@@ -83,7 +87,10 @@ export class AgentNamespace {
   }
 
   /** Publishes the checksum of these certificates, by Secret; without any, of what is in the namespace. */
-  async publish(certificates?: Readonly<Record<string, Certificate>>, options: { readonly timestampMs?: number; readonly name?: string } = {}): Promise<string> {
+  async publish(
+    certificates?: Readonly<Record<string, Certificate>>,
+    options: { readonly timestampMs?: number; readonly name?: string } = {},
+  ): Promise<string> {
     const set = new MemberSet();
     const rules = { versionAnnotations: [defaultVersionAnnotation] };
     if (certificates) {
@@ -111,7 +118,9 @@ export class AgentNamespace {
   }
 
   /** Starts an agent; it ends with the test. */
-  async start(options: Partial<AgentProcessOptions> & { readonly policies?: Partial<Policies>; readonly kubeconfig?: string } = {}): Promise<RunningAgent> {
+  async start(
+    options: Partial<AgentProcessOptions> & { readonly policies?: Partial<Policies>; readonly kubeconfig?: string } = {},
+  ): Promise<RunningAgent> {
     const { policies = {}, kubeconfig = this.kubeconfig, ...given } = options;
     return startAgent({
       namespace: this.namespace,

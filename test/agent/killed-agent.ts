@@ -1,5 +1,5 @@
 // An agent in a process of its own that kills itself (SIGKILL) at a step of its work on the disk.
-// Arguments: the settings as JSON. Prints one line of JSON per status, and a line `steps` with what it has done to the disk when it is verified.
+// Its one argument is the settings as JSON; it logs to standard output as the program does.
 import { createLogger, loadConfig } from "@keyturn/runtime";
 import { runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { type Disk, systemDisk } from "../../packages/keyturn/src/agent/disk.ts";
@@ -32,16 +32,15 @@ const step = <Args extends readonly unknown[]>(act: (...args: Args) => Promise<v
     return act(...args);
   };
 };
-const { makeFolder, writeNew, link, symlink, rename, flushFolder, remove } = systemDisk;
 const disk: Disk = {
   ...systemDisk,
-  makeFolder: step(makeFolder),
-  writeNew: step(writeNew),
-  link: step(link),
-  symlink: step(symlink),
-  rename: step(rename),
-  flushFolder: step(flushFolder),
-  remove: step(remove),
+  makeFolder: step((path: string) => systemDisk.makeFolder(path)),
+  writeNew: step((path: string, content: string | Uint8Array, mode: number) => systemDisk.writeNew(path, content, mode)),
+  link: step((existing: string, path: string) => systemDisk.link(existing, path)),
+  symlink: step((target: string, path: string) => systemDisk.symlink(target, path)),
+  rename: step((from: string, to: string) => systemDisk.rename(from, to)),
+  flushFolder: step((path: string) => systemDisk.flushFolder(path)),
+  remove: step((path: string) => systemDisk.remove(path)),
 };
 
 const stop = new AbortController();

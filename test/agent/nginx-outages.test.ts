@@ -108,10 +108,5 @@ test("no handshake fails and no set is mixed, whatever happens to agent, API ser
 
   expect(gateway.failures).toEqual([]);
   expect(gateway.handshakes.length).toBeGreaterThan(500);
-  const whole = [1, 2, 3, 4, 5].map(servedNames);
-  for (const worker of gateway.byWorker()) {
-    const versions = Object.values(worker).flat().map((certificate) => certificate.split(" ")[1]);
-    expect(new Set(versions).size, JSON.stringify(worker)).toBe(1);
-    expect(whole).toContainEqual(expect.objectContaining(Object.fromEntries(Object.entries(worker).map(([host, [certificate]]) => [host, certificate]))));
-  }
+  expect(gateway.mixtures()).toEqual([]);
 });

@@ -30,8 +30,8 @@ export interface TlsGateway {
   readonly failures: readonly string[];
   /** Resolves when the client has seen these certificates, by host. */
   seen(certificates: Readonly<Record<string, string>>): Promise<void>;
-  /** The certificates that each worker has served, by host. */
-  byWorker(): readonly Readonly<Record<string, readonly string[]>>[];
+  /** Workers that have served certificates of more than one version of the set, with all that they served. */
+  mixtures(): readonly (readonly string[])[];
 }
 
 /** A folder for a gateway. */
@@ -86,15 +86,17 @@ export async function startTlsGateway(folder: string, agentFolder: string, hosts
       const isSeen = ([host, certificate]: [string, string]): boolean =>
         handshakes.slice(from).some((each) => each.host === host && each.certificate === certificate);
       while (!Object.entries(certificates).every(isSeen)) {
-        if (limit.aborted) throw new Error(`${JSON.stringify(certificates)} was not served; last: ${JSON.stringify(handshakes.slice(-2))}; nginx: ${await readFile(log, "utf8")}`);
+        if (limit.aborted)
+          throw new Error(
+            `${JSON.stringify(certificates)} was not served; last: ${JSON.stringify(handshakes.slice(-2))}; nginx: ${await readFile(log, "utf8")}`,
+          );
         await pause(20);
       }
     },
-    byWorker() {
-      return [...Map.groupBy(handshakes, ({ worker }) => worker).values()].map((ofWorker) => {
-        const byHost = Map.groupBy(ofWorker, ({ host }) => host);
-        return Object.fromEntries(Array.from(byHost, ([host, each]) => [host, [...new Set(each.map(({ certificate }) => certificate))]]));
-      });
+    mixtures() {
+      const workers = Map.groupBy(handshakes, ({ worker }) => worker).values();
+      const served = Array.from(workers, (all) => Array.from(new Set(all.map(({ certificate }) => certificate))));
+      return served.filter((certificates) => new Set(certificates.map((name) => name.split(" ")[1])).size > 1);
     },
   };
 }

@@ -28,7 +28,7 @@ async function announce(
       environment: {},
       out: (text) => (output.out += text),
       err: (text) => (output.err += text),
-      isTerminal: false,
+      height: () => undefined,
       signal: new AbortController().signal,
     });
     return { code, ...output };

@@ -17,7 +17,7 @@ const flags: Readonly<Record<string, string>> = {
 };
 
 test("only states that were there are published, and in the end the right one alone", { timeout: 300_000 }, async () => {
-  await forEachSeed(25, async (seed) => {
+  await forEachSeed(20, async (seed) => {
     const controllers = () => checksumFeature.controllers((flag) => flag.parse(flags[flag.name]));
     const report = await simulate({
       seed,

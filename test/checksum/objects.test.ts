@@ -1,11 +1,9 @@
 // What is covered, what is left out and why, and what is never touched.
-import { Ingress, managerAccess, Namespace, policyRules, Secret } from "@keyturn/runtime";
+import { Ingress, Namespace, Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
-import { startOperator } from "../operator/running-operator.ts";
 import { certificate, IngressCheckSum, SecretCheckSum, soon, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
@@ -169,17 +167,8 @@ describe("what flags choose", () => {
   test("namespaces by label: from the moment they have it, and not after they have lost it", async () => {
     await using place = await verifiedNamespace(cluster(), "labelled");
     const { namespace } = place;
-    const flags: Readonly<Record<string, string>> = { "checksum.settle": "100ms", "checksum.namespace-selector": `verified=${namespace}` };
-    const controllers = checksumFeature.controllers((flag) => flag.parse(flags[flag.name]));
-    const access = controllers.flatMap((controller) => controller.access);
-    const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
-    const kubeconfig = await cluster().kubeconfigFor({
-      serviceAccount: { namespace, name: "cluster-operator" },
-      rules: policyRules([...access, ...manager.access]),
-      namespacedRules: { [namespace]: policyRules(manager.accessIn[namespace] ?? []) },
-    });
     await place.putSecret("shop-7", 1);
-    await using operator = await startOperator({ operator: keyturn, kubeconfig, controllers, leaderElection: { namespace } });
+    const operator = await place.startClusterOperator({ "checksum.namespace-selector": `verified=${namespace}` });
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
     expect(await place.checksums()).toEqual([]);
     await cluster().client.mergePatch(Namespace, { name: namespace }, { metadata: { labels: { verified: namespace } } });

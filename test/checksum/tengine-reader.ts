@@ -83,7 +83,7 @@ export async function startTengineReader(cluster: ClusterAccess, namespace: stri
     const { name } = nameOf(change.key);
     // There is no handler for updates: what was first seen stays.
     if (change.type === "deleted") trusted.delete(name);
-    else if (change.type !== "updated") trusted.set(name, change.value as Stored<CheckSum>);
+    else if (change.type !== "updated") trusted.set(name, change.value);
     note();
   });
   return {

@@ -74,6 +74,22 @@ export class VerifiedNamespace implements AsyncDisposable {
     return operator;
   }
 
+  /** Starts an operator that chooses namespaces by label, in the whole cluster, with exactly the rights that takes. */
+  async startClusterOperator(flags: Readonly<Record<string, string>> = {}): Promise<RunningOperator> {
+    const { namespace } = this;
+    const controllers = controllersWith({ "checksum.settle": "100ms", ...flags });
+    const access = controllers.flatMap((controller) => controller.access);
+    const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
+    const kubeconfig = await this.cluster.kubeconfigFor({
+      serviceAccount: { namespace, name: "cluster-operator" },
+      rules: policyRules([...access, ...manager.access]),
+      namespacedRules: { [namespace]: policyRules(manager.accessIn[namespace] ?? []) },
+    });
+    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, leaderElection: { namespace } });
+    this.#operators.push(operator);
+    return operator;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const operator of this.#operators) await operator.stop();
   }

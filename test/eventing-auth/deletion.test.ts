@@ -84,7 +84,9 @@ describe("a cluster that does not answer", () => {
     await using place = await issuingPlace(controlPlane(), target());
     await using cut = await cutOff(place);
     await place.deleteKyma();
-    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toMatch(/the deletion waits for it until \d{4}-\d\d-\d\dT.*keyturn\.io\/abandon/);
+    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toMatch(
+      /the deletion waits for it until \d{4}-\d\d-\d\dT.*keyturn\.io\/abandon/,
+    );
     expect((await place.auth())?.status?.state).toBe("NotReady");
     await soon(() => expect(place.tenant.applications()).toEqual([]));
     expect(await place.targetSecret()).toBeDefined();

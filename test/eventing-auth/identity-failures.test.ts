@@ -347,6 +347,14 @@ describe("secrets", () => {
     expect(error.message.length).toBeLessThanOrEqual(600);
   });
 
+  it("of clients that a token endpoint repeats are taken out too", async () => {
+    await using world = await openWorld();
+    const { ias, provider, credentials } = world;
+    ias.fail("token", { type: "status", status: 400, body: { error: "invalid_scope", error_description: `not with ${credentials.clientSecret}` } });
+    const error = await identityErrorOf(provider.accepts(credentials));
+    expect(error.message).toMatch(/answered 400: invalid_scope: not with \[redacted\]$/);
+  });
+
   it("never get a hint that is in use", async () => {
     await using world = await openWorld();
     const { ias, provider, application } = world;

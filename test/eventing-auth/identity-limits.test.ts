@@ -105,6 +105,19 @@ describe("a tenant that answers 429", () => {
   });
 });
 
+describe("a header that asks to wait for ever", () => {
+  it("is heeded for five minutes", async () => {
+    await using ias = await startIasStandIn();
+    const clock = new VirtualClock();
+    using providers = openProviders({ clock, random: seededRandom(1) });
+    ias.fail("find", { type: "status", status: 429, retryAfter: "99999999999" }, 1);
+    const provider = providers.forSecret(dataOf(ias));
+    expect(await identityErrorOf(provider.find(someOwner()))).toMatchObject({ retryAfterMs: 300_000 });
+    await clock.advance(300_000);
+    expect(await provider.find(someOwner())).toEqual([]);
+  });
+});
+
 describe("what is told of requests", () => {
   it("is the step, the status and the time that each try took", async () => {
     await using ias = await startIasStandIn();
@@ -142,6 +155,12 @@ describe("the way to a tenant", () => {
     const trusting = providers.forSecret({ ...dataOf(ias), ...secretData({ "ca.crt": authority.certificate }) });
     expect(await trusting.find(someOwner())).toEqual([]);
     expect((await trusting.endpoints()).tokenUrl).toBe(`${ias.url}/oauth2/token`);
+  });
+
+  it("through a proxy that cannot be used is refused", async () => {
+    using providers = openProviders({ env: { HTTPS_PROXY: "socks5://proxy.example" } });
+    const provider = providers.forSecret(secretData({ url: "https://tenant.example", username: "u", password: "p" }));
+    expect(await identityErrorOf(provider.find(someOwner()))).toMatchObject({ code: "Terminal", step: "find" });
   });
 
   it("is closed for good when it is closed", async () => {

@@ -147,6 +147,25 @@ describe("a registration", () => {
     expect(server.clients()).toHaveLength(1);
   });
 
+  it("that can only be managed in the clear is made once, and then refused", async () => {
+    const spoilRegistration: OpenidServerOptions["spoilRegistration"] = (body) => ({
+      ...body,
+      registration_client_uri: "ftp://elsewhere.example/client",
+    });
+    await using world = await openWorld({ spoilRegistration });
+    const { server, provider, owner } = world;
+    for (let tries = 0; tries < 2; tries++) expect(await identityErrorOf(provider.create(owner))).toMatchObject({ code: "Terminal" });
+    expect(server.clients()).toHaveLength(1);
+  });
+
+  it("whose answer makes no sense is not tried again at once", async () => {
+    await using world = await openWorld({ spoilRegistration: () => ({ something: "else" }) });
+    const error = await identityErrorOf(world.provider.create(world.owner));
+    expect(error).toMatchObject({ code: "Terminal", step: "create" });
+    expect(error.message).toMatch(/promises: client_id; look for clients without an owner there$/);
+    expect(world.server.clients()).toHaveLength(1);
+  });
+
   it("whose grant cannot be kept is undone", async () => {
     await using world = await openWorld();
     const { server, provider, keeper } = world;

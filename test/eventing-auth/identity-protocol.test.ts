@@ -32,7 +32,8 @@ describe("an application of IAS", () => {
       await provider.deleteSecret(application, first.hint);
       await provider.deleteSecret(application, first.hint);
       expect((await provider.listSecrets(application)).map(({ hint }) => hint)).toEqual([second.hint]);
-      expect(await provider.accepts({ clientId, clientSecret: first.secret })).toBe(false);
+      // A real tenant may take a moment to know everywhere that a secret is gone.
+      await expect.poll(() => provider.accepts({ clientId, clientSecret: first.secret }), { timeout: 30_000 }).toBe(false);
       expect(await provider.accepts({ clientId, clientSecret: second.secret })).toBe(true);
       expect(await provider.read(application)).toEqual({ id, clientId });
     } finally {

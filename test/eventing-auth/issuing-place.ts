@@ -36,6 +36,8 @@ export interface StartOptions {
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
   readonly kubeconfig?: string;
   readonly dryRun?: boolean;
+  /** Default true. Without it, several operators work on the same objects. */
+  readonly leaderElection?: boolean;
 }
 
 /** The name of the Secret in the runtime's cluster; the document's. */
@@ -58,7 +60,9 @@ export interface PlaceOptions {
 }
 
 /** The cluster of the runtime: the given one, or the one whose kubeconfig the environment names, as the document has it. */
-async function openTarget(cluster: ClusterAccess): Promise<{ readonly client: Client; readonly kubeconfigIn: (namespace: string) => Promise<string> }> {
+async function openTarget(
+  cluster: ClusterAccess,
+): Promise<{ readonly client: Client; readonly kubeconfigIn: (namespace: string) => Promise<string> }> {
   const given = process.env["TEST_EVENTING_AUTH_TARGET_KUBECONFIG_PATH"];
   if (given) {
     const connection = await loadConfig({ kubeconfig: given, env: {} });
@@ -121,7 +125,7 @@ export type Credentials = Readonly<Record<"client_id" | "client_secret" | "token
 export class IssuingPlace implements AsyncDisposable {
   readonly parts: Parts;
   /** The runtime's id: the name of its Kyma, EventingAuth and application. */
-  readonly runtime = randomUUID();
+  readonly runtime: string = randomUUID();
   readonly tenant: IasStandIn;
   readonly client: Client;
   readonly #operators: RunningOperator[] = [];
@@ -169,7 +173,7 @@ export class IssuingPlace implements AsyncDisposable {
   }
 
   /** Starts an operator that works in this place alone. It is stopped with the test, or by itself before. */
-  async startOperator({ flags = {}, kubeconfig, dryRun = false }: StartOptions = {}): Promise<RunningOperator> {
+  async startOperator({ flags = {}, kubeconfig, dryRun = false, leaderElection = true }: StartOptions = {}): Promise<RunningOperator> {
     const all = this.flags(flags);
     const flag: FlagReader = (each) => each.parse(all[each.name]);
     const { namespaces, system } = this.parts;
@@ -178,7 +182,7 @@ export class IssuingPlace implements AsyncDisposable {
       kubeconfig: kubeconfig ?? (await this.kubeconfig(flags)),
       controllers: eventingAuthFeature.controllers(flag),
       namespaces,
-      leaderElection: { namespace: system },
+      leaderElection: { enabled: leaderElection, namespace: system },
       dryRun,
     });
     this.#operators.push(operator);
@@ -208,7 +212,12 @@ export class IssuingPlace implements AsyncDisposable {
   }
 
   async putKyma(namespace = this.namespace, runtime = this.runtime): Promise<void> {
-    const kyma = { apiVersion: "operator.kyma-project.io/v1beta2", kind: "Kyma", metadata: { namespace, name: runtime }, spec: { channel: "regular" } };
+    const kyma = {
+      apiVersion: "operator.kyma-project.io/v1beta2",
+      kind: "Kyma",
+      metadata: { namespace, name: runtime },
+      spec: { channel: "regular" },
+    };
     await this.parts.controlPlane.apply(kyma);
   }
 

@@ -59,7 +59,13 @@ describe("a Kyma", () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();
     const kyma = await place.client.get(Kyma, { namespace: place.namespace, name: place.runtime });
-    const owner = { apiVersion: "operator.kyma-project.io/v1beta2", kind: "Kyma", uid: kyma?.metadata.uid, controller: true, blockOwnerDeletion: true };
+    const owner = {
+      apiVersion: "operator.kyma-project.io/v1beta2",
+      kind: "Kyma",
+      uid: kyma?.metadata.uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    };
     const first = await place.auth();
     expect(first?.metadata).toMatchObject({ finalizers: [eventingAuthFinalizer], ownerReferences: [owner] });
 
@@ -81,7 +87,9 @@ describe("a Kyma", () => {
     await place.client.mergePatch(Kyma, name, { metadata: { finalizers: ["example.com/held"] } });
     await place.deleteKyma();
     const operator = await place.startOperator();
-    await soon(async () => expect(await operator.metrics()).toMatch(/controller_runtime_reconcile_total\{controller="eventing-auth-kyma",result="success"\} [1-9]/));
+    await soon(async () =>
+      expect(await operator.metrics()).toMatch(/controller_runtime_reconcile_total\{controller="eventing-auth-kyma",result="success"\} [1-9]/),
+    );
     expect(await place.auth()).toBeUndefined();
     expect(place.tenant.applications()).toEqual([]);
     await place.client.mergePatch(Kyma, name, { metadata: { finalizers: null } });

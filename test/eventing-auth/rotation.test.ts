@@ -48,5 +48,7 @@ test("by default nothing is rotated, however old it is", async () => {
 
 test("an overlap that is as long as the time between two rotations is refused", () => {
   const given: Readonly<Record<string, string>> = { "eventing-auth.rotate-after": "1h", "eventing-auth.rotation-overlap": "1h" };
-  expect(() => readSettings((flag) => flag.parse(given[flag.name]))).toThrow("--eventing-auth.rotation-overlap must be shorter than --eventing-auth.rotate-after");
+  expect(() => readSettings((flag) => flag.parse(given[flag.name]))).toThrow(
+    "--eventing-auth.rotation-overlap must be shorter than --eventing-auth.rotate-after",
+  );
 });

@@ -136,5 +136,6 @@ test("marks may be labels, and the paths say what is watched and what is rotated
   await put(place, { ...source, data: { "tls.crt": "YQ==", "tls.key": "Yw==" } });
   await put(place, { ...source, data: { "tls.crt": "ZA==", "tls.key": "ZQ==" } });
   await soon(async () => expect((await place.get(Secret, "current"))?.data).toEqual({ "tls.crt": "ZA==", "tls.key": "ZQ==" }));
-  expect((await place.status("t1")).currentVersion?.seq).toBe(2);
+  await soon(async () => expect((await place.status("t1")).currentVersion?.seq).toBe(2));
+  expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual(["my-key-2"]);
 });

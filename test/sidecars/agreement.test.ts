@@ -1,14 +1,18 @@
 // Whoever the API server calls for a pod, and whatever sidecar comes of it, is what we said before: for all combinations of labels, for generated webhooks, for conditions.
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import type { MutatingWebhookConfiguration, PodTemplateSpec } from "@keyturn/runtime";
+import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
+import type { Misbehaviour } from "../../packages/keyturn/src/dev/stand-ins/istiod/misbehaviour.ts";
 import type { Istiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
 import { InjectionWorld, startControlPlane } from "./injection-world.ts";
 
 const cluster = useCluster();
+/** Some are hundreds of pods. */
+const patiently = { timeout: 300_000 };
 type Labels = Readonly<Record<string, string>>;
 
 const istiods: Record<"plain" | "canary" | "other", Istiod | undefined> = { plain: undefined, canary: undefined, other: undefined };
@@ -74,7 +78,7 @@ const worlds: Readonly<Record<string, () => readonly MutatingWebhookConfiguratio
 };
 
 describe("the sidecar and who is asked for it agree with the API server", () => {
-  test.each(Object.entries(worlds))("%s", async (_name, configurations) => {
+  test.each(Object.entries(worlds))("%s", patiently, async (_name, configurations) => {
     await world.install(configurations());
     const seen = new Set<string | undefined>();
     for (const labels of namespaceLabels) {
@@ -138,7 +142,7 @@ const configurationsArbitrary = fc.uniqueArray(
 );
 
 describe("generated webhooks", () => {
-  test("with any selectors, rules, order and reinvocation", async () => {
+  test("with any selectors, rules, order and reinvocation", patiently, async () => {
     const counts = new Map<number, number>();
     const draws = fc.record({
       configurations: configurationsArbitrary,
@@ -257,5 +261,38 @@ describe("pods that istiod leaves alone, and those that bring a proxy of their o
       expect(ours).toEqual(theirs);
       expect(theirs.called).toHaveLength(1);
     }
+  });
+});
+
+describe("a control plane in trouble", () => {
+  afterEach(() => istiod(istiods.plain).misbehave(undefined));
+  const patch = (operations: unknown): string => Buffer.from(JSON.stringify(operations)).toString("base64");
+  const troubles: readonly (readonly [string, Misbehaviour, "agrees" | "failed"])[] = [
+    ["refuses with a message", { type: "refuse", message: "bad annotation" }, "agrees"],
+    ["refuses without a status", { type: "refuse" }, "agrees"],
+    ["warns", { type: "alter", response: { warnings: ["careful"], auditAnnotations: { a: "b" } } }, "agrees"],
+    ["changes nothing", { type: "alter", response: { patch: patch([]) } }, "agrees"],
+    ["gives no patch", { type: "alter", response: { patch: undefined, patchType: undefined } }, "agrees"],
+    ["is out of order", { type: "status", code: 500 }, "failed"],
+    ["answers another question", { type: "alter", response: { uid: "other" } }, "failed"],
+    ["patches in another way", { type: "alter", response: { patchType: "MergePatch" } }, "failed"],
+    ["names a way to patch and gives no patch", { type: "alter", response: { patch: undefined } }, "failed"],
+    ["patches without saying how", { type: "alter", response: { patchType: undefined } }, "failed"],
+    ["patches what is not there", { type: "alter", response: { patch: patch([{ op: "replace", path: "/spec/nope/0", value: 1 }]) } }, "failed"],
+    ["removes what is not there", { type: "alter", response: { patch: patch([{ op: "remove", path: "/spec/nope" }]) } }, "failed"],
+    ["answers with a page", { type: "text", text: "<html>" }, "failed"],
+    ["hangs up", { type: "hangUp" }, "failed"],
+  ];
+  test.each(troubles)("that %s", async (_name, misbehaviour, verdict) => {
+    const control = istiod(istiods.plain);
+    await world.install([control.revisionConfiguration()]);
+    const namespace = `ns-${randomUUID().slice(0, 8)}`;
+    const stored = await world.namespace(namespace, { "istio-injection": "enabled" });
+    const source = sourceOf(namespace, {});
+    control.misbehave(misbehaviour);
+    const [theirs, ours] = [await world.ofApiServer(source), await world.ofOurs(source, stored)];
+    if (verdict === "agrees") return expect(ours).toEqual(theirs);
+    expect(theirs.sidecar).toBe("refused");
+    expect(ours).toMatchObject({ type: "failed" });
   });
 });

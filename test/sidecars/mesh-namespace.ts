@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import {
   DaemonSet,
-  Deployment,
+  type Deployment,
   Event,
   type Kind,
   type KubeObject,
@@ -14,12 +14,12 @@ import {
   StatefulSet,
   type Stored,
 } from "@keyturn/runtime";
-import type { ClusterAccess } from "@keyturn/runtime/testing";
+import type { ClusterAccess, FaultProxy } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
-import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
+import { type InjectionCall, type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
 import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod/proxy-settings.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
@@ -111,16 +111,16 @@ export class MeshNamespace implements AsyncDisposable {
     await this.putConfigMap();
   }
 
-  /** Starts an operator that works in this namespace alone. */
-  async startOperator(flags: Readonly<Record<string, string>> = {}, { kubeconfig }: { readonly kubeconfig?: string } = {}): Promise<RunningOperator> {
+  /** Starts an operator that works in this namespace alone; `through` a proxy, if there is one. */
+  async startOperator(flags: Readonly<Record<string, string>> = {}, { through }: { readonly through?: FaultProxy } = {}): Promise<RunningOperator> {
     const given: Readonly<Record<string, string>> = { ...limitsOff, "sidecars.istio-namespaces": this.istiod.settings.namespace, ...flags };
     const flag: FlagReader = (each) => each.parse(given[each.name]);
     const controllers = sidecarsFeature.controllers(flag);
     const { namespace } = this;
-    const access = controllers.flatMap((controller) => controller.access);
+    const kubeconfig = await this.#kubeconfig(controllers.flatMap((controller) => controller.access));
     const operator = await startOperator({
       operator: keyturn,
-      kubeconfig: kubeconfig ?? (await this.#kubeconfig(access)),
+      kubeconfig: through?.through(kubeconfig) ?? kubeconfig,
       controllers,
       namespaces: [namespace],
       leaderElection: { namespace, durations: { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 400 } },
@@ -174,7 +174,7 @@ export class MeshNamespace implements AsyncDisposable {
 
   /** By the figures that `kubectl rollout status` looks at. */
   async isRolledOut(kind: WorkloadKind, name: string): Promise<boolean> {
-    const object = await this.get<Deployment & StatefulSet & DaemonSet>(kind as Kind<Deployment & StatefulSet & DaemonSet>, name);
+    const object = await this.get<Deployment & StatefulSet & DaemonSet>(kind, name);
     const { status, spec, metadata } = object ?? {};
     if (!status || (status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return false;
     if (kind === DaemonSet) {
@@ -209,7 +209,7 @@ export class MeshNamespace implements AsyncDisposable {
   }
 
   async workload(kind: WorkloadKind, name: string): Promise<Stored<WorkloadObject>> {
-    const object = await this.get<WorkloadObject>(kind as Kind<WorkloadObject>, name);
+    const object = await this.get<WorkloadObject>(kind, name);
     if (!object) throw new Error(`${kind.kind} ${name} is gone`);
     return object;
   }
@@ -236,6 +236,11 @@ export class MeshNamespace implements AsyncDisposable {
   async events(name: string): Promise<readonly string[]> {
     const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `regarding.name=${name}` });
     return items.filter(({ reportingController }) => reportingController.includes("sidecars")).map(({ reason }) => reason);
+  }
+
+  /** What our side has asked the control plane; the API server's own questions are about pods that are made. */
+  get questions(): readonly InjectionCall[] {
+    return this.istiod.calls.filter(({ dryRun }) => dryRun);
   }
 
   async labelNamespace(labels: Readonly<Record<string, string | null>>): Promise<void> {

@@ -11,6 +11,6 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   environment: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  isTerminal: process.stdout.isTTY,
+  height: () => (process.stdout.isTTY ? process.stdout.rows : undefined),
   signal: stop.signal,
 });

@@ -14,6 +14,8 @@ export interface OpenidServerOptions {
   readonly givesManagement?: boolean;
   /** Which answers tell the secret besides the one to a registration: those to reading, to updating. Default both. */
   readonly tellsSecretOn?: readonly ("GET" | "PUT")[];
+  /** Changes what the server answers to a registration. */
+  readonly spoilRegistration?: (body: Readonly<Record<string, unknown>>) => unknown;
 }
 
 /** A request that was answered, for those who look on or want to spoil it. */
@@ -74,6 +76,7 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
     const { body } = ctx;
     const tells = ctx.method === "POST" || tellsSecretOn.some((method) => method === ctx.method);
     if (!tells && isClient(body)) ctx.body = { ...body, client_secret: undefined };
+    if (options.spoilRegistration && ctx.method === "POST" && isClient(body)) ctx.body = options.spoilRegistration(body);
     if (lost(ctx)) ctx.req.socket.destroy();
   });
   const answer = provider.callback();

@@ -39,12 +39,15 @@ export interface Surroundings {
   readonly read: ReadSecrets;
 }
 
-/** Changes come in bursts; each burst is looked at once. */
+/** Changes come in bursts; each burst is looked at once. Where a look takes long, there are fewer of them. */
 const burstMs = 100;
+const longestBurstMs = 2000;
 /** Nothing may change and time still passes: certificates expire, outages grow long, files are damaged. */
 const longestPauseMs = 10_000;
 /** When what is served was last verified is written down this often. */
 const rememberEveryMs = 60_000;
+/** While the same thing is wrong, its details are logged this often at most. */
+const repeatEveryMs = 10_000;
 
 /** See the file's first line. */
 export class Agent {
@@ -54,7 +57,8 @@ export class Agent {
   #decision: Decision | undefined;
   #observed: ObservedSet | undefined;
   #hindrance: { readonly sinceMs: number; readonly reason: string } | undefined;
-  #said = "";
+  #burstMs = burstMs;
+  #said = { what: "", details: "", atMs: -Infinity };
   #isChanged = false;
   #wake = (): void => undefined;
 
@@ -80,7 +84,7 @@ export class Agent {
     const { served, gateway, log } = this.#options;
     if (served.promoted) log.info({ generation: served.promoted.name }, "serving what was verified before");
     await gateway?.tell(served.promoted?.name, signal);
-    await this.#report();
+    this.#report();
   }
 
   /** Works until the signal aborts. */
@@ -97,6 +101,7 @@ export class Agent {
   async #look({ view, read }: Surroundings, signal: AbortSignal): Promise<void> {
     const { served, gateway, clock, rules } = this.#options;
     const isWhole = await served.verifyFromTimeToTime();
+    const beganMs = clock.monotonic();
     this.#observed = view.secrets();
     const hindrance = view.hindrance();
     this.#hindrance = hindrance === undefined ? undefined : { sinceMs: this.#hindrance?.sinceMs ?? clock.now(), reason: hindrance };
@@ -112,11 +117,12 @@ export class Agent {
       rules,
       clock.now(),
     );
+    this.#burstMs = Math.min(Math.max(burstMs, 4 * (clock.monotonic() - beganMs)), longestBurstMs);
     if (this.#isVerified) {
       this.#memory = { ...this.#memory, stamp: newerStamp(this.#memory.stamp, this.#decision.match?.stamp), verifiedAtMs: clock.now() };
       served.forgive();
     }
-    await this.#report();
+    this.#report();
 
     if (this.#decision.state === "promote" && this.#observed && clock.monotonic() >= this.#promotableMs()) {
       const done = await served.promote(this.#manifestOf(this.#observed, this.#decision), read);
@@ -127,7 +133,7 @@ export class Agent {
       await served.recover();
     }
     await gateway?.tell(served.promoted?.name, signal);
-    await this.#report();
+    this.#report();
     await this.#remember();
   }
 
@@ -170,20 +176,22 @@ export class Agent {
     const interrupt = new AbortController();
     this.#wake = () => interrupt.abort();
     const stop = AbortSignal.any([signal, interrupt.signal]);
-    if (!this.#isChanged) await sleep(clock, Math.max(burstMs, Math.min(...waits)), stop).catch(() => undefined);
+    if (!this.#isChanged) await sleep(clock, Math.max(this.#burstMs, Math.min(...waits)), stop).catch(() => undefined);
     this.#wake = () => undefined;
-    if (this.#isChanged && !signal.aborted) await sleep(clock, burstMs, signal).catch(() => undefined);
+    if (this.#isChanged && !signal.aborted) await sleep(clock, this.#burstMs, signal).catch(() => undefined);
   }
 
-  /** Everything there is to say: to whoever listens always, to the log when the alarms or the state are others than before. */
-  async #report(): Promise<void> {
-    const { log, onStatus } = this.#options;
+  /** Everything there is to say: to whoever listens always, to the log when it is something else than before. */
+  #report(): void {
+    const { log, clock, onStatus } = this.#options;
     const status = this.#status();
     onStatus(status);
     const { state, alarms, objections } = status;
-    const words = JSON.stringify([state, alarms, objections]);
-    if (words === this.#said) return;
-    this.#said = words;
+    const what = JSON.stringify([state, alarms.map(({ alarm }) => alarm), objections.map(({ situation }) => situation)]);
+    const details = JSON.stringify([alarms, objections]);
+    const isNews = what !== this.#said.what || (details !== this.#said.details && clock.monotonic() - this.#said.atMs >= repeatEveryMs);
+    if (!isNews) return;
+    this.#said = { what, details, atMs: clock.monotonic() };
     const fields = { state, generation: status.generation, differences: status.differenceCounts, objections };
     if (alarms.length > 0) log.warn({ ...fields, alarms }, "the served certificates need attention");
     else log.info(fields, state === "verified" ? "what is served is what should be" : "what is served stays as it is");

@@ -15,7 +15,10 @@ const command = (script: string, timeoutMs = 30_000): ChangeNotice => ({ type: "
 
 test("a command learns which generation is served", async () => {
   const folder = await testFolder();
-  expect(await notify(command('echo "$KEYTURN_AGENT_DIR $KEYTURN_GENERATION" > "$KEYTURN_AGENT_DIR/seen"'), folder)).toMatchObject({ ok: true, detail: "exit code 0" });
+  expect(await notify(command('echo "$KEYTURN_AGENT_DIR $KEYTURN_GENERATION" > "$KEYTURN_AGENT_DIR/seen"'), folder)).toMatchObject({
+    ok: true,
+    detail: "exit code 0",
+  });
   expect(await readFile(join(folder, "seen"), "utf8")).toBe(`${folder} 7-abc\n`);
 });
 
@@ -55,11 +58,17 @@ test("a signal reaches the process that the file names", async () => {
 test.each(["", "0", "1", "-5", "12 13", "nginx"])("a file that holds %j sends no signal to anybody", async (content) => {
   const file = join(await testFolder(), "pid");
   await writeFile(file, content);
-  expect(await notify({ type: "signal", pidFile: file, signal: "SIGHUP" })).toMatchObject({ ok: false, detail: `${file} does not hold a process id` });
+  expect(await notify({ type: "signal", pidFile: file, signal: "SIGHUP" })).toMatchObject({
+    ok: false,
+    detail: `${file} does not hold a process id`,
+  });
 });
 
 test("a file that is not there is a failure like any other", async () => {
-  expect(await notify({ type: "signal", pidFile: "/no/such/file", signal: "SIGHUP" })).toMatchObject({ ok: false, detail: expect.stringContaining("ENOENT") });
+  expect(await notify({ type: "signal", pidFile: "/no/such/file", signal: "SIGHUP" })).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining("ENOENT"),
+  });
 });
 
 /** What has ended and waits for its parent to notice (state Z) does not run. */

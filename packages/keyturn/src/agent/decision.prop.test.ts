@@ -1,5 +1,5 @@
 // Decisions over random observations: what must hold whatever is seen.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide } from "./decision.ts";
 import { checksumFor, idsOf, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
@@ -23,7 +23,10 @@ const checksums = fc.array(
 const observed = fc.record({
   secrets: fc.option(anySet.map(observedSet), { nil: undefined }),
   checksums: fc.oneof(checksums, fc.constantFrom("unknown" as const, "missing" as const)),
-  promoted: fc.option(anySet.map((set) => promotedSet(Object.fromEntries(Object.entries(set).filter(([, each]) => !each.leftOut)), 5)), { nil: undefined }),
+  promoted: fc.option(
+    anySet.map((set) => promotedSet(Object.fromEntries(Object.entries(set).filter(([, each]) => !each.leftOut)), 5)),
+    { nil: undefined },
+  ),
   stamp: fc.option(fc.integer({ min: 1, max: 9 }).map(stampAt), { nil: undefined }),
   isWhole: fc.boolean(),
   differsSinceMs: fc.option(fc.integer({ min: 0, max: now }), { nil: undefined }),

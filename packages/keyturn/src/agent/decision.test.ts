@@ -22,7 +22,10 @@ function summary(given: Partial<Observation>, policies: Partial<Policies> = {}):
 
 describe("a set that matches", () => {
   test("is promoted", () => {
-    expect(decideFor({ checksums: [checksumFor(before, 100), checksumFor(after, 200)] })).toMatchObject({ state: "promote", match: { name: "sum-200" } });
+    expect(decideFor({ checksums: [checksumFor(before, 100), checksumFor(after, 200)] })).toMatchObject({
+      state: "promote",
+      match: { name: "sum-200" },
+    });
   });
 
   test("is promoted when nothing was before", () => {
@@ -30,7 +33,11 @@ describe("a set that matches", () => {
   });
 
   test("and is promoted already is verified", () => {
-    expect(decideFor({ secrets: observedSet(before), checksums: [checksumFor(before, 100)] })).toMatchObject({ state: "verified", alarms: [], objections: [] });
+    expect(decideFor({ secrets: observedSet(before), checksums: [checksumFor(before, 100)] })).toMatchObject({
+      state: "verified",
+      alarms: [],
+      objections: [],
+    });
   });
 
   test("and is promoted already, on files that are damaged, is promoted again", () => {
@@ -116,7 +123,10 @@ describe("a promoted certificate", () => {
   ])("is not replaced by one that %s", (words, dates) => {
     const next: TestSet = { "web-1": { version: 2, ...dates }, "web-2": {} };
     const given = { secrets: observedSet(next), checksums: [checksumFor(next, 200)] };
-    expect(decideFor(given)).toMatchObject({ state: "holding", objections: [{ situation: "InvalidDates", message: expect.stringContaining(words) }] });
+    expect(decideFor(given)).toMatchObject({
+      state: "holding",
+      objections: [{ situation: "InvalidDates", message: expect.stringContaining(words) }],
+    });
     expect(decideFor(given, { InvalidDates: "promote" }).state).toBe("promote");
   });
 
@@ -163,5 +173,8 @@ test("the message names Secrets in both directions, and no more than anybody rea
 
 test("a checksum that does not list its ids is said to differ, and nothing is made up", () => {
   const { ids: _, ...unlisted } = checksumFor(before, 100);
-  expect(decideFor({ checksums: [unlisted] })).toMatchObject({ differences: [], objections: [{ message: expect.stringContaining("does not list its ids") }] });
+  expect(decideFor({ checksums: [unlisted] })).toMatchObject({
+    differences: [],
+    objections: [{ message: expect.stringContaining("does not list its ids") }],
+  });
 });

@@ -40,7 +40,11 @@ export async function diffReport({ client, namespace, signal }: Query, options: 
   const observe = secretObserver(options.rules);
   const diffs: NamespaceDiff[] = [];
   for (const [name, objects] of [...byNamespace].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const selection = { namespace: name, ...(options.labels && { labels: options.labels }), ...(options.types === "tls" && { fields: "type=kubernetes.io/tls" }) };
+    const selection = {
+      namespace: name,
+      ...(options.labels && { labels: options.labels }),
+      ...(options.types === "tls" && { fields: "type=kubernetes.io/tls" }),
+    };
     const secrets = await client.list(Secret, selection, signal);
     const set = observedSetOf(new Map(secrets.items.map((secret) => [secret.metadata.name, observe(secret)])));
     diffs.push(diffOf(name, set, newestFirst(objects.map(observedChecksum))));

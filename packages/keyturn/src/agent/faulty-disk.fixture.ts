@@ -2,7 +2,9 @@
 import { type Disk, systemDisk } from "./disk.ts";
 
 /** What happens at a step. `torn`: half of a file is written before the process dies. */
-export type Fault = { readonly type: "killed" | "torn" } | { readonly type: "fails"; readonly code: string; /** How many steps in a row. */ readonly steps: number };
+export type Fault =
+  | { readonly type: "killed" | "torn" }
+  | { readonly type: "fails"; readonly code: string; /** How many steps in a row. */ readonly steps: number };
 
 /** The steps that change something, in the order in which they were taken. */
 export interface FaultyDisk extends Disk {
@@ -44,8 +46,8 @@ export function faultyDisk(at = Infinity, fault: Fault = { type: "killed" }): Fa
     rename: (from, to) => step(`rename ${to}`, () => systemDisk.rename(from, to)),
     flushFolder: (path) => step(`flushFolder ${path}`, () => systemDisk.flushFolder(path)),
     remove: (path) => step(`remove ${path}`, () => systemDisk.remove(path)),
-    read: systemDisk.read,
-    list: systemDisk.list,
-    readLink: systemDisk.readLink,
+    read: (path) => systemDisk.read(path),
+    list: (path) => systemDisk.list(path),
+    readLink: (path) => systemDisk.readLink(path),
   };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Disk } from "./disk.ts";
 import { type Manifest, readManifest, renderManifest } from "./manifest.ts";
 import { forEachParallel } from "./parallel.ts";
-import { digestOfFiles, readSecretFolder, type SecretFiles, shareSecretFolder, writeSecretFolder } from "./secret-folder.ts";
+import { readSecretFolder, type SecretFiles, shareSecretFolder, writeSecretFolder } from "./secret-folder.ts";
 
 /** A generation that is on the disk. */
 export interface Generation {
@@ -12,8 +12,15 @@ export interface Generation {
   readonly manifest: Manifest;
 }
 
-/** Reads the files of the named Secrets from elsewhere, in any order. May give others too. */
-export type ReadSecrets = (names: ReadonlySet<string>) => AsyncIterable<{ readonly name: string; readonly files: SecretFiles }>;
+/** A Secret as it was read, with the digest of its content. */
+export interface ReadSecret {
+  readonly name: string;
+  readonly digest: string;
+  readonly files: SecretFiles;
+}
+
+/** Reads the named Secrets from elsewhere, in any order. May give others too. */
+export type ReadSecrets = (names: ReadonlySet<string>) => AsyncIterable<ReadSecret>;
 
 /** What a look at the disk has found. */
 export interface Recovery {
@@ -21,6 +28,13 @@ export interface Recovery {
   readonly promoted: Generation | undefined;
   /** What was wrong with generations that were promoted once, in words. */
   readonly damages: readonly string[];
+}
+
+/** What is promoted when another set is. */
+export interface Before {
+  readonly generation: Generation | undefined;
+  /** Whether its files are known to be what its manifest says. If not, each is verified before it is taken over. */
+  readonly isWhole: boolean;
 }
 
 /** Where generations are kept, and how. */
@@ -93,16 +107,16 @@ export class GenerationStore {
   }
 
   /**
-   * Writes a generation and moves `current` to it. Files that `previous` has are taken from there if they are whole; `read` gives the others.
+   * Writes a generation and moves `current` to it. Unchanged files are taken from the generation before; `read` gives the others.
    * Rejects with a `ChangedMeanwhileError` if it gives other content than the manifest says, or with the disk's error; `current` is then where it was.
    */
-  async promote(manifest: Manifest, previous: Generation | undefined, read: ReadSecrets): Promise<Generation> {
+  async promote(manifest: Manifest, before: Before, read: ReadSecrets): Promise<Generation> {
     const number = numberOf((await this.#names()).at(-1) ?? "0") + 1;
     const name = `${number}-${manifest.checksum}`;
     const path = join(this.#generations, name);
     try {
       await this.#disk.makeFolder(path);
-      const missing = await this.#takeOver(manifest, previous, path);
+      const missing = await this.#takeOver(manifest, before, path);
       await this.#write(manifest, path, { missing, read });
       await this.#disk.writeNew(join(path, manifestFile), renderManifest(manifest), 0o600);
       await this.#disk.flushFolder(path);
@@ -124,16 +138,20 @@ export class GenerationStore {
   }
 
   /** Takes unchanged files from the generation before. Returns the Secrets that have to be read, because they changed or their files were damaged. */
-  async #takeOver({ secrets }: Manifest, previous: Generation | undefined, path: string): Promise<ReadonlySet<string>> {
+  async #takeOver({ secrets }: Manifest, { generation, isWhole }: Before, path: string): Promise<ReadonlySet<string>> {
     const missing = new Set<string>();
     const wanted = Object.entries(secrets);
+    const share = wanted.length > this.#shareAbove;
     await forEachParallel(wanted, width, async ([name, { digest }]) => {
-      const isUnchanged = previous?.manifest.secrets[name]?.digest === digest;
-      const from = join(this.#generations, previous?.name ?? "", name);
-      const files = isUnchanged ? await readSecretFolder(this.#disk, from, digest) : undefined;
+      if (generation?.manifest.secrets[name]?.digest !== digest) return void missing.add(name);
+      const from = join(this.#generations, generation.name, name);
+      const to = join(path, name);
+      // Shared files are what is served already, and are verified from time to time; reading all of them for each change would take longer than the change.
+      if (share && isWhole) return shareSecretFolder(this.#disk, from, to);
+      const files = await readSecretFolder(this.#disk, from, digest);
       if (!files) missing.add(name);
-      else if (wanted.length > this.#shareAbove) await shareSecretFolder(this.#disk, from, { to: join(path, name), files });
-      else await writeSecretFolder(this.#disk, join(path, name), files);
+      else if (share) await shareSecretFolder(this.#disk, from, to);
+      else await writeSecretFolder(this.#disk, to, files);
     });
     return missing;
   }
@@ -141,12 +159,10 @@ export class GenerationStore {
   async #write({ secrets }: Manifest, path: string, { missing, read }: { missing: ReadonlySet<string>; read: ReadSecrets }): Promise<void> {
     if (missing.size === 0) return;
     const awaited = new Set(missing);
-    const write = async ({ name, files }: { readonly name: string; readonly files: SecretFiles }): Promise<void> => {
-      if (digestOfFiles(files) !== secrets[name]?.digest) throw new ChangedMeanwhileError(`Secret ${name} changed while it was being promoted`);
+    await forEachParallel(read(missing), width, async ({ name, digest, files }) => {
+      if (!awaited.delete(name)) return;
+      if (digest !== secrets[name]?.digest) throw new ChangedMeanwhileError(`Secret ${name} changed while it was being promoted`);
       await writeSecretFolder(this.#disk, join(path, name), files);
-    };
-    await forEachParallel(read(missing), width, async (secret) => {
-      if (awaited.delete(secret.name)) await write(secret);
     });
     const [gone] = awaited;
     if (gone !== undefined) throw new ChangedMeanwhileError(`Secret ${gone} went away while it was being promoted`);

@@ -18,7 +18,9 @@ export function filesFrom(content: string): SecretFiles {
 
 /** A manifest of such a set. */
 export function manifestOf(contents: Contents, changes: Partial<Manifest> = {}): Manifest {
-  const secrets = Object.entries(contents).map(([name, content]) => [name, { id: `1-1-${content}`, digest: digestOfFiles(filesFrom(content)) }] as const);
+  const secrets = Object.entries(contents).map(
+    ([name, content]) => [name, { id: `1-1-${content}`, digest: digestOfFiles(filesFrom(content)) }] as const,
+  );
   const checksum = Buffer.from(JSON.stringify(contents)).toString("hex").padEnd(32, "0").slice(-32);
   return { version: 1, namespace: "shop", checksum, promotedAtMs: 0, secrets: Object.fromEntries(secrets), ...changes };
 }
@@ -26,7 +28,8 @@ export function manifestOf(contents: Contents, changes: Partial<Manifest> = {}):
 /** Gives the files of such a set. */
 export function reading(contents: Contents): ReadSecrets {
   return async function* read(names) {
-    for (const [name, content] of Object.entries(contents)) if (names.has(name)) yield { name, files: filesFrom(content) };
+    for (const [name, content] of Object.entries(contents))
+      if (names.has(name)) yield { name, digest: digestOfFiles(filesFrom(content)), files: filesFrom(content) };
   };
 }
 

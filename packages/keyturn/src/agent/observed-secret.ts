@@ -19,8 +19,16 @@ export function secretObserver(rules: IdRules): (secret: SecretContent) => Obser
     const member = secretMember(secret, rules);
     const encoded = secret.data?.["tls.crt"];
     if (member.state === "leftOut" || !encoded) return { member };
-    // A member that counts has a leaf that can be read.
-    const { validFromDate, validToDate } = new X509Certificate(Buffer.from(encoded, "base64"));
-    return { member, notBeforeMs: validFromDate.getTime(), notAfterMs: validToDate.getTime() };
+    return { member, ...datesOf(Buffer.from(encoded, "base64")) };
   };
+}
+
+function datesOf(certificate: Buffer): Omit<ObservedSecret, "member"> {
+  try {
+    const { validFromDate, validToDate } = new X509Certificate(certificate);
+    return { notBeforeMs: validFromDate.getTime(), notAfterMs: validToDate.getTime() };
+  } catch {
+    // It counts, so it can be read by those who matter; Node is stricter about what stands around a certificate. Without dates it is taken to hold.
+    return {};
+  }
 }

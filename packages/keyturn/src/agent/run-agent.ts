@@ -74,6 +74,7 @@ export async function runAgent(options: AgentProcessOptions, signal: AbortSignal
     clock,
     log,
   });
+  await disk.makeFolder(folder);
   await served.recover();
   const owner = served.promoted?.manifest.namespace ?? namespace;
   if (owner !== namespace) throw new Error(`${folder} holds certificates of namespace ${owner}, not ${namespace}: give another --dir`);

@@ -38,12 +38,8 @@ export async function writeSecretFolder(disk: Disk, path: string, files: SecretF
   await disk.flushFolder(path);
 }
 
-/** Makes a new folder that shares the files of another. */
-export async function shareSecretFolder(
-  disk: Disk,
-  from: string,
-  { to, files }: { readonly to: string; readonly files: SecretFiles },
-): Promise<void> {
+/** Makes a new folder that shares the files of another. They are on the disk already; should the new names be lost in a crash, the manifest tells. */
+export async function shareSecretFolder(disk: Disk, from: string, to: string): Promise<void> {
   await disk.makeFolder(to);
-  for (const name of Object.keys(files)) await disk.link(join(from, name), join(to, name));
+  for (const name of await disk.list(from)) await disk.link(join(from, name), join(to, name));
 }

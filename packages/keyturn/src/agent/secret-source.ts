@@ -1,7 +1,8 @@
 // Reads the content of Secrets when a generation is written. Nothing of it stays in memory.
 import { type Client, collectionPath, Secret, type Selection } from "@keyturn/runtime";
 import * as z from "zod";
-import type { ReadSecrets } from "./generation-store.ts";
+import { contentDigestOf } from "../controllers/checksum/secret-id.ts";
+import type { ReadSecret, ReadSecrets } from "./generation-store.ts";
 import { filesOf } from "./secret-folder.ts";
 
 const data = z.record(z.string(), z.string()).nullish();
@@ -22,11 +23,11 @@ export function secretSource(client: Client, selection: Selection & { readonly n
   async function* readSingly(names: ReadonlySet<string>): ReturnType<ReadSecrets> {
     for (const name of names) {
       const secret = await client.get(Secret, { namespace, name }, signal);
-      if (secret) yield { name, files: filesOf(secret.data ?? {}) };
+      if (secret) yield asRead(name, secret.data ?? {});
     }
   }
 
-  async function* readPages(): ReturnType<ReadSecrets> {
+  async function* readPages(names: ReadonlySet<string>): ReturnType<ReadSecrets> {
     const query = new URLSearchParams({ limit: String(pageSize) });
     if (selection.labels) query.set("labelSelector", selection.labels);
     if (selection.fields) query.set("fieldSelector", selection.fields);
@@ -34,11 +35,15 @@ export function secretSource(client: Client, selection: Selection & { readonly n
       const page = pageSchema.parse(
         await client.request({ method: "GET", path: `${collectionPath(Secret, namespace)}?${query.toString()}` }, signal),
       );
-      for (const item of page.items) yield { name: item.metadata.name, files: filesOf(item.data ?? {}) };
+      for (const item of page.items) if (names.has(item.metadata.name)) yield asRead(item.metadata.name, item.data ?? {});
       if (!page.metadata.continue) return;
       query.set("continue", page.metadata.continue);
     }
   }
 
-  return (names) => (names.size > mostSingleReads ? readPages() : readSingly(names));
+  return (names) => (names.size > mostSingleReads ? readPages(names) : readSingly(names));
+}
+
+function asRead(name: string, content: Readonly<Record<string, string>>): ReadSecret {
+  return { name, digest: contentDigestOf(content), files: filesOf(content) };
 }

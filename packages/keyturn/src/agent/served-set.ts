@@ -105,7 +105,7 @@ export class ServedSet {
     const finish = (ok: boolean, detail: string): Attempt =>
       (this.#attempt = attemptOf({ ok, detail, durationMs: Math.round(clock.monotonic() - beganMs) }, clock.now()));
     try {
-      this.#promoted = await store.promote(manifest, this.#promoted, read);
+      this.#promoted = await store.promote(manifest, { generation: this.#promoted, isWhole: this.#isWhole }, read);
     } catch (error) {
       this.#retry = failedAgain(this.#retry, clock.monotonic());
       const { detail } = finish(false, messageOf(error));

@@ -29,7 +29,10 @@ export interface Compared {
 /** Every Secret that differs, in the order of their numbers. */
 export function setDifference({ live, leftOut, published, knownNames }: Compared): readonly SecretDifference[] {
   const { notPublished, notLive } = differenceOf(live.values(), published);
-  const liveNames = Map.groupBy(live, ([, id]) => id);
+  // Sets are large and differences small, so only names that are asked for are looked up.
+  const wanted = new Set(notPublished);
+  const liveNames = new Map<string, string[]>();
+  for (const [name, id] of live) if (wanted.has(id)) liveNames.set(id, [...(liveNames.get(id) ?? []), name]);
   const leftOutByNumber = new Map(Array.from(leftOut, ([name, reason]) => [numberOfName(name), { name, reason }]));
   const unexpected = Map.groupBy(notPublished, numberOfId);
 
@@ -59,8 +62,8 @@ function idOf({ live, published }: SecretDifference): string {
 }
 
 /** Several Secrets can have one id; each is named once. */
-function takeName(names: Map<string, [string, string][]>, id: string): string | undefined {
-  return names.get(id)?.pop()?.[0];
+function takeName(names: ReadonlyMap<string, string[]>, id: string): string | undefined {
+  return names.get(id)?.pop();
 }
 
 function numberOfId(id: string): string {

@@ -7,6 +7,7 @@ import { crdsCommand } from "./crds.ts";
 import { devCommand, devFlags } from "./dev.ts";
 import { diffCommand, diffFlags } from "./diff.ts";
 import { historyCommand, historyFlags } from "./history.ts";
+import { planCommand, planFlags } from "./plan.ts";
 import { rbacCommand, rbacFlags } from "./rbac.ts";
 import { runCommand, runFlags } from "./run.ts";
 
@@ -42,7 +43,18 @@ export const commands: readonly CommandEntry[] = [
     run: checksumCommand,
   },
   { usage: "diff", summary: "show which Secrets differ from the published checksum, and in which direction", flags: diffFlags, run: diffCommand },
-  { usage: "history <set>", summary: "show the versions of a rotation set, when each was seen and where it is now", flags: historyFlags, run: historyCommand },
+  {
+    usage: "history <set>",
+    summary: "show the versions of a rotation set, when each was seen and where it is now",
+    flags: historyFlags,
+    run: historyCommand,
+  },
   { usage: "crds", summary: "print the CustomResourceDefinitions", flags: [], run: (_given, console) => crdsCommand(console) },
   { usage: "rbac", summary: "print the rights that the controllers need, as RBAC manifests", flags: rbacFlags, run: rbacCommand },
+  {
+    usage: "plan <subject>",
+    summary: "show what happens next and when: with the name of a rotation set, its promotions; with sidecars, the workloads to be restarted",
+    flags: planFlags,
+    run: planCommand,
+  },
 ];

@@ -5,8 +5,8 @@ export interface Console {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** True if `out` is a terminal: colours and redrawing are welcome. */
-  readonly isTerminal: boolean;
+  /** How many lines `out` shows, if it is a terminal: redrawing is welcome there. Undefined for files and pipes. */
+  readonly height: () => number | undefined;
   /** Aborts when the process is asked to stop (SIGINT, SIGTERM). */
   readonly signal: AbortSignal;
 }

@@ -16,8 +16,9 @@ import {
 import { type Cluster, everything, startCluster } from "@keyturn/runtime/testing";
 import { controllersOf, features } from "../controllers/registry.ts";
 import { examplesFolder, readManifests } from "../dev/checkout.ts";
-import { watchInventory } from "../dev/inventory.ts";
-import { LiveTable } from "../dev/live-table.ts";
+import { renderInventory, watchInventory } from "../dev/inventory.ts";
+import { LiveText } from "../dev/live-text.ts";
+import { watchNews } from "../dev/news.ts";
 import { stories } from "../dev/stories/index.ts";
 import { readFlags, textFlagWithDefault } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
@@ -51,7 +52,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   await using stack = new AsyncDisposableStack();
   const told = await Promise.all(stories.map((begin) => begin(cluster, stack)));
   const controllers = controllersOf(features, { ...Object.assign({}, ...told.map(({ flags = {} }) => flags)), ...given }, console.environment);
-  const namespaces = await applyAll(cluster, { manifests, controllers });
+  const namespaces = [...(await applyAll(cluster, { manifests, controllers })), ...told.flatMap(({ namespaces = [] }) => namespaces)];
   const logFile = join(cluster.folder, "keyturn.log");
   const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
   say(`the cluster is ready: export KUBECONFIG=${cluster.adminKubeconfig}`);
@@ -113,12 +114,15 @@ async function follow(
   const transport = createHttpTransport(await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} }));
   const caches = createCaches({ transport, clock: systemClock, random: systemRandom, log });
   const inventory = watchInventory({ caches, features, namespaces });
+  const news = watchNews(caches);
   caches.start(signal);
-  const table = new LiveTable(console.out, console.isTerminal);
+  const screen = new LiveText({ write: console.out, height: console.height });
   try {
-    await Promise.all(inventory.caches.map((cache) => cache.whenSynced(signal)));
+    await Promise.all([...inventory.caches, news.cache].map((cache) => cache.whenSynced(signal)));
     while (!signal.aborted) {
-      table.show(inventory.rows(), systemClock.now());
+      const nowMs = systemClock.now();
+      const rows = inventory.rows();
+      screen.show(`${renderInventory(rows, nowMs)}\n\n${news.render(nowMs)}`, JSON.stringify(rows));
       await sleep(systemClock, redrawEveryMs, signal);
     }
   } catch (error) {

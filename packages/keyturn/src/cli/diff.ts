@@ -1,12 +1,12 @@
 // `keyturn diff`: which Secrets differ from the published checksum, and in which direction.
 import { diffReport } from "../agent/diff-report.ts";
 import { memberFlags } from "../controllers/checksum/flags.ts";
-import { readFlags, switchFlag } from "../flags/flag.ts";
+import { readFlags } from "../flags/flag.ts";
 import type { Console } from "./console.ts";
-import { answerQuery, queryFlags } from "./query.ts";
+import { allNamespacesFlag, answerQuery, queryFlags } from "./query.ts";
 
 const flags = {
-  allNamespaces: switchFlag({ name: "all-namespaces", default: false, help: "every namespace that has a checksum" }),
+  allNamespaces: allNamespacesFlag,
   versionAnnotations: memberFlags.versionAnnotations,
   secretSelector: memberFlags.secretSelector,
   secretTypes: memberFlags.secretTypes,

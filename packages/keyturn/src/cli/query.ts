@@ -2,7 +2,7 @@
 import { createClient, createHttpTransport, systemClock, systemRandom } from "@keyturn/runtime";
 import { stringify } from "yaml";
 import type { Query, Report } from "../controllers/report.ts";
-import { choiceFlag, readFlags, textFlag } from "../flags/flag.ts";
+import { choiceFlag, readFlags, switchFlag, textFlag } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { connect } from "./connection.ts";
 import type { Console } from "./console.ts";
@@ -13,6 +13,9 @@ const flags = {
   kubeconfig: operatorFlags.kubeconfig,
   context: operatorFlags.context,
 };
+
+/** For commands that can look everywhere at once. */
+export const allNamespacesFlag = switchFlag({ name: "all-namespaces", short: "A", default: false, help: "look in every namespace" });
 
 /** The flags that every such command takes. */
 export const queryFlags = Object.values(flags);

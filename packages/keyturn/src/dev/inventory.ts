@@ -12,8 +12,10 @@ import {
   nameOf,
   Secret,
   Service,
+  StatefulSet,
 } from "@keyturn/runtime";
 import type { Feature } from "../controllers/feature.ts";
+import { renderAge, renderTable } from "../text/table.ts";
 import { keyturn } from "../operator-identity.ts";
 
 /** One object of the list. */
@@ -48,18 +50,26 @@ function summarise(object: Conditioned & { readonly type?: string }): Summary {
   };
 }
 
-/** Watches everything that the features serve, what they keep, and the Secrets of the given namespaces. */
+/** The list as a table. */
+export function renderInventory(rows: readonly InventoryRow[], nowMs: number): string {
+  if (rows.length === 0) return "nothing is managed yet";
+  const cells = rows.map((row) => [row.kind, row.namespace, row.name, row.ready, row.detail, renderAge(row.createdMs, nowMs)]);
+  return renderTable(["kind", "namespace", "name", "ready", "detail", "age"], cells);
+}
+
+/** Watches everything that the features serve, what they keep, and the workloads and Secrets of the given namespaces. */
 export function watchInventory(options: {
   readonly caches: ReturnType<typeof createCaches>;
   readonly features: readonly Feature[];
   readonly namespaces: readonly string[];
 }): { rows(): readonly InventoryRow[]; readonly caches: readonly Cache<Summary>[] } {
   const served: readonly Kind[] = options.features.flatMap((feature) => feature.kinds);
-  const kept: readonly Kind[] = [ConfigMap, Deployment, Service];
+  const kept: readonly Kind[] = [ConfigMap, Service];
+  const seen: readonly Kind[] = [Deployment, StatefulSet, Secret];
   const caches = [
     ...served.map((kind) => options.caches.watch<KubeObject, Summary>(kind, { keep: summarise })),
     ...kept.map((kind) => options.caches.watch<KubeObject, Summary>(kind, { keep: summarise, labels: managedBySelector(keyturn) })),
-    ...options.namespaces.map((namespace) => options.caches.watch<KubeObject, Summary>(Secret, { keep: summarise, namespace })),
+    ...options.namespaces.flatMap((namespace) => seen.map((kind) => options.caches.watch<KubeObject, Summary>(kind, { keep: summarise, namespace }))),
   ];
   return { caches, rows: () => caches.flatMap(rowsOf) };
 }

@@ -58,10 +58,12 @@ export function passOf(whole: Log, sight: Sight): readonly LogEntry[] {
   for (let before = -1; before !== log.length;) {
     before = log.length;
     for (const { rank, delayMs, members } of ranksOf(sight.targets).reverse()) {
+      // The members of the first rank move together.
+      const live = rank === 1 ? liveOf(log, { delayMs, now, sight }) : undefined;
       for (const target of members) {
         for (let done = -1; done !== log.length && (done < 0 || rank > 1);) {
           done = log.length;
-          log.push(...stepOf(log, { target, rank, delayMs, now, sight }));
+          log.push(...stepOf(log, { target, rank, delayMs, now, sight, live }));
         }
       }
     }
@@ -124,6 +126,8 @@ interface Step {
   readonly delayMs: number;
   readonly now: number;
   readonly sight: Sight;
+  /** What the first rank is to hold. */
+  readonly live: number | undefined;
 }
 
 /** What is to be done about one target now: one thing at most. */
@@ -167,7 +171,7 @@ function fillOf(log: Log, step: Step): number | undefined {
   const source = sourceState(log);
   if (source.state !== "present") return undefined;
   const commits = commitList(log);
-  if (rank === 1) return commits.at(-1) ?? source.seq;
+  if (rank === 1) return step.live;
   const own = commits.findLast((_, index) => isDue(log, index, step));
   if (own === undefined && target.whenUnfilled === "Absent") return undefined;
   const wanted = own ?? commits[0] ?? source.seq;
@@ -181,22 +185,23 @@ function fillOf(log: Log, step: Step): number | undefined {
 
 /** The version that a target moves on to now, if it does. */
 function nextOf(log: Log, committed: number, step: Step): number | undefined {
-  const { rank, delayMs, now, sight } = step;
+  if (step.rank === 1) return step.live !== undefined && step.live > committed ? step.live : undefined;
+  const index = commitList(log).findIndex((seq) => seq > committed);
+  return index >= 0 && isDue(log, index, step) ? commitList(log)[index] : undefined;
+}
+
+/** R1, or with Queue the next version in the order in which they came; else what is live already. */
+function liveOf(log: Log, { delayMs, now, sight }: Pick<Step, "delayMs" | "now" | "sight">): number | undefined {
   const source = sourceState(log);
   if (source.state !== "present") return undefined;
-  if (rank > 1) {
-    const index = commitList(log).findIndex((seq) => seq > committed);
-    return index >= 0 && isDue(log, index, step) ? commitList(log)[index] : undefined;
-  }
-  // New in the first rank, by an edit of orders.
-  const last = commitList(log).at(-1) ?? committed;
-  if (last > committed) return last;
+  const last = commitList(log).at(-1);
+  if (last === undefined) return source.seq;
   if (sight.changePolicy === "Queue") {
-    const next = retainedVersions(log).find(({ seq }) => seq > committed);
-    return next && countedTime(log, next.t, now) >= delayMs ? next.seq : undefined;
+    const next = retainedVersions(log).find(({ seq }) => seq > last);
+    return next && countedTime(log, next.t, now) >= delayMs ? next.seq : last;
   }
-  const isOther = versionOf(log, source.seq).content !== versionOf(log, committed).content;
-  return isOther && now - source.since >= delayMs ? source.seq : undefined;
+  const isOther = versionOf(log, source.seq).content !== versionOf(log, last).content;
+  return isOther && now - source.since >= delayMs ? source.seq : last;
 }
 
 /** R3: may rank k ≥ 2 hold the commit of this index? */

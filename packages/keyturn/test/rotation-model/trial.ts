@@ -1,6 +1,6 @@
 // Plays a story twice, with the controller's plan in a world in memory and with the naive simulator, and throws at the first difference or broken promise.
 import type { planRotation } from "../../src/controllers/rotation/plan.ts";
-import type { RotationPlan } from "../../src/controllers/rotation/rotation-plan.ts";
+import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
 import { passOf, type Sight } from "./naive-rules.ts";
 import { Promises } from "./promises.ts";
 import { heldVersion, type Log, type LogEntry, retainedVersions, sincePurge, versionOf } from "./rotation-log.ts";
@@ -16,13 +16,17 @@ const mostSkewMs = 30_000;
 
 /** Plays a story to its end and until nothing is left to be done; throws with its timeline if anything is wrong. */
 export function playScript(script: Script, plan: PlanFunction): void {
-  const trial = new Trial(script, plan);
   try {
-    for (const action of script.actions) trial.act(action);
-    trial.settle();
-  } catch (thrown) {
-    if (!(thrown instanceof Error)) throw thrown;
-    throw new Error(`${thrown.message}\n${trial.timeline}`, { cause: thrown });
+    new Trial(script, plan).play();
+  } catch {
+    // Again, and this time taking notes.
+    const lines: string[] = [];
+    try {
+      new Trial(script, plan, lines).play();
+    } catch (thrown) {
+      throw new Error([thrown instanceof Error ? thrown.message : String(thrown), ...lines].join("\n"), { cause: thrown });
+    }
+    throw new Error("a story went wrong the first time and not the second: the plan is no pure function");
   }
 }
 
@@ -30,7 +34,9 @@ class Trial {
   readonly #plan: PlanFunction;
   readonly #world = new RotationWorld();
   readonly #promises = new Promises(this.#world);
-  readonly #lines: string[] = [];
+  readonly #script: Script;
+  /** The timeline, if it is wanted. */
+  readonly #lines: string[] | undefined;
   readonly #log: LogEntry[] = [];
   #now = startMs;
   #offset = 0;
@@ -46,18 +52,21 @@ class Trial {
   /** What passes have seen of the source, and since when. */
   #looked: { readonly mark: string; readonly since: number; readonly goneSince: number | undefined } = { mark: "", since: startMs, goneSince: undefined };
 
-  constructor({ targets, changePolicy }: Script, plan: PlanFunction) {
+  constructor(script: Script, plan: PlanFunction, lines?: string[]) {
+    this.#script = script;
     this.#plan = plan;
-    this.#world.changePolicy = changePolicy;
-    targets.forEach((target, index) => this.#putTarget(index, target));
+    this.#lines = lines;
+    this.#world.changePolicy = script.changePolicy;
+    script.targets.forEach((target, index) => this.#putTarget(index, target));
   }
 
-  get timeline(): string {
-    return this.#lines.join("\n");
+  play(): void {
+    for (const action of this.#script.actions) this.#act(action);
+    this.#settle();
   }
 
-  act(action: Action): void {
-    this.#note(`${"target" in action ? `${action.do} t${action.target + 1}` : action.do} ${JSON.stringify(action)}`);
+  #act(action: Action): void {
+    this.#note(() => JSON.stringify(action));
     switch (action.do) {
       case "set":
         this.#putSource({ watched: `v${action.value}`, content: action.unwatched > 0 ? `v${action.value}+` : `v${action.value}` });
@@ -109,8 +118,8 @@ class Trial {
   }
 
   /** Time goes by and nothing happens: everything must come to rest, and the last word of the source be live. */
-  settle(): void {
-    this.#note("settle");
+  #settle(): void {
+    this.#note(() => "settle");
     this.#crashAfter = undefined;
     this.#offset = 0;
     this.#isOffsetKnown = true;
@@ -136,10 +145,11 @@ class Trial {
     return held === watched || held === `${watched}+`;
   }
 
-  #note(text: string): void {
+  #note(text: () => string): void {
+    if (!this.#lines) return;
     const held = this.#world.ranked.map(({ name }) => `${name}=${this.#world.held(name)}@${this.#world.objects.get(name)?.applied?.seq ?? "-"}`);
     const sources = [...this.#world.sources.values()].map(({ content, readable }) => (readable ? content : "unreadable")).join("+");
-    this.#lines.push(`${((this.#now - startMs) / 1000).toFixed(1).padStart(8)} s  source=${sources || "-"}  [${held.join(" ")}]  ${text}`);
+    this.#lines.push(`${((this.#now - startMs) / 1000).toFixed(1).padStart(8)} s  source=${sources || "-"}  [${held.join(" ")}]  ${text()}`);
   }
 
   #putTarget(index: number, { delay, ...spec }: ScriptedTarget, uid = this.#world.nextId()): void {
@@ -263,8 +273,7 @@ class Trial {
       const plan = this.#planNow();
       const stopAfter = crashAfter - writes;
       isCut = stopAfter <= plan.writes.length;
-      const told = plan.writes.map((write) => `${write.verb} ${"target" in write ? `${write.target}=` : ""}${"seq" in write ? write.seq : ""}`);
-      if (told.length > 0) this.#note(`pass: ${told.join(", ")}${isCut ? ` -- cut after ${stopAfter}` : ""}`);
+      if (plan.writes.length > 0) this.#note(() => `pass: ${plan.writes.map(inWords).join(", ")}${isCut ? ` -- cut after ${stopAfter}` : ""}`);
       this.#carryOut(plan, stopAfter);
       // The plan's times are the server's, as far as the process can tell.
       this.#next = plan.nextAtMs === undefined ? undefined : plan.nextAtMs - (this.#isOffsetKnown ? 0 : this.#offset);
@@ -335,6 +344,10 @@ class Trial {
     }
     throw new Error(`after a crash the world is as after no part of ${JSON.stringify(expected)}`);
   }
+}
+
+function inWords(write: RotationWrite): string {
+  return `${write.verb} ${"target" in write ? `${write.target}=` : ""}${"seq" in write ? write.seq : ""}`;
 }
 
 /** What is in the world and not in the log, or the other way round. */

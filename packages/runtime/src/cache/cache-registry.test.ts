@@ -325,6 +325,8 @@ describe("own writes", () => {
     await expect(caches.whenSeen(cache, written("x", "900", { app: "db" }))).resolves.toBe(true);
     await expect(caches.whenSeen(cache, otherKind)).resolves.toBe(true);
     await expect(caches.whenSeen(elsewhere, written("x", "900"))).resolves.toBe(true);
+    const single = caches.watch(widgets, { namespace: "ns", fields: "spec.size!=3,metadata.name=a" });
+    await expect(caches.whenSeen(single, written("x", "900"))).resolves.toBe(true);
   });
 
   it("that take an object out of the selection are seen when it is gone", async () => {

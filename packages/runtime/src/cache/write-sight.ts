@@ -22,10 +22,17 @@ const bookmarksThatSettle = 2;
 /** True if `write` can make a difference to a cache of this coverage, now or once an earlier write is undone. */
 export function covers({ kind, selection }: Coverage, write: WriteRecord, held: boolean): boolean {
   if (kind.group !== write.kind.group || kind.plural !== write.kind.plural) return false;
-  if (selection.namespace !== undefined && kind.namespaced && nameOf(write.key).namespace !== selection.namespace) return false;
+  const { namespace, name } = nameOf(write.key);
+  if (selection.namespace !== undefined && kind.namespaced && namespace !== selection.namespace) return false;
+  if ((selectedName(selection) ?? name) !== name) return false;
   // What is held must be seen to leave, even if the write moved it out of the selection.
   if (held || write.type === "deleted" || selection.labels === undefined) return true;
   return parseLabelSelector(selection.labels)(write.labels);
+}
+
+/** The one name that a field selector admits, if there is one. An object's name never changes, so others can never be seen there. */
+function selectedName({ fields = "" }: Selection): string | undefined {
+  return /(?:^|,)metadata\.name==?([^,]+)/.exec(fields)?.[1];
 }
 
 /** Watches one store for writes to show up in it. */

@@ -15,7 +15,12 @@ export function secureContextOf({ ca, cert, key }: TlsMaterial): SecureContext {
     .digest("base64url");
   const known = contexts.get(id)?.deref();
   if (known) return known;
-  const context = createSecureContext({ ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }), minVersion: "TLSv1.2" });
+  const context = createSecureContext({
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    minVersion: "TLSv1.2",
+  });
   contexts.set(id, new WeakRef(context));
   forget.register(context, id);
   return context;

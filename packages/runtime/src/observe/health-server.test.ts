@@ -55,6 +55,14 @@ describe("health server", () => {
     expect(await get(`${healthUrl}/readyz?verbose`)).toBe("200 [+] watch secrets: live, 3 objects, last heard from 4 s ago\nok\n");
   });
 
+  test("serves pages of the operator's own beside the probes", async () => {
+    let asked = 0;
+    const { healthUrl } = await start({ pages: { "/status": () => ({ type: "application/json", body: `{"asked":${++asked}}` }) } });
+    expect(await get(`${healthUrl}/status`)).toBe('200 {"asked":1}');
+    expect(await get(`${healthUrl}/status`)).toBe('200 {"asked":2}');
+    expect(await get(`${healthUrl}/healthz`)).toBe("200 ok\n");
+  });
+
   test("readiness names every watch and controller that is not ready, in words without secrets", async () => {
     const statuses = [
       watch({}),

@@ -57,35 +57,27 @@ const columns = [
   ageColumn,
 ] as const;
 
-const secretSpec = specFor("Secrets");
-const ingressSpec = specFor("Ingresses");
+/** Both kinds are alike. The document's CRD says v1alpha1, its sample and Tengine's code say v1: both are answered. */
+function checkSumKind(kind: string, { plural, objects }: { readonly plural: string; readonly objects: string }) {
+  const version = { description: `The checksum of all ${objects} of a namespace.`, spec: specFor(objects), status, columns };
+  return defineCustomKind({
+    group: "tengine.taobao.org",
+    kind,
+    plural,
+    scope: "Namespaced",
+    categories: ["keyturn"],
+    versions: [
+      { ...version, name: "v1", storage: true },
+      { ...version, name: "v1alpha1", storage: false },
+    ],
+  });
+}
 
-/** The spec of either kind. */
-export type CheckSumSpec = DeepReadonly<z.infer<typeof secretSpec>>;
-
-export const SecretCheckSum = defineCustomKind({
-  group: "tengine.taobao.org",
-  kind: "SecretCheckSum",
-  plural: "secretchecksums",
-  scope: "Namespaced",
-  categories: ["keyturn"],
-  // The document's CRD says v1alpha1, its sample and Tengine's code say v1: both are answered.
-  versions: [
-    { name: "v1", storage: true, description: "The checksum of all certificates of a namespace.", spec: secretSpec, status, columns },
-    { name: "v1alpha1", storage: false, description: "The checksum of all certificates of a namespace.", spec: secretSpec, status, columns },
-  ],
-});
+export const SecretCheckSum = checkSumKind("SecretCheckSum", { plural: "secretchecksums", objects: "certificates" });
 export type SecretCheckSum = ObjectOf<typeof SecretCheckSum>;
 
-export const IngressCheckSum = defineCustomKind({
-  group: "tengine.taobao.org",
-  kind: "IngressCheckSum",
-  plural: "ingresschecksums",
-  scope: "Namespaced",
-  categories: ["keyturn"],
-  versions: [
-    { name: "v1", storage: true, description: "The checksum of all Ingresses of a namespace.", spec: ingressSpec, status, columns },
-    { name: "v1alpha1", storage: false, description: "The checksum of all Ingresses of a namespace.", spec: ingressSpec, status, columns },
-  ],
-});
+export const IngressCheckSum = checkSumKind("IngressCheckSum", { plural: "ingresschecksums", objects: "Ingresses" });
 export type IngressCheckSum = ObjectOf<typeof IngressCheckSum>;
+
+/** The spec of either kind. */
+export type CheckSumSpec = SecretCheckSum["spec"];

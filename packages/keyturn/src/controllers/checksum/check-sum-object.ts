@@ -46,11 +46,12 @@ export function fitsObject(ids: readonly string[]): boolean {
 
 /** For `watch(kind, { keep })`. */
 export function keepCheckSum(prefix: string): (object: Stored<CheckSumObject>) => PublishedCheckSum {
-  return ({ metadata: { managedFields: _, ...metadata }, spec: { ids, ...spec }, ...object }) => ({
-    object: { ...object, metadata, spec },
-    intact: metadata.name === nameFor(prefix, spec) && (ids === undefined || (ids.length === spec.count && checksumOfSorted(ids) === spec.checksum)),
-    listsIds: ids !== undefined,
-  });
+  return (object) => {
+    const { managedFields: _, ...metadata } = object.metadata;
+    const { ids, ...spec } = object.spec;
+    const fits = ids === undefined || (ids.length === spec.count && checksumOfSorted(ids) === spec.checksum);
+    return { object: { ...object, metadata, spec }, intact: fits && metadata.name === nameFor(prefix, spec), listsIds: ids !== undefined };
+  };
 }
 
 /** When a checksum is said to have been made. */

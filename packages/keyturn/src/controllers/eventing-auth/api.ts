@@ -1,5 +1,14 @@
 // The kinds of this controller: EventingAuth as kyma-project/eventing-auth-manager defined it, and Kyma, which it only looks at.
-import { ageColumn, conditionColumn, conditionSchema, defineCustomKind, defineKind, type DeepReadonly, type KubeObject, type ObjectOf } from "@keyturn/runtime";
+import {
+  ageColumn,
+  conditionColumn,
+  conditionSchema,
+  defineCustomKind,
+  defineKind,
+  type DeepReadonly,
+  type KubeObject,
+  type ObjectOf,
+} from "@keyturn/runtime";
 import * as z from "zod";
 
 const group = "operator.kyma-project.io";

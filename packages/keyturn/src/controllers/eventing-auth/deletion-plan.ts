@@ -13,6 +13,10 @@ export function planDeletionStep(observation: Observation, nowMs: number): Step 
   const { object, holder, target } = observation;
   // It was refused, so nothing was ever made for it: what has its name belongs to the other one.
   if (holder !== undefined && !object.status?.iasApplication) return { type: "release", abandoned: [] };
+  // What is there, and whether it is ours, can best be told while the application exists; the answer or the trouble is a matter of seconds.
+  if (target.type === "unseen" && target.trouble.reason === "TargetConnecting") {
+    return { type: "rest", verdicts: {}, settled: false, nextAtMs: undefined, quiet: true };
+  }
   const abandoned = abandonedParts(object.metadata.annotations?.[abandonAnnotation]);
 
   const secret = target.type === "seen" && !target.trouble ? target.secret : undefined;
@@ -31,7 +35,10 @@ export function planDeletionStep(observation: Observation, nowMs: number): Step 
   if (abandoned.has("target") || nowMs >= giveUpAtMs) return { type: "release", abandoned: [...leftBehind, targetName] };
   const { reason, message } = target.trouble ?? { reason: "TargetUnreachable", message: "the cluster does not answer" };
   const until = `the deletion waits for it until ${new Date(giveUpAtMs).toISOString()}, or until the annotation ${abandonAnnotation} says "target"`;
-  return waiting({ holds: false, reason: "DeletionWaiting", message: `${message}; ${until}` }, { target: { holds: false, reason, message }, nextAtMs: giveUpAtMs });
+  return waiting(
+    { holds: false, reason: "DeletionWaiting", message: `${message}; ${until}` },
+    { target: { holds: false, reason, message }, nextAtMs: giveUpAtMs },
+  );
 }
 
 /** The step that deletes the application, or `gone` if there is none any more. */
@@ -60,7 +67,10 @@ function deleteApplication({ object, tenant, provider }: Observation, secret: Ta
 
 function waitingForProvider(message: string): Rest {
   const advice = `put that right, or leave the application behind with the annotation ${abandonAnnotation}: application`;
-  return waiting({ holds: false, reason: "DeletionWaiting", message: `${message}; ${advice}` }, { application: { holds: false, reason: "IASApplicationCreationFailed", message } });
+  return waiting(
+    { holds: false, reason: "DeletionWaiting", message: `${message}; ${advice}` },
+    { application: { holds: false, reason: "IASApplicationCreationFailed", message } },
+  );
 }
 
 function waiting(

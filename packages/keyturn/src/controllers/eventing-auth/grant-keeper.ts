@@ -42,7 +42,9 @@ export function grantKeeper({ client, owner, namespace, controller }: GrantKeepe
   const find = async (signal?: AbortSignal): Promise<Stored<Secret> | undefined> => {
     last = await client.get(Secret, name, signal);
     if (!last || ownershipOf(last, keyturn, owner) === "ours") return last;
-    throw new TransientError(`Secret ${keyOf(name)} should hold the right to manage an application and is not ours; remove it`, { reason: "Conflict" });
+    throw new TransientError(`Secret ${keyOf(name)} should hold the right to manage an application and is not ours; remove it`, {
+      reason: "Conflict",
+    });
   };
   return {
     async read(signal) {

@@ -51,6 +51,10 @@ export function kymaController(): ControllerDefinition {
   };
 }
 
-function keepKyma({ metadata }: { readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string } }): KymaSight {
+function keepKyma({
+  metadata,
+}: {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
+}): KymaSight {
   return { name: metadata.name, uid: metadata.uid, beingDeleted: metadata.deletionTimestamp !== undefined };
 }

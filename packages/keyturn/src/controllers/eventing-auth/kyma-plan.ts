@@ -40,9 +40,10 @@ export function newEventingAuth(key: { readonly namespace: string; readonly name
 
 /** The Kyma that controls the object, by its reference. */
 export function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
-  return metadata.ownerReferences?.find(({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`));
+  return metadata.ownerReferences?.find(
+    ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
+  );
 }
-
 
 function referenceTo({ name, uid }: KymaSight): OwnerReference {
   return { apiVersion: apiVersionOf(Kyma), kind: Kyma.kind, name, uid, controller: true, blockOwnerDeletion: true };

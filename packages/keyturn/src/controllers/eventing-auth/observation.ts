@@ -20,9 +20,7 @@ export interface Observation {
   readonly settings: Pick<EventingAuthSettings, "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs">;
 }
 
-export type ProviderSight =
-  | { readonly type: "open"; readonly secretsOverlap: boolean }
-  | { readonly type: "closed"; readonly message: string };
+export type ProviderSight = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
 
 /** Answers of the identity provider. */
 export interface TenantSight {

@@ -42,7 +42,8 @@ export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "cl
     return { observation: { ...shared, target: { type: "unknown", message } }, provider, target: undefined };
   }
   const opened = await options.pool.open(runtime, digest, client);
-  if (opened.type === "refused") return { observation: { ...shared, target: { type: "unseen", trouble: opened.trouble } }, provider, target: undefined };
+  if (opened.type === "refused")
+    return { observation: { ...shared, target: { type: "unseen", trouble: opened.trouble } }, provider, target: undefined };
   return { observation: { ...shared, target: opened.target.sight() }, provider, target: opened.target };
 }
 
@@ -52,11 +53,10 @@ function otherHolder(key: ObjectKey, { objects }: IssuingWatches): ObjectKey | u
   return holder === key ? undefined : holder;
 }
 
-function openProvider({
-  watches,
-  settings,
-  providers,
-}: ObserveOptions): { readonly provider: IdentityProvider | undefined; readonly sight: Observation["provider"] } {
+function openProvider({ watches, settings, providers }: ObserveOptions): {
+  readonly provider: IdentityProvider | undefined;
+  readonly sight: Observation["provider"];
+} {
   const data = watches.credentials.get(keyOf(settings.providerSecret));
   if (!data) {
     const message = `there are no credentials for the identity provider: Secret ${keyOf(settings.providerSecret)} does not exist`;

@@ -2,15 +2,7 @@
 import type { Owner } from "@keyturn/runtime";
 import type { Application } from "./identity/identity-provider.ts";
 import { type Observation, ownerOfObservation } from "./observation.ts";
-import {
-  applicationCreated,
-  applicationFailed,
-  secretCreated,
-  secretFailed,
-  targetReached,
-  type Verdict,
-  type Verdicts,
-} from "./status.ts";
+import { applicationCreated, applicationFailed, secretCreated, secretFailed, targetReached, type Verdict, type Verdicts } from "./status.ts";
 import type { Rest, Step } from "./step.ts";
 import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
@@ -94,7 +86,10 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   const { rotateAfterMs, overlapMs, checkCredentials } = settings;
   const { issuedAtMs, noted } = state.secret;
   const validToMs = secrets.find(({ hint }) => hint === noted.hint)?.validToMs;
-  const rotateAtMs = earliest([rotateAfterMs > 0 ? issuedAtMs + rotateAfterMs : undefined, validToMs === undefined ? undefined : validToMs - overlapMs]);
+  const rotateAtMs = earliest([
+    rotateAfterMs > 0 ? issuedAtMs + rotateAfterMs : undefined,
+    validToMs === undefined ? undefined : validToMs - overlapMs,
+  ]);
   if (rotateAtMs !== undefined && nowMs >= rotateAtMs) return issue("rotation");
   if (state.type === "unmarked" || state.secret.tokenUrl !== endpoints.tokenUrl || state.secret.certsUrl !== endpoints.jwksUrl) {
     return { type: "mend", application, endpoints };

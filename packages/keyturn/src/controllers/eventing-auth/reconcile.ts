@@ -11,7 +11,7 @@ import {
 } from "@keyturn/runtime";
 import { issuingAccess } from "./access.ts";
 import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
-import { carryOutAct, carryOutLook, type StepContext } from "./carry-out-step.ts";
+import { carryOutAct, carryOutLook } from "./carry-out-step.ts";
 import { planDeletionStep } from "./deletion-plan.ts";
 import { grantKeeper } from "./grant-keeper.ts";
 import { IdentityProviders, type IdentityProvidersOptions } from "./identity/identity-providers.ts";
@@ -23,6 +23,7 @@ import { planStep } from "./plan.ts";
 import { Reporting } from "./reporting.ts";
 import { SettledKeys } from "./settled-keys.ts";
 import type { EventingAuthSettings } from "./settings.ts";
+import type { StepContext } from "./step-context.ts";
 import type { Rest } from "./step.ts";
 import { TargetPool } from "./target-pool.ts";
 import { namesakesOf, watchIssuing } from "./watches.ts";
@@ -126,7 +127,10 @@ async function stepUntilRest(
         observation = await carryOutLook(step, observation, context);
         continue;
       }
-      if (scope.dryRun) return void run.log.info({ step: step.type }, "dry run: this step is withheld");
+      if (scope.dryRun) {
+        run.log.info({ step: step.type }, "dry run: this step is withheld");
+        return undefined;
+      }
       const next = await carryOutAct(step, observation, context);
       if (!next) return undefined;
       observation = next;

@@ -14,7 +14,7 @@ import {
 } from "@keyturn/runtime";
 import { isDeepStrictEqual } from "node:util";
 import { EventingAuth } from "./api.ts";
-import { writeStatusOf } from "./carry-out-step.ts";
+import { writeStatusOf } from "./application-steps.ts";
 import { IdentityError } from "./identity/identity-error.ts";
 import type { EventingAuthMetrics } from "./metrics.ts";
 import type { Observation } from "./observation.ts";
@@ -62,13 +62,23 @@ export class Reporting {
     }
     if (error instanceof IdentityError) {
       const retryAfterMs = error.retryAfterMs ?? (passes ? undefined : terminalRetryMs);
-      return new TransientError(error.message, { reason: "IdentityProviderFailed", cause: error, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+      return new TransientError(error.message, {
+        reason: "IdentityProviderFailed",
+        cause: error,
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
+      });
     }
     return error instanceof TargetError ? new TransientError(error.message, { reason: "TargetFailed", cause: error }) : error;
   }
 
   notify(object: Stored<EventingAuth>, { type, reason, message }: Notice): void {
-    this.#options.scope.events.record({ kind: EventingAuth, object: { ...nameOf(keyOfObject(object)), uid: object.metadata.uid }, type, reason, message });
+    this.#options.scope.events.record({
+      kind: EventingAuth,
+      object: { ...nameOf(keyOfObject(object)), uid: object.metadata.uid },
+      type,
+      reason,
+      message,
+    });
   }
 
   issued(why: "first" | "repair" | "rotation"): void {
@@ -115,5 +125,11 @@ function failureVerdicts(error: unknown): Verdicts {
   if (error instanceof IdentityError) return { application: applicationFailed(error.message) };
   if (error instanceof TargetError) return { secret: secretFailed(error.message) };
   const name = error instanceof Error ? error.name : "unknown error";
-  return { hindrance: { holds: false, reason: "InternalError", message: `an unexpected error stopped the work on this object (${name}); the operator's log says where` } };
+  return {
+    hindrance: {
+      holds: false,
+      reason: "InternalError",
+      message: `an unexpected error stopped the work on this object (${name}); the operator's log says where`,
+    },
+  };
 }

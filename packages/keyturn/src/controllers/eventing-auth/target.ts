@@ -83,7 +83,10 @@ export class Target {
   sight(): TargetSight {
     const trouble = this.#lastingTrouble();
     if (!this.#cache.synced) {
-      return { type: "unseen", trouble: trouble ?? { reason: "TargetConnecting", message: `the first answer of ${this.#options.connection.server} is awaited` } };
+      return {
+        type: "unseen",
+        trouble: trouble ?? { reason: "TargetConnecting", message: `the first answer of ${this.#options.connection.server} is awaited` },
+      };
     }
     const secret = this.#written ? this.#written.secret : this.#cache.get(keyOf(this.#options.place));
     return { type: "seen", secret, ...(trouble && { trouble }) };

@@ -10,7 +10,7 @@ export function rotationAccess(kinds: readonly Kind[]): readonly AccessRule[] {
       const isHistory = kind.group === "" && kind.plural === "secrets";
       return {
         kind,
-        verbs: ["get", "list", "watch", "create", "update", ...(isHistory ? (["patch"] as const) : []), "delete"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
         why: isHistory ? "to read sources, to write targets, and to keep the history; only metadata is watched" : "to read sources and to write targets; only metadata is watched",
       };
     }),

@@ -5,7 +5,7 @@ import { keepMarks } from "./marks.ts";
 import type { Observed, ReadMemory } from "./observe.ts";
 import { readSource } from "./source-content.ts";
 import type { Precondition, RotationPlan, RotationWrite } from "./rotation-plan.ts";
-import { targetObject } from "./target-object.ts";
+import { targetObject, targetPatch } from "./target-object.ts";
 import { contentOfRecord, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./version-record.ts";
 
 /** What writes are made with. */
@@ -110,11 +110,30 @@ class PlanCarrier {
     const create = (): Promise<Stored<KubeObject>> =>
       client.create(kind, targetObject(write, version, { namespace, targetUid, live: undefined }), { fieldManager }, signal);
     if (!write.precondition) return create();
+    const patched = await this.#patchTarget(write, version);
+    if (patched) return patched;
     const live = await client.get(kind, name, signal);
     if (live?.metadata.resourceVersion !== write.precondition.resourceVersion) throw changedSince(`${write.resource}/${write.objectName}`);
     if (!mustBeReplaced(live, version.content)) return client.replace(kind, targetObject(write, version, { namespace, targetUid, live }), { fieldManager }, signal);
     await client.delete(kind, name, write.precondition, signal);
     return create();
+  }
+
+  /** Changes the object without looking at it first, where that is possible. */
+  async #patchTarget(write: RotationWrite & { readonly verb: "writeTarget" }, version: VersionContent): Promise<Stored<KubeObject> | undefined> {
+    const { client, fieldManager, observed, signal } = this.#context;
+    const target = observed.observation.targets.find(({ name }) => name === write.target);
+    const live = target?.objects.find(({ uid }) => uid === write.precondition?.uid);
+    const patch = live?.ownedByTarget === write.ownedByTarget ? targetPatch(write, version) : undefined;
+    if (!patch) return undefined;
+    try {
+      const name = { namespace: this.#set.namespace, name: write.objectName };
+      return await client.jsonPatch(this.#kindOf(write.resource, version), name, patch, { fieldManager }, signal);
+    } catch (error) {
+      // It is immutable, or a Secret of another type: only a look at it can tell.
+      if (isApiError(error, "Invalid")) return undefined;
+      throw error;
+    }
   }
 
   async #deleteTarget({ resource, objectName, precondition }: RotationWrite & { readonly verb: "deleteTarget" }): Promise<void> {

@@ -1,5 +1,5 @@
 // `keyturn history <set>`: the versions, when each was seen, and where it is now. Never what they contain.
-import { renderAge, renderTable } from "../../cli/table.ts";
+import { renderAge, renderTable } from "../../text/table.ts";
 import type { Query, Report } from "../report.ts";
 import type { RecordObservation, SetObservation } from "./observation.ts";
 import { querySet } from "./set-query.ts";

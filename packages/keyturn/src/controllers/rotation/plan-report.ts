@@ -1,6 +1,6 @@
 // `keyturn plan <set>`: what happens next and when, as a timeline. Never what the versions contain.
 import { formatDuration } from "@keyturn/runtime";
-import { renderRows } from "../../cli/table.ts";
+import { renderRows } from "../../text/table.ts";
 import type { Query, Report } from "../report.ts";
 import { forecast, type ForecastStep } from "./forecast.ts";
 import type { TargetObservation } from "./observation.ts";

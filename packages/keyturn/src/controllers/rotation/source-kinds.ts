@@ -15,5 +15,7 @@ export function parseSourceKind(text: string): Kind {
 
 /** All kinds that can be sources, each once. */
 export function sourceKinds(added: readonly Kind[]): readonly Kind[] {
-  return [...new Map([...defaults, ...added].toReversed().map((kind) => [resourceOf(kind), kind] as const)).values()].toReversed();
+  const kinds = new Map<string, Kind>();
+  for (const kind of [...defaults, ...added]) if (!kinds.has(resourceOf(kind))) kinds.set(resourceOf(kind), kind);
+  return [...kinds.values()];
 }

@@ -1,5 +1,5 @@
 // A target's object as it is written: the content of a version, what says so, and our mark. Nothing of the source's metadata.
-import { type KubeObject, marked, type ObjectMeta, type OwnerReference, type Stored } from "@keyturn/runtime";
+import { type JsonPatchOperation, type KubeObject, marked, type ObjectMeta, type OwnerReference, type Stored } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
 import { appliedAtAnnotation, digestAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
 import type { RotationWrite } from "./rotation-plan.ts";
@@ -27,15 +27,33 @@ export function targetObject(
       ...(before.labels && { labels: before.labels }),
       ...(before.finalizers && { finalizers: before.finalizers }),
       ...(ownerReferences.length > 0 && { ownerReferences }),
-      annotations: {
-        ...before.annotations,
-        [versionAnnotation]: String(write.seq),
-        [digestAnnotation]: write.digest,
-        [appliedAtAnnotation]: new Date(write.atMs).toISOString(),
-      },
+      annotations: { ...before.annotations, ...appliedAnnotations(write) },
     },
   };
   return marked(written, keyturn, { kind: RotationTarget, name: { namespace, name: write.target } });
+}
+
+/** All that the content of these kinds can consist of, so that it can be set without a look at the object. */
+const knownMembers: Readonly<Record<string, readonly string[]>> = {
+  secrets: ["data", "type", "immutable"],
+  configmaps: ["data", "binaryData", "immutable"],
+};
+
+/** The same as a patch of an object in the state that the write is meant for; undefined for kinds of which not every member is known. */
+export function targetPatch(write: TargetWrite, { content }: VersionContent): readonly JsonPatchOperation[] | undefined {
+  const members = knownMembers[write.resource];
+  if (!members || !write.precondition || Object.keys(content).some((name) => !members.includes(name))) return undefined;
+  const { uid, resourceVersion } = write.precondition;
+  return [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+    ...members.map((name) => ({ op: "add", path: `/${name}`, value: content[name] ?? null }) as const),
+    ...Object.entries(appliedAnnotations(write)).map(([name, value]) => ({ op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value }) as const),
+  ];
+}
+
+function appliedAnnotations({ seq, digest, atMs }: TargetWrite): Readonly<Record<string, string>> {
+  return { [versionAnnotation]: String(seq), [digestAnnotation]: digest, [appliedAtAnnotation]: new Date(atMs).toISOString() };
 }
 
 function ownersOf(

@@ -7,7 +7,7 @@ import type { SidecarsWatches } from "./watches.ts";
 import { keepRollout, type Workload } from "./workload.ts";
 
 /** How often it is looked whether the CRD is there. */
-export const lookForRolloutsMs = 60_000;
+export const lookForRolloutsMs = 15_000;
 
 const resourcesSchema = z.object({ resources: z.array(z.object({ name: z.string() })) });
 

@@ -1,6 +1,6 @@
 // The configuration of the injectors as it is now: which webhooks there are, a version of what istiod reads, and whether it has settled.
 import { hash } from "node:crypto";
-import { type Cache, type Clock, type ConfigMap, type MutatingWebhookConfiguration, type Stored } from "@keyturn/runtime";
+import { type Cache, canonicalJson, type Clock, type ConfigMap, type MutatingWebhookConfiguration, type Stored } from "@keyturn/runtime";
 import { type Injectors, isInjectorConfiguration, readInjectors } from "./injection/injectors.ts";
 
 /** Kept of a webhook configuration that injects no sidecars. */
@@ -17,7 +17,7 @@ const otherConfigMap = "";
 /** The digest of what istiod reads: the injector's ConfigMap of any revision, and the mesh configuration, from which the sidecar's environment comes. */
 export function keepInjectorConfigMap({ metadata: { name }, data = {} }: Stored<ConfigMap>): string {
   const isRead = name.startsWith("istio-sidecar-injector") || ((name === "istio" || name.startsWith("istio-")) && data["mesh"] !== undefined);
-  return isRead ? hash("sha256", JSON.stringify(Object.entries(data).sort())).slice(0, 32) : otherConfigMap;
+  return isRead ? hash("sha256", canonicalJson(data)).slice(0, 32) : otherConfigMap;
 }
 
 /** What is watched of the configuration. */
@@ -102,7 +102,7 @@ export class InjectorConfiguration {
     const digests = new Map(
       this.#caches.configMaps.flatMap((cache) => Array.from(cache.entries()).filter(([, digest]) => digest !== otherConfigMap)),
     );
-    const version = hash("sha256", JSON.stringify(Array.from(digests).sort())).slice(0, 32);
+    const version = hash("sha256", canonicalJson(Object.fromEntries(digests))).slice(0, 32);
     return (this.#current = { injectors: readInjectors(configurations), version });
   }
 }

@@ -32,6 +32,7 @@ export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answe
     case "undecidable":
       return { type: "unknown", reason: "WebhookUndecidable", message: `webhook ${expectation.webhook}: ${expectation.message}` };
     case "known":
+    default:
       return compared(pods, expectation.sidecar, options);
   }
 }

@@ -1,5 +1,5 @@
 // A cluster in a few numbers: workloads whose pods have a sidecar or another, a rollout that replaces them one by one, and operators that see all of it late.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import type { Candidate, Verdict } from "./candidate.ts";
 import { countedPods } from "./judgement.ts";
 import { restartTime, restartTimeMs } from "./marks.ts";

@@ -58,6 +58,9 @@ function noticeOf({ decision, why }: Row): Notice | undefined {
       return decision.stuck
         ? { type: "Warning", reason: "RolloutStuck", message: "was restarted for its sidecar and is not healthy in time; see its pods" }
         : undefined;
+    case "restart":
+    case "finish":
+    case "wait":
     default:
       return undefined;
   }

@@ -10,7 +10,7 @@ import {
   systemClock,
   type WatchOptions,
 } from "@keyturn/runtime";
-import { renderTable } from "../../cli/table.ts";
+import { renderTable } from "../../text/table.ts";
 import type { Query, Report } from "../report.ts";
 import { servesRollouts, watchRollouts } from "./argo-rollouts.ts";
 import { workloadId } from "./candidate.ts";
@@ -121,6 +121,7 @@ function inWords(decision: Decision): string {
     case "skip":
       return `leave: ${skipInWords(decision.reason)}`;
     case "unknown":
+    default:
       return `unknown: ${decision.reason}`;
   }
 }

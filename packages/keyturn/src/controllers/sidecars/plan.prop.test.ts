@@ -1,5 +1,5 @@
 // The plan in a model world: caches that lag, writes that fail or whose answer is lost, leaders that change, configurations that change at any moment.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { limitsArbitrary, ModelWorld, stepArbitrary } from "./model-world.fixture.ts";
 

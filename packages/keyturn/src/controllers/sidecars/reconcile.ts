@@ -65,7 +65,7 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
   const settling = new NamespaceSettling(watches.namespaces, { clock, settleMs, matters: decidesInjection });
   const expectations = new Expectations({ clock, onAnswer: (id) => enqueue(id) });
-  const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: metrics.called }), callsAtATime);
+  const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: (call) => metrics.called(call) }), callsAtATime);
   const namespaceSettlesInMs = (namespace: string): number => settling.settlesInMs(namespace);
   const inspector = new Inspector({
     watches,

@@ -68,17 +68,14 @@ export class Rollouts {
     const { scope, watches } = this.#options;
     const namespaces = scope.namespaces.length > 0 ? scope.namespaces.map((namespace) => ({ namespace })) : [{}];
     const kinds = Array.from(watches.workloads.values(), (cache) => cache.kind);
-    const lists = await Promise.all(
-      kinds.flatMap((kind) => namespaces.map(async (where) => ({ kind, ...(await client.list(kind, { ...where, labels: rolloutLabel }, signal)) }))),
+    const lists = kinds.flatMap((kind) =>
+      namespaces.map(async (where) => {
+        const { items } = await client.list(kind, { labels: rolloutLabel, ...where }, signal);
+        return items.map((item) => keepAny(kind, item));
+      }),
     );
-    return new Map(
-      lists.flatMap(({ kind, items }) =>
-        items.map((item) => {
-          const { ref, restartedAt } = keepAny(kind, item);
-          return [workloadId(ref), restartTimeMs(restartedAt)] as const;
-        }),
-      ),
-    );
+    const rolling = (await Promise.all(lists)).flat();
+    return new Map(rolling.map(({ ref, restartedAt }) => [workloadId(ref), restartTimeMs(restartedAt)]));
   }
 
   /** True if all was done; false if there is more to do. */

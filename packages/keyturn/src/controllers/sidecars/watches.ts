@@ -99,12 +99,13 @@ export function workloadsOfPodChange(change: Change<LivePod | typeof deadPod>, r
   const after = "value" in change && change.value !== deadPod ? change.value : undefined;
   if (change.type === "updated" && before?.sidecar === after?.sidecar && before?.restartedAt === after?.restartedAt && !before === !after) return [];
   const namespace = nameOf(change.key).namespace ?? "";
-  const ids = [before, after].flatMap((pod) => {
-    if (!pod) return [];
-    const workload = workloadOfPod(pod, namespace, replicaSets);
-    return [...(workload === undefined ? [] : [workload]), ...(pod.outline ? [directOwnerId(pod, namespace)] : [])];
-  });
-  return Array.from(new Set(ids));
+  const ids = new Set<WorkloadId>();
+  for (const pod of [before, after]) {
+    const workload = pod && workloadOfPod(pod, namespace, replicaSets);
+    if (workload !== undefined) ids.add(workload);
+    if (pod?.outline) ids.add(directOwnerId(pod, namespace));
+  }
+  return Array.from(ids);
 }
 
 /** The workload whose pods a change of a ReplicaSet may add or take away. */

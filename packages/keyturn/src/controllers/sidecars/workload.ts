@@ -129,10 +129,9 @@ export function keepRollout(rollout: Stored<Rollout>): Workload {
 
 /** Keeps an object of any of the kinds; they are told apart by the kind alone. */
 export function keepAny(kind: Kind, object: Stored<KubeObject>): Workload {
-  // What the API server serves as a kind is an object of that kind.
-  if (kind === StatefulSet) return keepStatefulSet(object as Stored<StatefulSet>);
-  if (kind === DaemonSet) return keepDaemonSet(object as Stored<DaemonSet>);
-  return kind === Rollout ? keepRollout(object as Stored<Rollout>) : keepDeployment(object as Stored<Deployment>);
+  if (kind === StatefulSet) return keepStatefulSet(object);
+  if (kind === DaemonSet) return keepDaemonSet(object);
+  return kind === Rollout ? keepRollout(object) : keepDeployment(object);
 }
 
 /** The same figures that `kubectl rollout status` waits for. */

@@ -31,5 +31,5 @@ export const issueStory: BeginStory = async (cluster, stack) => {
     secret("eventing-auth-ias-creds", { url: tenant.url, username: tenant.username, password: tenant.password }),
     secret(`kubeconfig-${runtime}`, { config: await readFile(kubeconfig, "utf8") }),
   ]);
-  return { flags: { "eventing-auth.allow-http": "true" } };
+  return { flags: { "eventing-auth.allow-http": "true" }, namespaces: [target] };
 };

@@ -5,6 +5,8 @@ import type { Cluster } from "@keyturn/runtime/testing";
 export interface Story {
   /** Flags that the operator is given for it, by name. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Namespaces to show besides those of the examples. */
+  readonly namespaces?: readonly string[];
   /** What goes on; ends when the signal aborts. */
   readonly happen?: (signal: AbortSignal) => Promise<void>;
 }

@@ -54,6 +54,6 @@ test("insecure TLS and http:// are accepted where that is allowed", async () => 
 });
 
 test("what other contexts say does not matter: they are never used", async () => {
-  const text = `${kubeconfig({}, { token: "t" })}`.replace("users:\n", "users:\n  - name: other\n    user:\n      tokenFile: /x\n");
+  const text = kubeconfig({}, { token: "t" }).replace("users:\n", "users:\n  - name: other\n    user:\n      tokenFile: /x\n");
   expect((await read(text)).server).toBe("https://target.example");
 });

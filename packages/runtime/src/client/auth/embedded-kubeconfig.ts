@@ -46,7 +46,10 @@ const clusterFields: Refusals<KubeconfigCluster> = {
 };
 
 /** What the current context names; what is missing is for `kubeconfigConnection` to say. Only the current context is ever used, so only that is judged. */
-function currentOf({ currentContext = "", contexts, clusters, users }: Kubeconfig): { readonly cluster: KubeconfigCluster; readonly user: KubeconfigUser } {
+function currentOf({ currentContext = "", contexts, clusters, users }: Kubeconfig): {
+  readonly cluster: KubeconfigCluster;
+  readonly user: KubeconfigUser;
+} {
   const context = contexts.get(currentContext)?.value;
   return { cluster: clusters.get(context?.cluster ?? "")?.value ?? {}, user: users.get(context?.user ?? "")?.value ?? {} };
 }

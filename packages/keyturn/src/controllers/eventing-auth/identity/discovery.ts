@@ -34,12 +34,12 @@ const documentSchema = z.object({
 const attempt = "failed to fetch token url";
 
 /** The document's address. An issuer with a path has it before the well-known part, as OpenID Connect (not RFC 8414) has it. */
-export function documentUrl(url: string): string {
+function documentUrl(url: string): string {
   return `${withoutSlash(url)}/.well-known/openid-configuration`;
 }
 
 /** Fetches and checks the document. Asked for without credentials. */
-export function discover(http: ProviderHttp, options: DiscoveryOptions, signal?: AbortSignal): Promise<Discovered> {
+function discover(http: ProviderHttp, options: DiscoveryOptions, signal?: AbortSignal): Promise<Discovered> {
   return http.ask({ step: "discover", attempt, method: "GET", url: documentUrl(options.url) }, (answer) => read(answer, options), signal);
 }
 
@@ -77,7 +77,8 @@ function read(answer: ProviderAnswer, { url, allowHttp, check }: DiscoveryOption
   return { issuer, tokenUrl, jwksUrl, ...(registrationUrl !== undefined && { registrationUrl }) };
 }
 
-function isUsable(address: string, allowHttp: boolean): boolean {
+/** Whether an address that the provider names can be used: https://, or http:// if that is allowed, and without a password in it. */
+export function isUsable(address: string, allowHttp: boolean): boolean {
   const url = URL.parse(address);
   if (!url || url.username !== "" || url.password !== "") return false;
   return url.protocol === "https:" || (allowHttp && url.protocol === "http:");

@@ -3,6 +3,7 @@ import {
   type BackoffOptions,
   backoffDelayMs,
   type Clock,
+  ConfigError,
   ConnectionError,
   createHttpTransport,
   fixedCredentials,
@@ -26,6 +27,8 @@ export interface ProviderRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** What it carries that must never be seen in a message, besides the tenant's own secrets. */
+  readonly secrets?: readonly string[];
 }
 
 /** What is told of every request, for metrics. */
@@ -60,6 +63,8 @@ const backoff: BackoffOptions = { firstMs: 250, longestMs: 2000 };
 const longestWaitMs = 5000;
 /** A 429 without `Retry-After`. */
 const defaultPauseMs = 1000;
+/** No header makes us forget a tenant for longer, however many digits it has. */
+const longestPauseMs = 300_000;
 /** Longer than 100 applications with everything that they can have. */
 const longestAnswerBytes = 4 * 1024 * 1024;
 /** A condition's message is read by people. */
@@ -137,9 +142,9 @@ export class ProviderHttp {
 
   async #exchange(transport: Transport, request: ProviderRequest, signal?: AbortSignal): Promise<ProviderAnswer> {
     const { clock, timeoutMs } = this.#options;
-    const { step, attempt, method, url, headers, body } = request;
+    const { step, attempt, method, url, headers, body, secrets = [] } = request;
     const { pathname, search } = new URL(url);
-    const clean = (text: string): string => this.#clean(text);
+    const clean = (text: string): string => cleaned(text, [...this.#options.secrets, ...secrets]);
     const ended = new AbortController();
     const timer = clock.setTimer(timeoutMs, () => {
       ended.abort(new IdentityError(`${attempt}: no answer within ${timeoutMs} ms`, { code: "Transient", step }));
@@ -168,10 +173,10 @@ export class ProviderHttp {
     const { status, headers } = answer;
     if (status < 500 && status !== 408 && status !== 425 && status !== 429 && (status < 300 || status > 399)) return answer;
     const askedMs = retryAfterOf(headers["retry-after"], this.#options.clock.now());
-    if (status !== 429) throw refusalOf(answer, askedMs);
-    const pauseMs = askedMs ?? defaultPauseMs;
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#options.clock.monotonic() + pauseMs);
-    throw refusalOf(answer, pauseMs);
+    const pauseMs = askedMs === undefined ? undefined : Math.min(askedMs, longestPauseMs);
+    if (status !== 429) throw refusalOf(answer, pauseMs);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#options.clock.monotonic() + (pauseMs ?? defaultPauseMs));
+    throw refusalOf(answer, pauseMs ?? defaultPauseMs);
   }
 
   #transportTo({ url, step, attempt }: ProviderRequest): Transport {
@@ -186,17 +191,21 @@ export class ProviderHttp {
     const { clock, env, ca } = this.#options;
     // No header here: different servers take different credentials, and each request brings its own along.
     const credentials = fixedCredentials({ tls: ca === undefined ? {} : { ca } });
-    const transport = createHttpTransport({ server: origin, credentials, clock, ...(env && { env }) });
-    this.#transports.set(origin, transport);
-    return transport;
+    try {
+      const transport = createHttpTransport({ server: origin, credentials, clock, ...(env && { env }) });
+      this.#transports.set(origin, transport);
+      return transport;
+    } catch (cause) {
+      if (!(cause instanceof ConfigError)) throw cause;
+      throw new IdentityError(`${attempt}: ${cause.message}`, { code: "Terminal", step, cause });
+    }
   }
+}
 
-  #clean(text: string): string {
-    const hidden = this.#options.secrets
-      .filter((secret) => secret.length > 3)
-      .reduce((current, secret) => current.replaceAll(secret, "[redacted]"), text);
-    return redactAndCut(hidden.replaceAll(/\s+/g, " "), longestMessage);
-  }
+function cleaned(text: string, secrets: readonly string[]): string {
+  // Shorter ones are no secrets, and would be found in every other word.
+  const hidden = secrets.filter((secret) => secret.length > 3).reduce((current, secret) => current.replaceAll(secret, "[redacted]"), text);
+  return redactAndCut(hidden.replaceAll(/\s+/g, " "), longestMessage);
 }
 
 /** Requests that can be repeated without harm, and those that were turned away unread. */

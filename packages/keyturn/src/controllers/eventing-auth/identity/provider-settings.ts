@@ -1,20 +1,16 @@
 // What the Secret with the identity provider's credentials says, read and checked.
-import * as z from "zod";
 import { IdentityError } from "./identity-error.ts";
-
-/** Which provider is used; the value of a flag. */
-export const providerTypes = ["ias", "openid"] as const;
-export type ProviderType = (typeof providerTypes)[number];
 
 /** The credentials of a tenant. */
 export type ProviderSettings =
   | { readonly type: "ias"; readonly url: string; readonly username: string; readonly password: string; readonly ca?: string }
   | { readonly type: "openid"; readonly url: string; readonly initialAccessToken?: string; readonly ca?: string };
 
+/** Which provider is used. */
+export type ProviderType = ProviderSettings["type"];
+
 /** The data of a Secret, in base64 as the API server has it. */
 export type SecretData = Readonly<Record<string, string>>;
-
-const optionalKey = z.string().optional();
 
 /**
  * Reads the Secret. IAS: `url`, `username`, `password`. OpenID: `url` (the issuer) and, where the server wants one, `initial_access_token`.
@@ -22,7 +18,7 @@ const optionalKey = z.string().optional();
  */
 export function readProviderSettings(type: ProviderType, data: SecretData): ProviderSettings {
   const text = (key: string): string | undefined => {
-    const encoded = optionalKey.parse(data[key]);
+    const encoded = data[key];
     // A line end at the end of a value comes from an editor or `echo`, and is part of no credential.
     return encoded === undefined
       ? undefined

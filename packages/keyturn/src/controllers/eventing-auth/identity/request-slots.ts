@@ -1,7 +1,7 @@
 // How many requests may be under way at once, over all tenants of the process. First come, first served.
 
 /** SAP allows 50 concurrent requests per originating address; every replica has its own. */
-export const defaultMostRequests = 50;
+const defaultMostRequests = 50;
 
 /** A place among the requests under way. Giving it back twice does nothing. */
 export type Release = () => void;

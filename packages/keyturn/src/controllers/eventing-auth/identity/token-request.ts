@@ -25,6 +25,7 @@ export function acceptsCredentials(http: ProviderHttp, { tokenUrl, method, ...cr
     url: tokenUrl,
     headers: { "content-type": "application/x-www-form-urlencoded", ...(!inForm && { authorization: clientAuthorization(credentials) }) },
     body: form.toString(),
+    secrets: [clientSecret],
   } as const;
   return http.ask(request, isAccepted, signal);
 }

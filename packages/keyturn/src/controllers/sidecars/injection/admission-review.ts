@@ -1,6 +1,5 @@
 // AdmissionReview v1: the question to a webhook, and its answer, checked as strictly as the API server does.
 import { Buffer } from "node:buffer";
-import { isDeepStrictEqual } from "node:util";
 import type { Pod } from "@keyturn/runtime";
 import * as z from "zod";
 import { applyPatch, PatchError } from "./json-patch.ts";
@@ -9,7 +8,10 @@ const apiVersion = "admission.k8s.io/v1";
 
 /** What an answer comes to. */
 export type ReviewOutcome =
-  /** `changed` is true if the pod is not as it was. */
+  /**
+   * `changed` is true if there was anything to patch. The API server compares what a patch makes with a pod in which it has filled in defaults, so that
+   * even the same injection again is a change to it.
+   */
   | { readonly type: "allowed"; readonly pod: Pod; readonly changed: boolean }
   | { readonly type: "refused"; readonly message: string }
   | { readonly type: "failed"; readonly message: string };
@@ -80,7 +82,7 @@ export function readAnswer(text: string, { pod, uid }: { readonly pod: Pod; read
   if (!answer.success) return failed(`its answer is no AdmissionReview of ${apiVersion}: ${problemsOf(answer.error)}`);
   const { response } = answer.data;
   if (response.uid !== uid) return failed("its answer is to another question: the uid differs");
-  if (!response.allowed) return { type: "refused", message: response.status?.message || response.status?.reason || "without saying why" };
+  if (!response.allowed) return { type: "refused", message: inShort(response.status?.message || response.status?.reason || "without saying why") };
   if (!response.patch) return response.patchType ? failed("its answer has a patchType and no patch") : { type: "allowed", pod, changed: false };
   if (response.patchType !== "JSONPatch") return failed(`its answer has a patch of type ${response.patchType ?? "none"}, which is not JSONPatch`);
   return patched(pod, Buffer.from(response.patch, "base64").toString("utf8"));
@@ -92,11 +94,19 @@ function patched(pod: Pod, text: string): ReviewOutcome {
   try {
     const result = podSchema.safeParse(applyPatch(pod, operations.data));
     if (!result.success) return failed(`its patch makes something that is no pod: ${problemsOf(result.error)}`);
-    return { type: "allowed", pod: result.data, changed: !isDeepStrictEqual(pod, result.data) };
+    return { type: "allowed", pod: result.data, changed: operations.data.length > 0 };
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
     return failed(`its patch cannot be applied: ${error.message}`);
   }
+}
+
+/** istiod quotes the whole pod in some of its messages, with values that nobody should read elsewhere. */
+const longestMessage = 200;
+
+function inShort(message: string): string {
+  const line = message.replaceAll(/\s+/g, " ").trim();
+  return line.length > longestMessage ? `${line.slice(0, longestMessage)}…` : line;
 }
 
 function failed(message: string): ReviewOutcome {

@@ -22,15 +22,24 @@ const parsed = new LruMap<string, ParseResult>(200);
  * What a real request has and a draft has not, because other parts of the API server fill it in or it differs from pod to pod.
  * `authorizer` is nobody's to evaluate but the API server's.
  */
-const unknownPaths = [
+export const unknownPaths: readonly string[] = [
   "authorizer",
   "request.userInfo",
   "request.uid",
   "request.options",
   ...["uid", "creationTimestamp", "managedFields"].map((field) => `object.metadata.${field}`),
-  ...["affinity", "imagePullSecrets", "nodeName", "overhead", "preemptionPolicy", "priority", "tolerations", "volumes"].map(
-    (field) => `object.spec.${field}`,
-  ),
+  ...[
+    "affinity",
+
+    "imagePullSecrets",
+    "nodeName",
+    "overhead",
+    "preemptionPolicy",
+    "priority",
+
+    "tolerations",
+    "volumes",
+  ].map((field) => `object.spec.${field}`),
   "object.status",
 ];
 /** The same within lists, where the path to it does not show. */

@@ -53,6 +53,14 @@ test("a ServiceAccount of its own is kept", () => {
   expect(draftPod(source("Deployment", { template: { ...template, spec } })).spec).toMatchObject({ serviceAccountName: "robot" });
 });
 
+test("limits are requests too, as for every pod", () => {
+  const limited = Object.assign({ name: "app", image: "app:1" }, { resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m" } } });
+  const { spec } = draftPod(source("Deployment", { template: { ...template, spec: { containers: [limited], initContainers: [limited] } } }));
+  for (const container of [spec?.containers[0], spec?.initContainers?.[0]]) {
+    expect(container).toMatchObject({ resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m", memory: "1Gi" } } });
+  }
+});
+
 test("another template has another hash, the same template the same", () => {
   const hashOf = (pod: ReturnType<typeof draftPod>): string | undefined => pod.metadata.labels?.["pod-template-hash"];
   const other = { ...template, metadata: { labels: { app: "other" } } };

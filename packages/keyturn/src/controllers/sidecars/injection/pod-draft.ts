@@ -1,6 +1,15 @@
 // A pod as the controller of a workload would create it, for asking how it would be injected.
 import { hash } from "node:crypto";
-import { canonicalJson, type ObjectMeta, type OwnerReference, type Pod, type PodSpec, type PodTemplateSpec, type Volume } from "@keyturn/runtime";
+import {
+  canonicalJson,
+  type Container,
+  type ObjectMeta,
+  type OwnerReference,
+  type Pod,
+  type PodSpec,
+  type PodTemplateSpec,
+  type Volume,
+} from "@keyturn/runtime";
 
 /** A workload, as far as it decides what its pods look like. */
 export interface PodSource {
@@ -39,13 +48,43 @@ export function draftPod(source: PodSource): Pod {
       ...(metadata.annotations && { annotations: metadata.annotations }),
       ...(metadata.finalizers && { finalizers: metadata.finalizers }),
     },
-    spec: { serviceAccountName: "default", ...spec, ...own.spec },
+    spec: { ...withDefaults(spec), ...own.spec },
   };
+}
+
+/** What the API server fills in for pods and not for templates, before it asks webhooks (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/v1/defaults.go). */
+function withDefaults(spec: PodSpec): DraftSpec {
+  const { containers, initContainers, serviceAccountName = "default" } = spec;
+  return {
+    enableServiceLinks: true,
+    serviceAccount: serviceAccountName,
+    ...spec,
+    serviceAccountName,
+    containers: containers.map(withRequests),
+    ...(initContainers && { initContainers: initContainers.map(withRequests) }),
+  };
+}
+
+/** A limit without a request is a request of the same size. */
+function withRequests(container: LimitedContainer): LimitedContainer {
+  const { resources } = container;
+  return resources?.limits ? { ...container, resources: { ...resources, requests: { ...resources.limits, ...resources.requests } } } : container;
+}
+
+/** The fields that are set here and that nobody else needs typed. */
+interface DraftSpec extends PodSpec {
+  readonly enableServiceLinks?: boolean;
+  readonly serviceAccount?: string;
+  readonly hostname?: string;
+  readonly subdomain?: string;
+}
+interface LimitedContainer extends Container {
+  readonly resources?: { readonly limits?: object; readonly requests?: object };
 }
 
 interface Addition {
   readonly metadata: ObjectMeta;
-  readonly spec: Partial<PodSpec> & { readonly hostname?: string; readonly subdomain?: string };
+  readonly spec: Partial<DraftSpec>;
 }
 
 function addedBy(source: PodSource, suffix: string): Addition {

@@ -6,9 +6,7 @@ import { request as requestHttps } from "node:https";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createWebhookCaller } from "../../../controllers/sidecars/injection/webhook-caller.ts";
-import { settingsIn } from "./injector-config-map.ts";
 import { type Istiod, startIstiod } from "./istiod.ts";
-import { defaultProxySettings } from "./proxy-settings.ts";
 
 const app = { name: "app", image: "app:1", ports: [{ containerPort: 8080 }] };
 const pod: Pod = { metadata: { namespace: "shop", generateName: "web-" }, spec: { containers: [app] } };
@@ -53,6 +51,14 @@ describe("injection", () => {
     expect(await injected(istiod, once)).toEqual(once);
   });
 
+  test("merges a proxy of the template's own over the injected one", async () => {
+    await using istiod = await startIstiod({ tag: "1.27.0" });
+    const own = Object.assign({ name: "istio-proxy", image: "auto", volumeMounts: [{ name: "own", mountPath: "/own" }] }, { resources: {} });
+    const proxy = (await injected(istiod, { ...pod, spec: { containers: [app, own] } })).spec?.containers[1];
+    expect(proxy).toMatchObject({ image: "docker.io/istio/proxyv2:1.27.0", resources: istiod.settings.resources });
+    expect(proxy?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual(expect.arrayContaining(["/own", "/etc/istio/proxy"]));
+  });
+
   test("knows the workload behind a ReplicaSet, and the cluster from the path", async () => {
     await using istiod = await startIstiod();
     const ownerReferences = [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-abc", uid: "u", controller: true }];
@@ -92,7 +98,9 @@ describe("injection", () => {
     await using istiod = await startIstiod();
     istiod.configure({ tag: "1.28.0", hub: "reg:5000/istio" });
     expect((await injected(istiod, pod)).spec?.containers[1]?.image).toBe("reg:5000/istio/proxyv2:1.28.0");
-    expect(settingsIn(istiod.configMap(), defaultProxySettings)).toEqual(istiod.settings);
+    const { metadata, data } = istiod.configMap();
+    expect(metadata).toMatchObject({ namespace: "istio-system", name: "istio-sidecar-injector", labels: { "istio.io/rev": "default" } });
+    expect(JSON.parse(data?.["values"] ?? "")).toMatchObject({ global: { hub: "reg:5000/istio", tag: "1.28.0" } });
   });
 });
 

@@ -9,7 +9,8 @@ import type { ConfigMap, MutatingWebhook, MutatingWebhookConfiguration, Pod } fr
 import { createAuthority, issueCertificate } from "@keyturn/runtime/testing";
 import * as z from "zod";
 import { injectorConfigMap } from "./injector-config-map.ts";
-import type { Misbehaviour } from "./misbehaviour.ts";
+import { answer, reviewOf } from "./answer.ts";
+import { fail, type Misbehaviour } from "./misbehaviour.ts";
 import { injectionPatch, wantsInjection } from "./pod-injection.ts";
 import { defaultProxySettings, type ProxySettings, revisionSuffix } from "./proxy-settings.ts";
 import { revisionConfiguration, tagConfiguration, type WebhookOptions } from "./webhook-configurations.ts";
@@ -175,8 +176,7 @@ class StandIn implements Istiod {
     if (!review.success) return answer(response, 200, reviewOf({ allowed: false, status: { message: "could not decode the AdmissionReview" } }));
     const { uid, namespace, dryRun, object } = review.data.request;
     this.calls.push({ number: ++questions, path, uid, namespace, dryRun, pod: object });
-    if (this.#real) return answer(response, 200, await ask(this.#real, body));
-    const proper = { uid, ...this.#inject(object, namespace, path) };
+    const proper = { uid, ...(this.#real ? await ask(this.#real, body) : this.#inject(object, namespace, path)) };
     if (this.#misbehaviour) fail(response, this.#misbehaviour, proper);
     else answer(response, 200, reviewOf(proper));
   }
@@ -188,29 +188,9 @@ class StandIn implements Istiod {
   }
 }
 
-function fail(response: ServerResponse, how: Misbehaviour, proper: { readonly uid: string }): void {
-  const { uid } = proper;
-  switch (how.type) {
-    case "refuse":
-      return answer(response, 200, reviewOf({ uid, allowed: false, ...(how.message !== undefined && { status: { message: how.message } }) }));
-    case "status":
-      return answer(response, how.code, "out of order\n");
-    case "halfAnswer":
-      return void response.writeHead(200, { "content-type": "application/json" }).write('{"kind":');
-    case "hangUp":
-      return void response.destroy();
-    case "text":
-      return answer(response, 200, how.text);
-    case "huge":
-      return answer(response, 200, " ".repeat(how.bytes));
-    case "alter":
-      return answer(response, 200, reviewOf({ ...proper, ...how.response }));
-    case "silence":
-    default:
-  }
-}
+const answerSchema = z.object({ response: z.looseObject({}) });
 
-async function ask({ url, authority }: RealIstiod, body: string): Promise<string> {
+async function ask({ url, authority }: RealIstiod, body: string): Promise<object> {
   const outgoing = request(url, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -218,15 +198,7 @@ async function ask({ url, authority }: RealIstiod, body: string): Promise<string
   });
   outgoing.end(body);
   const [incoming] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(outgoing, "response"));
-  return text(incoming);
-}
-
-function reviewOf(response: object): string {
-  return JSON.stringify({ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response });
-}
-
-function answer(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(body);
+  return answerSchema.parse(JSON.parse(await text(incoming))).response;
 }
 
 /** `/inject/cluster/one/net/two` gives variables for the proxy. */

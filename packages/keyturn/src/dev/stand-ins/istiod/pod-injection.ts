@@ -53,10 +53,21 @@ export function injectionPatch(pod: Pod, { namespace, settings, proxyEnv }: Inje
   ];
 }
 
-/** A container of that name in the template overrides fields of the proxy; the image `auto` stands for the injected one, and empty fields override nothing. */
+/** By what a strategic merge tells the entries of a container's lists apart. */
+const mergeKeys: Readonly<Record<string, string>> = { env: "name", ports: "containerPort", volumeMounts: "mountPath" };
+
+/** A container of that name in the template is merged over the proxy; the image `auto` stands for the injected one, and empty fields change nothing. */
 function withOverrides(proxy: Container, own: Container | undefined): Container {
   const overrides = Object.entries(own ?? {}).filter(([field, value]) => !(field === "image" && value === "auto") && !isEmpty(value));
-  return { ...proxy, ...Object.fromEntries(overrides) };
+  const merged = overrides.map(([field, value]) => [field, mergedField(Reflect.get(proxy, field), value, mergeKeys[field])] as const);
+  return { ...proxy, ...Object.fromEntries(merged) };
+}
+
+function mergedField(injected: unknown, own: unknown, key: string | undefined): unknown {
+  if (key === undefined || !Array.isArray(injected) || !Array.isArray(own)) return own;
+  const keyOf = (entry: unknown): unknown => (typeof entry === "object" && entry !== null ? Reflect.get(entry, key) : undefined);
+  const taken = new Set(own.map(keyOf));
+  return [...own, ...injected.filter((entry) => !taken.has(keyOf(entry)))];
 }
 
 function isEmpty(value: unknown): boolean {

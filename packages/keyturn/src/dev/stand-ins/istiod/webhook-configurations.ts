@@ -17,6 +17,7 @@ export interface WebhookOptions {
 type Place = Pick<ProxySettings, "revision" | "namespace">;
 type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
 
+const type = { apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration" } as const;
 const namespaceLabel = "istio-injection";
 const podLabel = "sidecar.istio.io/inject";
 const revisionLabel = "istio.io/rev";
@@ -30,6 +31,7 @@ export function revisionConfiguration(place: Place, options: WebhookOptions): Mu
   const { revision } = place;
   const webhooks = revision === "" ? [...revisionWebhooks("default", options), ...defaultWebhooks(options)] : revisionWebhooks(revision, options);
   return {
+    ...type,
     metadata: {
       name: `istio-sidecar-injector${revisionSuffix(place)}${namespaceSuffix(place)}`,
       labels: { app: "sidecar-injector", [revisionLabel]: revision || "default" },
@@ -41,6 +43,7 @@ export function revisionConfiguration(place: Place, options: WebhookOptions): Mu
 /** The configuration of a tag, which leads to the revision that `place` and `options` name. The tag `default` also injects what names no revision. */
 export function tagConfiguration(tag: string, place: Place, options: WebhookOptions): MutatingWebhookConfiguration {
   return {
+    ...type,
     metadata: {
       name: `istio-revision-tag-${tag}${namespaceSuffix(place)}`,
       labels: { app: "sidecar-injector", "istio.io/tag": tag, [revisionLabel]: place.revision || "default" },

@@ -37,7 +37,7 @@ export interface OpenidDependencies {
 export function openidProvider({ url, initialAccessToken }: OpenidSettings, { http, allowHttp }: OpenidDependencies): IdentityProvider {
   const issuer = url.replace(/\/+$/, "");
   const discovered = discoverOnce(http, { url: issuer, allowHttp, check: "same-issuer" });
-  const registrations = new Registrations({ http, issuer, ...(initialAccessToken !== undefined && { initialAccessToken }) });
+  const registrations = new Registrations({ http, allowHttp, issuer, ...(initialAccessToken !== undefined && { initialAccessToken }) });
 
   const issueSecret = async (application: ApplicationRef, { rotate }: IssueOptions): Promise<IssuedSecret> => {
     const known = await registrations.read(application, "issue-secret");

@@ -1,4 +1,5 @@
 // Registered clients at one OpenID server, each managed with the grant that is kept for it.
+import { isUsable } from "../discovery.ts";
 import { IdentityError, type IdentityStep } from "../identity-error.ts";
 import type { ApplicationOwner, ApplicationRef, CreatedApplication, IssuedSecret } from "../identity-provider.ts";
 import { decode, expectStatus, isGone, type ProviderAnswer } from "../provider-answer.ts";
@@ -23,6 +24,7 @@ export interface UpdatedSecret extends IssuedSecret {
 /** What clients are registered with. */
 export interface RegistrationsOptions {
   readonly http: ProviderHttp;
+  readonly allowHttp: boolean;
   readonly issuer: string;
   readonly initialAccessToken?: string;
 }
@@ -50,19 +52,16 @@ export class Registrations {
 
   /** Registers a client and keeps the grant to it. If that cannot be kept, the client is deleted again. */
   async register(owner: ApplicationOwner, registrationUrl: string): Promise<CreatedApplication> {
-    const { http, issuer, initialAccessToken } = this.#options;
+    const { http, allowHttp, issuer, initialAccessToken } = this.#options;
     const earlier = await this.grantOf(owner);
     if (earlier && !earlier.management) throw unmanageable(earlier.clientId);
     const headers = { "content-type": "application/json", ...(initialAccessToken && { authorization: `Bearer ${initialAccessToken}` }) };
     const body = JSON.stringify(newClientMetadata(owner.name));
-    const client = await http.ask({ step: "create", attempt: registering, method: "POST", url: registrationUrl, headers, body }, (answer) => {
-      expectStatus(answer, 201, 200);
-      return decode(answer, clientSchema);
-    });
+    const client = await http.ask({ step: "create", attempt: registering, method: "POST", url: registrationUrl, headers, body }, readRegistered);
     const { client_id: clientId, client_secret: secret, registration_client_uri: uri, registration_access_token: token } = client;
     const issued = secret === undefined ? undefined : { secret, hint: hintOf(secret) };
     const grant: RegistrationGrant = { issuer, clientId, ...(issued && { hint: issued.hint }) };
-    if (uri === undefined || token === undefined) {
+    if (uri === undefined || token === undefined || !isUsable(uri, allowHttp)) {
       // Kept all the same, so that the next try does not register yet another client that nobody can delete.
       await keep(owner, grant);
       throw unmanageable(clientId);
@@ -77,14 +76,14 @@ export class Registrations {
     const grant = await this.#managing(application);
     if (!grant) return undefined;
     const client = await this.#manage(grant, { step, attempt: "failed to read the client's registration", method: "GET" }, readClient);
-    return client && { client, grant: await renew(application, grant, client) };
+    return client && { client, grant: await this.#renew(application, grant, client) };
   }
 
   /** Asks for another secret by an update that changes nothing else. Undefined if the answer tells none; not `fresh` if it tells the old one. */
   async update(application: ApplicationRef, { client, grant }: KnownClient): Promise<UpdatedSecret | undefined> {
     const request = { step: "issue-secret", attempt: "failed to update the client's registration", method: "PUT", body: updateBody(client) } as const;
     const updated = await this.#manage(grant, request, readUpdated);
-    await renew(application, grant, updated);
+    await this.#renew(application, grant, updated);
     const { client_secret: secret } = updated;
     return secret === undefined ? undefined : { secret, hint: hintOf(secret), fresh: hintOf(secret) !== grant.hint };
   }
@@ -103,6 +102,16 @@ export class Registrations {
     throw reason;
   }
 
+  /** Keeps what has changed about the grant, and returns it as it is now. */
+  async #renew(owner: ApplicationOwner, grant: ManagingGrant, client: RegisteredClient): Promise<ManagingGrant> {
+    const { registration_client_uri: told, registration_access_token: token = grant.management.token } = client;
+    const uri = told !== undefined && isUsable(told, this.#options.allowHttp) ? told : grant.management.uri;
+    const hint = client.client_secret === undefined ? grant.hint : hintOf(client.client_secret);
+    const renewed = { ...grant, management: { uri, token }, ...(hint !== undefined && { hint }) };
+    if (grantText(renewed) !== grantText(grant)) await keep(owner, renewed);
+    return renewed;
+  }
+
   async #managing(application: ApplicationRef): Promise<ManagingGrant | undefined> {
     const grant = await this.grantOf(application);
     return grant?.management && grant.clientId === application.id ? { ...grant, management: grant.management } : undefined;
@@ -114,7 +123,7 @@ export class Registrations {
 
   #manage<T>({ management: { uri, token } }: ManagingGrant, request: ManagementRequest, read: (answer: ProviderAnswer) => T): Promise<T> {
     const headers = { authorization: `Bearer ${token}`, ...(request.body !== undefined && { "content-type": "application/json" }) };
-    return this.#options.http.ask({ ...request, url: uri, headers }, read);
+    return this.#options.http.ask({ ...request, url: uri, headers, secrets: [token] }, read);
   }
 }
 
@@ -130,6 +139,22 @@ function isUnknown(answer: ProviderAnswer): boolean {
   return isGone(answer, 401) || isGone(answer);
 }
 
+/** There is a client now that nobody knows. Trying again at once would make another. */
+function readRegistered(answer: ProviderAnswer): RegisteredClient {
+  expectStatus(answer, 201, 200);
+  try {
+    return decode(answer, clientSchema);
+  } catch (cause) {
+    const problem = cause instanceof IdentityError ? cause.message : registering;
+    throw new IdentityError(`${problem}; look for clients without an owner there`, {
+      code: "Terminal",
+      step: "create",
+      status: answer.status,
+      cause,
+    });
+  }
+}
+
 function readClient(answer: ProviderAnswer): RegisteredClient | undefined {
   return isUnknown(answer) ? undefined : readUpdated(answer);
 }
@@ -143,15 +168,6 @@ function readRemoved(answer: ProviderAnswer): void {
   if (!isUnknown(answer)) expectStatus(answer, 204, 200);
 }
 
-/** Keeps what has changed about the grant, and returns it as it is now. */
-async function renew(owner: ApplicationOwner, grant: ManagingGrant, client: RegisteredClient): Promise<ManagingGrant> {
-  const { registration_client_uri: uri = grant.management.uri, registration_access_token: token = grant.management.token } = client;
-  const hint = client.client_secret === undefined ? grant.hint : hintOf(client.client_secret);
-  const renewed = { ...grant, management: { uri, token }, ...(hint !== undefined && { hint }) };
-  if (grantText(renewed) !== grantText(grant)) await keep(owner, renewed);
-  return renewed;
-}
-
 async function keep({ grants }: ApplicationOwner, grant: RegistrationGrant): Promise<void> {
   await grants.keep(grantText(grant)).catch((cause: unknown) => {
     throw grantError(`cannot keep the registration access token of client ${grant.clientId}`, cause);
@@ -159,8 +175,8 @@ async function keep({ grants }: ApplicationOwner, grant: RegistrationGrant): Pro
 }
 
 function unmanageable(clientId: string): IdentityError {
-  const problem = `the server registered client ${clientId} and gave no registration access token (RFC 7592), so it could never be deleted`;
-  const advice = "delete it there, switch client management on, and delete the Secret in which this is kept";
+  const problem = `the server registered client ${clientId} without a registration access token and an https:// URL to manage it by (RFC 7592)`;
+  const advice = "it could never be deleted: delete it there, put the server right, and delete the Secret in which this is kept";
   return new IdentityError(`${registering}: ${problem}; ${advice}`, { code: "Terminal", step: "create" });
 }
 

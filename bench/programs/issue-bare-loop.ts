@@ -1,0 +1,80 @@
+// The requests of the issuing controller in a bare loop that knows all of them beforehand: to the tenant alone, or with every write to both API servers.
+import { readFileSync } from "node:fs";
+import { createClient, createHttpTransport, embeddedKubeconfig, loadConfig, Secret, systemClock, systemRandom } from "@keyturn/runtime";
+import { EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import type { IdentityProvider, IssuedSecret } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
+import { IdentityProviders } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-providers.ts";
+import { endWithInput, report } from "./contestant-line.ts";
+
+const [what = "", file = "", namespace = ""] = process.argv.slice(2);
+/** As many as the controller has workers. */
+const workers = 100;
+
+endWithInput();
+/** What the scenario has written down for us. */
+const plan = JSON.parse(readFileSync(file, "utf8")) as {
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly runtimes: readonly { readonly name: string; readonly kubeconfig: string }[];
+};
+const client = createClient(createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} })));
+const provider = new IdentityProviders({ type: "ias", allowHttp: true, clock: systemClock, random: systemRandom }).forSecret(plan.credentials);
+const grants = { read: () => Promise.resolve(undefined), keep: () => Promise.resolve() };
+
+const startedNs = process.hrtime.bigint();
+let next = 0;
+await Promise.all(
+  Array.from({ length: workers }, async () => {
+    for (let runtime = plan.runtimes[next++]; runtime; runtime = plan.runtimes[next++]) {
+      await (what === "tenant" ? issue(provider, runtime.name) : issueAndWrite(runtime.name, runtime.kubeconfig));
+    }
+  }),
+);
+report({ type: "done", ms: Number(process.hrtime.bigint() - startedNs) / 1e6 });
+
+interface Issued {
+  readonly id: string;
+  readonly clientId: string;
+  readonly secret: IssuedSecret;
+}
+
+/** The five requests that a new runtime takes; `onCreated` and `onIssued` are called where the controller writes. */
+async function issue(
+  from: IdentityProvider,
+  name: string,
+  { onCreated, onIssued }: { readonly onCreated?: (id: string) => Promise<void>; readonly onIssued?: (issued: Issued) => Promise<void> } = {},
+): Promise<void> {
+  await from.find({ name, grants });
+  const { id } = await from.create({ name, grants });
+  await onCreated?.(id);
+  const { clientId } = (await from.read({ name, grants, id })) ?? { clientId: "" };
+  const secret = await from.issueSecret({ name, grants, id }, { rotate: false });
+  await onIssued?.({ id, clientId, secret });
+  await from.accepts({ clientId, clientSecret: secret.secret });
+}
+
+async function issueAndWrite(name: string, kubeconfig: string): Promise<void> {
+  const { metadata } = await client.create(EventingAuth, { metadata: { namespace, name, finalizers: [eventingAuthFinalizer] }, spec: {} });
+  const transport = createHttpTransport(await embeddedKubeconfig(kubeconfig, { name, clock: systemClock }));
+  const target = createClient(transport);
+  const place = { namespace: "kyma-system", name: "eventing-webhook-auth" };
+  const watch = `/api/v1/namespaces/kyma-system/secrets?watch=true&fieldSelector=metadata.name%3D${place.name}`;
+  await transport.send({ method: "GET", path: watch, lane: "watch" });
+  const reportStatus = (status: EventingAuthStatus): Promise<unknown> =>
+    client.apply(
+      EventingAuth,
+      { metadata: { namespace, name, uid: metadata.uid }, spec: undefined, status },
+      { fieldManager: "bench", force: true, subresource: "status" },
+    );
+  let written: EventingAuthStatus = { state: "NotReady" };
+  await issue(provider, name, {
+    async onCreated(id) {
+      written = { state: "NotReady", iasApplication: { name, uuid: id } };
+      await reportStatus(written);
+    },
+    async onIssued({ clientId, secret }) {
+      await target.create(Secret, { metadata: place, type: "Opaque", data: { client_id: btoa(clientId), client_secret: btoa(secret.secret) } });
+      await target.get(Secret, place);
+    },
+  });
+  await reportStatus({ ...written, state: "Ready" });
+}

@@ -1,0 +1,57 @@
+// The sidecars controller over the seeded fleet, from nothing until it knows about every workload. It restarts none.
+import { type ControllerScope, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
+import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { endWithInput, report } from "./contestant-line.ts";
+import { probeLoop } from "./loop-probe.ts";
+
+const expected = Number(process.argv[2] ?? "0");
+/** How often it is looked whether all is known. */
+const lookEveryMs = 10;
+const given: Readonly<Record<string, string>> = {
+  "sidecars.dry-run": "true",
+  "sidecars.istiod-config-read-delay": "0",
+  "sidecars.max-rollouts": "0",
+};
+
+endWithInput();
+const [controller] = sidecarsFeature.controllers((flag) => flag.parse(given[flag.name]));
+if (!controller) throw new Error("the feature has no controller");
+
+const connection = await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} });
+const endProbe = probeLoop();
+const startedMs = performance.now();
+await runOperator(
+  {
+    operator: keyturn,
+    connection,
+    controllers: [
+      {
+        ...controller,
+        setup(scope) {
+          const reconcile = controller.setup(scope);
+          lookOut(scope);
+          return reconcile;
+        },
+      },
+    ],
+    leaderElection: { enabled: false },
+    log: createLogger({ level: "warn", destination: process.stderr }),
+  },
+  new AbortController().signal,
+);
+
+function lookOut({ metrics }: ControllerScope): void {
+  const sum = async (name: string): Promise<number> => {
+    const metric = await metrics.registry.getSingleMetric(name)?.get();
+    return (metric?.values ?? []).reduce((total, { value }) => total + value, 0);
+  };
+  const look = async (): Promise<void> => {
+    const outdated = await sum("keyturn_sidecars_outdated_workloads");
+    if (outdated < expected || (await sum("keyturn_sidecars_unknown_workloads")) > 0) return;
+    clearInterval(looking);
+    const { wallMs, cpuMs } = endProbe();
+    report({ type: "done", ms: performance.now() - startedMs, outdated, holdMs: wallMs, holdCpuMs: cpuMs });
+  };
+  const looking = setInterval(() => void look(), lookEveryMs);
+}

@@ -1,0 +1,91 @@
+// How long, with how many questions to istiod and how much memory, does it take to find the outdated workloads of a cluster?
+import { setTimeout as delay } from "node:timers/promises";
+import { MutatingWebhookConfiguration } from "@keyturn/runtime";
+import * as z from "zod";
+import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
+import type { Contestants } from "../contestants.ts";
+import { ContestantProcess } from "../measure/contestant-process.ts";
+import type { Scenario } from "../scenario.ts";
+import { type FleetSize, fleetSettings, seedFleet } from "./sidecars-fleet.ts";
+
+const whole: FleetSize = { workloads: 500, podsEach: 20, outdated: 20 };
+const small: FleetSize = { workloads: 50, podsEach: 20, outdated: 2 };
+const settleMs = 2000;
+
+const doneLine = z.object({
+  type: z.literal("done"),
+  ms: z.number(),
+  outdated: z.number(),
+  holdMs: z.number(),
+  holdCpuMs: z.number(),
+});
+
+/** The scenario, for these contestants. */
+export function sidecarsScan(contestants: Contestants): Scenario {
+  return {
+    id: "sidecars-scan",
+    title: "Finding 20 outdated workloads among 500 with 10,000 pods",
+    method:
+      "500 Deployments with 20 injected pods each; 20 of them have the sidecar of an older Istio. The injection webhook is the stand-in of istiod, over TLS on this machine. " +
+      "Keyturn's controller is timed from its start, caches included, until it knows about every workload; it runs dry, so that every round finds the same. " +
+      "The loop does what a plain scan does: it lists the pods, the ReplicaSets and the Deployments, and asks the webhook about each pod, one after the other, on a connection that is kept open. " +
+      "*Questions* are counted by the webhook. *Hold* is the longest time in which the event loop served nothing else. (With `--quick`, 50 Deployments.)",
+    contestants: [contestants.ours("sidecars-scan", "Keyturn"), contestants.ours("sidecars-per-pod", "loop, a question per pod")],
+    metrics: [
+      { id: "scan", label: "scan", unit: "ms" },
+      { id: "questions", label: "questions", unit: "" },
+      { id: "cpu", label: "CPU", unit: "ms" },
+      { id: "settled", label: "memory", unit: "MB" },
+      { id: "peak", label: "peak", unit: "MB" },
+      { id: "hold", label: "hold", unit: "ms" },
+      { id: "holdCpu", label: "hold (CPU)", unit: "ms" },
+    ],
+    goals: [
+      {
+        text: "questions to istiod, at most one per template",
+        contestant: "sidecars-scan",
+        metric: "questions",
+        type: "limit",
+        below: 501,
+        over: "worst",
+      },
+      { text: "scan: time, of a question per pod", contestant: "sidecars-scan", metric: "scan", type: "ratio", of: "sidecars-per-pod", atMost: 0.5 },
+      {
+        text: "scan: peak memory, of a question per pod",
+        contestant: "sidecars-scan",
+        metric: "peak",
+        type: "ratio",
+        of: "sidecars-per-pod",
+        atMost: 1,
+      },
+      { text: "scan: longest hold, ms", contestant: "sidecars-scan", metric: "holdCpu", type: "limit", below: 25, over: "worst" },
+    ],
+    prepare: (bed) => seedFleet(bed, bed.quick ? small : whole),
+    async measure({ command }, { cluster, quick }) {
+      const { outdated } = quick ? small : whole;
+      await using istiod = await startIstiod(fleetSettings);
+      const configuration = istiod.revisionConfiguration();
+      await cluster.apply({ apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration", ...configuration });
+      try {
+        await using contestant = new ContestantProcess({ ...command, args: [...command.args, String(outdated)] }, cluster.adminKubeconfig);
+        const done = doneLine.parse(await contestant.next(600_000));
+        if (done.outdated !== outdated) throw new Error(`found ${done.outdated} outdated workloads where there are ${outdated}`);
+        const { cpuMs } = contestant.usage();
+        await delay(settleMs);
+        const { rssBytes, peakRssBytes } = contestant.usage();
+        const questions = istiod.calls.length;
+        return {
+          scan: done.ms,
+          questions,
+          cpu: cpuMs,
+          settled: rssBytes / 2 ** 20,
+          peak: peakRssBytes / 2 ** 20,
+          hold: done.holdMs,
+          holdCpu: done.holdCpuMs,
+        };
+      } finally {
+        await cluster.client.delete(MutatingWebhookConfiguration, { name: configuration.metadata.name ?? "" });
+      }
+    },
+  };
+}

@@ -1,0 +1,200 @@
+// A world in miniature for tests of the plan: one EventingAuth, one tenant, one cluster, and steps that do there what the real ones do.
+import type { Stored } from "@keyturn/runtime";
+import { abandonAnnotation, EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
+import { planDeletionStep } from "./deletion-plan.ts";
+import type { Observation, TenantSight } from "./observation.ts";
+import { ownerOfObservation } from "./observation.ts";
+import { planStep, tokenIssued } from "./plan.ts";
+import { statusOf } from "./status.ts";
+import type { Act, Look, Rest } from "./step.ts";
+import { keepTargetSecret, type TargetContent, type TargetSecret, targetSecretObject } from "./target-secret.ts";
+import type { TargetTrouble } from "./target.ts";
+
+export const endpoints = { issuer: "https://tenant", tokenUrl: "https://tenant/token", jwksUrl: "https://tenant/certs" };
+
+/** An application of the miniature tenant. */
+export interface WorldApplication {
+  readonly id: string;
+  readonly clientId: string;
+  readonly secrets: Map<string, string>;
+}
+
+/** Where a run is cut off. */
+export type Crash = { readonly atAct: number; readonly moment: "before" | "between" | "after" };
+
+const place = { namespace: "kyma-system", name: "eventing-webhook-auth" };
+
+/** The world. */
+export class IssuingWorld {
+  readonly applications = new Map<string, WorldApplication>();
+  secret: TargetSecret | undefined;
+  /** The client secret that is in the cluster. */
+  clientSecret: string | undefined;
+  status: EventingAuthStatus | undefined;
+  deletedAt: string | undefined;
+  abandon: string | undefined;
+  released = false;
+  trouble: TargetTrouble | undefined;
+  holder: string | undefined;
+  closed: string | undefined;
+  nowMs = Date.parse("2026-01-01T00:00:00Z");
+  rotateAfterMs = 0;
+  overlapMs = 0;
+  abandoned: readonly string[] = [];
+  #made = 0;
+
+  get object(): Stored<EventingAuth> {
+    const metadata = {
+      namespace: "kcp-system",
+      name: "runtime",
+      uid: "uid",
+      resourceVersion: "1",
+      generation: 1,
+      finalizers: [eventingAuthFinalizer],
+      ...(this.deletedAt && { deletionTimestamp: this.deletedAt }),
+      ...(this.abandon && { annotations: { [abandonAnnotation]: this.abandon } }),
+    };
+    return { metadata, spec: {}, ...(this.status && { status: this.status }) };
+  }
+
+  observe(tenant: TenantSight = {}): Observation {
+    return {
+      object: this.object,
+      holder: this.holder,
+      target: { type: "seen", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
+      provider: this.closed === undefined ? { type: "open", secretsOverlap: true } : { type: "closed", message: this.closed },
+      tenant,
+      settings: {
+        targetSecret: place,
+        rotateAfterMs: this.rotateAfterMs,
+        overlapMs: this.overlapMs,
+        checkCredentials: true,
+        deletionPatienceMs: 3_600_000,
+      },
+    };
+  }
+
+  /** Makes an application by hand. */
+  makeApplication(): WorldApplication {
+    const id = `application-${++this.#made}`;
+    const application: WorldApplication = { id, clientId: `client-${this.#made}`, secrets: new Map() };
+    this.applications.set(id, application);
+    return application;
+  }
+
+  /** Adds a client secret by hand. */
+  makeSecret({ secrets }: WorldApplication): string {
+    const hint = `hint-${++this.#made}`;
+    secrets.set(hint, `secret-${this.#made}`);
+    return hint;
+  }
+
+  /** Writes the Secret by hand; without credentials, as somebody else would. */
+  putSecret(content: Pick<TargetContent, "application" | "credentials">, issuedAtMs = this.nowMs): void {
+    const object = targetSecretObject({ place, owner: ownerOfObservation(this), endpoints, issuedAtMs, ...content });
+    const {
+      clientId = this.secret?.clientId,
+      digest = this.secret?.digest,
+      ...kept
+    } = keepTargetSecret({
+      ...object,
+      metadata: { ...object.metadata, name: place.name, uid: "secret", resourceVersion: String(++this.#made) },
+    });
+    this.secret = { ...kept, clientId, digest };
+    if (content.credentials.type === "new") this.clientSecret = content.credentials.clientSecret;
+  }
+
+  /** True if a token would be given for what is in the cluster. */
+  get accepts(): boolean {
+    const application = [...this.applications.values()].find(({ clientId }) => clientId === this.secret?.clientId);
+    return application?.secrets.values().some((secret) => secret === this.clientSecret) ?? false;
+  }
+
+  /** Runs until there is nothing more to do, or the crash. Resolves to the rest; undefined after a crash or when the object was let go. */
+  run(crash?: Crash): Rest | undefined {
+    let tenant: TenantSight = {};
+    for (let steps = 0, acts = 0; steps < 40; steps++) {
+      const observation = this.observe(tenant);
+      const step = this.deletedAt ? planDeletionStep(observation, this.nowMs) : planStep(observation, this.nowMs);
+      if (step.type === "rest") {
+        const secret = { clusterId: "runtime", namespacedName: "kyma-system/eventing-webhook-auth" };
+        this.status = statusOf(this.object, step.verdicts, { nowMs: this.nowMs, ...(step.verdicts.secret?.holds && { secret }) });
+        return step;
+      }
+      if (step.type === "look") {
+        tenant = { ...tenant, ...this.#look(step) };
+        continue;
+      }
+      const here = crash?.atAct === acts++ ? crash.moment : undefined;
+      if (here === "before") return undefined;
+      const after = this.#act(step, tenant, here === "between");
+      if (!after || here === "after" || this.released) return undefined;
+      tenant = after;
+    }
+    throw new Error("no rest after 40 steps");
+  }
+
+  #look(step: Look): TenantSight {
+    if (step.at === "endpoints") return { endpoints };
+    if (step.at === "namesakes") return { namesakes: [...this.applications.keys()] };
+    const application = this.applications.get(step.id);
+    if (step.at === "secrets") return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined })) };
+    const sight = application ? { id: application.id, clientId: application.clientId } : "gone";
+    return step.at === "application" ? { application: sight } : { namesake: sight };
+  }
+
+  /** Undefined if it was cut off in the middle: what is made at the tenant stays, what should have followed does not happen. */
+  #act(step: Act, tenant: TenantSight, cut: boolean): TenantSight | undefined {
+    const record = (iasApplication: { name: string; uuid: string } | "none"): void => {
+      this.status = statusOf(this.object, {}, { nowMs: this.nowMs, iasApplication });
+    };
+    switch (step.type) {
+      case "create": {
+        const { id } = this.makeApplication();
+        if (cut) return undefined;
+        record({ name: "runtime", uuid: id });
+        return { endpoints, secrets: [] };
+      }
+      case "adopt":
+        record({ name: "runtime", uuid: step.id });
+        return { endpoints };
+      case "forget":
+        record("none");
+        return { endpoints };
+      case "deleteApplication":
+        this.applications.delete(step.id);
+        return cut ? undefined : step.id === this.status?.iasApplication?.uuid ? { application: "gone" } : { namesakes: [] };
+      case "issue": {
+        const application = this.applications.get(step.application.id);
+        if (!application) return undefined;
+        const hint = this.makeSecret(application);
+        if (cut) return undefined;
+        const clientSecret = application.secrets.get(hint) ?? "";
+        this.putSecret({ application: application.id, credentials: { type: "new", clientId: application.clientId, clientSecret, hint } });
+        return { ...tenant, secrets: [...(tenant.secrets ?? []), { hint, validToMs: undefined }] };
+      }
+      case "mend":
+        this.putSecret(
+          { application: step.application.id, credentials: { type: "kept", digest: this.secret?.digest ?? "", hint: this.secret?.noted.hint } },
+          this.secret?.issuedAtMs,
+        );
+        return tenant;
+      case "deleteSecrets":
+        for (const hint of step.hints) {
+          this.applications.get(step.id)?.secrets.delete(hint);
+          if (cut) return undefined;
+        }
+        return { ...tenant, secrets: tenant.secrets?.filter(({ hint }) => !step.hints.includes(hint)) ?? [] };
+      case "check":
+        return { ...tenant, credentials: tokenIssued(this.secret?.issuedAtMs ?? 0) };
+      case "deleteTargetSecret":
+        this.secret = this.clientSecret = undefined;
+        return tenant;
+      case "release":
+      default:
+        this.abandoned = step.abandoned;
+        this.released = true;
+        return tenant;
+    }
+  }
+}

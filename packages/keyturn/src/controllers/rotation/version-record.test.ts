@@ -1,0 +1,54 @@
+// Version records: what is written is what is read, and damage is noticed.
+import { expect, test } from "vitest";
+import { logAnnotation } from "./api.ts";
+import type { RotationLog } from "./rotation-log.ts";
+import { contentOfRecord, ownerReferenceOf, parseLog, recordMarksOf, recordName, recordSecret } from "./version-record.ts";
+
+const log: RotationLog = {
+  source: { state: "present", uid: "u1", sinceMs: 1000 },
+  commits: [
+    { seq: 1, digest: "d1", departedMs: 900, at: { live: 100, older: 200 } },
+    { seq: 3, digest: "d3", at: { live: 950 } },
+  ],
+  frozen: [{ fromMs: 10, toMs: 20 }],
+  backfilled: ["older"],
+};
+const content = { apiVersion: "v1", kind: "Secret", content: { type: "Opaque", data: { key: "cGxhbnRlZC1zZWNyZXQ=" } } };
+const write = { verb: "createRecord", seq: 4, resource: "secrets", watchDigest: "w4", digest: "d4", seenAtMs: 1234, log, owners: ["t1"] } as const;
+const record = recordSecret({ namespace: "shop", set: "my-key" }, write, { content, owners: [ownerReferenceOf({ name: "live", uid: "t1" })] });
+const name = { namespace: "shop", name: "my-key-4" };
+
+test("a record is read as it was written", () => {
+  expect(record.metadata.name).toBe("my-key-4");
+  expect(record.immutable).toBe(true);
+  expect(contentOfRecord(record, name)).toEqual(content);
+  const marks = recordMarksOf(record);
+  expect(marks).toMatchObject({ set: "my-key", seq: 4, resource: "secrets", watchDigest: "w4", digest: "d4", seenAtMs: 1234, owners: ["t1"] });
+  expect(parseLog(marks?.log ?? "")).toEqual(log);
+});
+
+test("nothing of the content is in the metadata", () => {
+  expect(JSON.stringify(record.metadata)).not.toMatch(/planted|cGxhbnRlZC1/);
+});
+
+test("a log that somebody damaged is none", () => {
+  for (const text of ["", "{", "{}", JSON.stringify({ ...log, commits: [{ seq: "1" }] })]) expect(parseLog(text)).toBeUndefined();
+});
+
+test("a content that cannot be read is an error that shows nothing of it", () => {
+  for (const damaged of ["", "AAAA", Buffer.from("planted-secret").toString("base64")]) {
+    expect(() => contentOfRecord({ ...record, data: { content: damaged } }, name)).toThrow(/^version record shop\/my-key-4 cannot be read: delete it/);
+  }
+});
+
+test("other Secrets are no records, whatever annotations they have", () => {
+  expect(recordMarksOf({ metadata: { ...record.metadata, labels: {} } })).toBeUndefined();
+  expect(recordMarksOf({ metadata: { ...record.metadata, annotations: { [logAnnotation]: "{}" } } })).toBeUndefined();
+});
+
+test("every set has names for its records, and no two sets share one", () => {
+  expect(recordName("my-key", 12)).toBe("my-key-12");
+  const odd = ["My-Key", "my_key", "my.key", "MY-KEY"].map((set) => recordName(set, 1));
+  for (const each of odd) expect(each).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+  expect(new Set(odd).size).toBe(odd.length);
+});

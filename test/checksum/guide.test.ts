@@ -1,0 +1,77 @@
+// The guide's commands, as its readers type them, and the examples.
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { runShell, shellBlock } from "../jwks/shell-block.ts";
+import { certificate, soon, verifiedNamespace } from "./verified-namespace.ts";
+
+const cluster = useSharedCluster();
+const guide = "guides/verify.md";
+const checkout = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string): Promise<string> => readFile(join(checkout, path), "utf8");
+
+test("a first checksum, its ids by hand, and a batch that is announced", async () => {
+  await using place = await verifiedNamespace(cluster(), "guide");
+  await place.startClusterOperator();
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-guide-"));
+  // Readers work in the namespace of their context, and have the program at hand.
+  const inPlace = async (name: string): Promise<string> => {
+    const { namespace } = place;
+    const functions = `kubectl() { command kubectl --namespace=${namespace} "$@"; }\nmkdir -p bin; ln -sf ${checkout}/bin/keyturn bin/keyturn`;
+    return runShell(cluster(), `cd ${folder}\nexport NAMESPACE=${namespace}\n${functions}\n${await shellBlock(guide, name)}`);
+  };
+  const first = await inPlace("first");
+  expect(first).toContain("condition met");
+  expect(first).toMatch(/^NAME {3,}CHECKSUM {3,}COUNT {3,}LEFT OUT {3,}CURRENT {3,}AGE\nsecret-\w{10} {3,}[0-9a-f]{32} {3,}1 {3,}0 {3,}True/m);
+  const [newest] = await place.checksums();
+  expect(await inPlace("by-hand")).toBe(`${newest?.spec.checksum}  -\n`);
+  await place.putSecret("wild", 1);
+  await soon(async () => expect(await inPlace("problems")).toBe("wild NumberMissing\n"));
+
+  await place.putSecret("old-27556", 1, certificate(1));
+  await place.published(["27555-1", "27556-1"]);
+  await mkdir(join(folder, "batch"));
+  await writeFile(join(folder, "batch", "new.yaml"), JSON.stringify(place.secret("new-27557", 1, certificate(2))));
+  expect(await inPlace("announce")).toMatch(/announced SecretCheckSum secret-\w+ in .* of 2, 1 new and 1 gone/);
+  const { spec } = await place.published(["27555-1", "27557-1"]);
+  expect(spec.announcement).toBeDefined();
+  await rm(folder, { recursive: true });
+});
+
+test("every reason is in the guide", async () => {
+  const reasons = Array.from(
+    (await read("packages/keyturn/src/controllers/checksum/reasons.ts")).matchAll(/\| "([A-Z]\w+)"/g),
+    ([, reason = ""]) => reason,
+  );
+  const text = await read(`docs/${guide}`);
+  expect(reasons).toContain("NumberMissing");
+  expect(reasons.filter((reason) => !text.includes(`\`${reason}\``))).toEqual([]);
+});
+
+test("every flag is in the guide", async () => {
+  const flags = Array.from(
+    (await read("packages/keyturn/src/controllers/checksum/flags.ts")).matchAll(/name: "(checksum\.[\w-]+)"/g),
+    ([, flag = ""]) => flag,
+  );
+  const text = await read(`docs/${guide}`);
+  expect(flags).toContain("checksum.settle");
+  expect(flags.filter((flag) => !text.includes(`--${flag}`))).toEqual([]);
+});
+
+test("the examples are published, and name the one that is left out", async () => {
+  await using place = await verifiedNamespace(cluster(), "examples");
+  await place.startOperator();
+  const folder = join(checkout, "examples/verify");
+  for (const file of (await readdir(folder)).filter((name) => !name.startsWith("agent") && !name.startsWith("gateway-namespace")).sort()) {
+    await cluster().apply((await readFile(join(folder, file), "utf8")).replaceAll("keyturn-examples-verify", place.namespace));
+  }
+  const { status } = await soon(async () => {
+    const newest = await place.published(["27555-1", "27556-4"]);
+    expect(newest.status?.problemCount).toBe(1);
+    return newest;
+  });
+  expect(status?.problems).toEqual([{ name: "forgotten-27557", reason: "VersionMissing" }]);
+});

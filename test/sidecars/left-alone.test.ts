@@ -1,0 +1,209 @@
+// What is not restarted: what is current, what cannot be restarted, what people have opted out of, and what does not count.
+import { type CustomResourceDefinition, DaemonSet, defineKind, Deployment, Job, type KubeObject, Pod, StatefulSet } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test } from "vitest";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
+import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
+
+const cluster = useSharedCluster();
+const oldImage = "docker.io/istio/proxyv2:1.26.0";
+const newImage = "docker.io/istio/proxyv2:1.27.0";
+const patiently = { timeout: 180_000 };
+const container = { name: "app", image: "example.com/app:1" };
+
+describe("reported, not restarted", () => {
+  test("a paused Deployment, until it is resumed; OnDelete and partitioned ones", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "strategy");
+    await Promise.all([
+      place.put(Deployment, "paused"),
+      place.put(StatefulSet, "on-delete", { spec: { updateStrategy: { type: "OnDelete" } } }),
+      place.put(StatefulSet, "partitioned", { spec: { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 1 } } } }),
+      place.put(DaemonSet, "agent", { spec: { updateStrategy: { type: "OnDelete" } } }),
+      place.put(Deployment, "empty", { replicas: 0, unready: true }),
+      place.put(Deployment, "web"),
+    ]);
+    await cluster().kubectl("-n", place.namespace, "rollout", "pause", "deployment/paused");
+    const operator = await place.startOperator();
+    await place.upgrade({ tag: "1.27.0" });
+    await place.hasSidecar(Deployment, "web", newImage);
+    expect(await place.eventSays("paused", "Paused")).toContain("resume it");
+    await place.eventSays("on-delete", "OnDelete");
+    await place.eventSays("partitioned", "Partitioned");
+    await place.eventSays("agent", "OnDelete");
+    expect(await place.restartedAt(StatefulSet, "on-delete")).toBeUndefined();
+    expect(await place.restartedAt(StatefulSet, "partitioned")).toBeUndefined();
+    expect(await place.restartedAt(DaemonSet, "agent")).toBeUndefined();
+    expect(await place.restartedAt(Deployment, "empty")).toBeUndefined();
+    expect(await metric(operator, 'keyturn_sidecars_skipped_workloads{reason="OnDelete"}')).toBe(2);
+    await cluster().kubectl("-n", place.namespace, "rollout", "resume", "deployment/paused");
+    await place.hasSidecar(Deployment, "paused", newImage);
+  });
+
+  test("a pod of its own, a Job's, and those of a kind that only looks like a Deployment", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "orphans");
+    const { client } = cluster();
+    const { namespace } = place;
+    const owner = { apiVersion: "example.com/v1", kind: "Deployment", name: "web", uid: "1d0ae3e4-0000-4000-8000-000000000000", controller: true };
+    await place.put(Deployment, "web", { replicas: 1 });
+    await client.create(Pod, { metadata: { namespace, name: "bare", labels: { app: "bare" } }, spec: { containers: [container] } });
+    await client.create(Pod, {
+      metadata: { namespace, name: "foreign", labels: { app: "foreign" }, ownerReferences: [owner] },
+      spec: { containers: [container] },
+    });
+    await client.create(Job, {
+      metadata: { namespace, name: "task" },
+      spec: { template: { metadata: { labels: { app: "task" } }, spec: { containers: [container], restartPolicy: "Never" } } },
+    });
+    // The pod of the foreign owner goes with an owner that is not there; only a pod that somebody keeps stays.
+    const operator = await place.startOperator();
+    await soon(async () => expect(await place.sidecars("bare")).toEqual([oldImage]));
+    await place.upgrade({ tag: "1.27.0" });
+    await place.hasSidecar(Deployment, "web", newImage);
+    expect(await place.eventSays("bare", "BarePod")).toContain("delete it and create it anew");
+    await soon(async () => expect(await metric(operator, 'keyturn_sidecars_skipped_workloads{reason="BarePod"}')).toBe(1));
+    expect(await metric(operator, 'keyturn_sidecars_restarts_total{reason="ImageDiffers"}')).toBe(1);
+    expect(await place.sidecars("bare")).toEqual([oldImage]);
+  });
+
+  test("what has opted out, itself or by its namespace", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "consent");
+    await place.put(Deployment, "out", { labels: { [consentLabel]: "disabled" } });
+    await place.put(Deployment, "in", { labels: { [consentLabel]: "enabled" } });
+    await place.put(Deployment, "silent");
+    await place.labelNamespace({ [consentLabel]: "disabled" });
+    await place.startOperator();
+    await place.upgrade({ tag: "1.27.0" });
+    await place.hasSidecar(Deployment, "in", newImage);
+    await place.eventSays("out", "OptedOut");
+    await place.eventSays("silent", "OptedOut");
+    await place.labelNamespace({ [consentLabel]: null });
+    await place.hasSidecar(Deployment, "silent", newImage);
+    expect(await place.sidecars("out")).toEqual([oldImage]);
+  });
+
+  test("with opt-in, what nobody has opted in", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "opt-in");
+    await place.put(Deployment, "in", { labels: { [consentLabel]: "enabled" } });
+    await place.put(Deployment, "silent");
+    await place.startOperator({ "sidecars.opt-in": "true" });
+    await place.upgrade({ tag: "1.27.0" });
+    await place.hasSidecar(Deployment, "in", newImage);
+    await place.eventSays("silent", "NotOptedIn");
+    expect(await place.restartedAt(Deployment, "silent")).toBeUndefined();
+  });
+
+  test("anything outside of the maintenance windows", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "window");
+    await place.put(Deployment, "web");
+    const hour = (new Date().getUTCHours() + 12) % 24;
+    const closed = `${String(hour).padStart(2, "0")}:00-${String(hour).padStart(2, "0")}:30`;
+    const operator = await place.startOperator({ "sidecars.maintenance-windows": closed });
+    await place.upgrade({ tag: "1.27.0" });
+    await soon(async () => expect(await metric(operator, 'keyturn_sidecars_waiting_workloads{reason="OutsideWindow"}')).toBe(1));
+    await operator.stop();
+    expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
+    await place.startOperator({ "sidecars.maintenance-windows": "00:00-24:00" });
+    await place.hasSidecar(Deployment, "web", newImage);
+  });
+
+  test("anything in a dry run, which says what it would do", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "dry-run");
+    await place.put(Deployment, "web");
+    const operator = await place.startOperator({ "sidecars.dry-run": "true" });
+    await place.upgrade({ tag: "1.27.0" });
+    await soon(() =>
+      expect(operator.logLines.filter(({ msg }) => msg === "dry run: an outdated workload")).toMatchObject([
+        { workload: `Deployment/${place.namespace}/web`, decision: { type: "restart" } },
+      ]),
+    );
+    expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
+  });
+});
+
+test("pods that have failed, or are on their way out, do not count", patiently, async () => {
+  await using place = await meshNamespace(cluster(), "evicted");
+  await place.put(Deployment, "web", { replicas: 1 });
+  const [pod] = await place.pods("web");
+  if (!pod) throw new Error("the Deployment has no pod");
+  // As an eviction for lack of resources leaves it: a record with the old sidecar, and another pod in its place.
+  await cluster().kubectl(
+    "-n",
+    place.namespace,
+    "patch",
+    "pod",
+    pod.metadata.name,
+    "--subresource=status",
+    "-p",
+    '{"status":{"phase":"Failed","reason":"Evicted"}}',
+  );
+  place.istiod.configure({ tag: "1.27.0" });
+  await soon(async () => expect(await place.sidecars("web")).toHaveLength(1));
+  await cluster().kubectl("-n", place.namespace, "patch", "pod", pod.metadata.name, "-p", '{"metadata":{"finalizers":["example.com/keep"]}}');
+  await place.putConfigMap();
+  await cluster().kubectl("-n", place.namespace, "delete", "pod", "-l", "app=web", "--field-selector=status.phase=Running", "--wait=false");
+  await soon(async () => expect(await place.sidecars("web")).toEqual([newImage]));
+  const operator = await place.startOperator();
+  await soon(async () => expect(await metric(operator, "keyturn_sidecars_rolling_workloads")).toBe(0));
+  await soon(async () => expect(place.questions).not.toHaveLength(0));
+  await soon(async () => expect(await operator.metrics()).not.toMatch(/keyturn_sidecars_(outdated|unknown)_workloads\{.*\} [1-9]/));
+  expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
+  await cluster().kubectl("-n", place.namespace, "patch", "pod", pod.metadata.name, "-p", '{"metadata":{"finalizers":null}}');
+});
+
+describe("Argo Rollouts", () => {
+  const Rollout = defineKind<KubeObject & { readonly spec?: { readonly restartAt?: string } }>({
+    group: "argoproj.io",
+    version: "v1alpha1",
+    kind: "Rollout",
+    plural: "rollouts",
+    namespaced: true,
+  });
+
+  test("are restarted by spec.restartAt once their CRD is there", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "argo");
+    const { client } = cluster();
+    const { namespace } = place;
+    await place.startOperator({ "sidecars.argo-rollouts": "true" });
+    const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+    const definition: CustomResourceDefinition = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "rollouts.argoproj.io" },
+      spec: {
+        group: Rollout.group,
+        scope: "Namespaced",
+        names: { kind: "Rollout", plural: "rollouts" },
+        versions: [{ name: Rollout.version, served: true, storage: true, schema: { openAPIV3Schema: anything }, subresources: { status: {} } }],
+      },
+    };
+    await cluster().apply(definition);
+    const template = { metadata: { labels: { app: "canary" } }, spec: { containers: [container] } };
+    const rollout = {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Rollout",
+      metadata: { namespace, name: "canary" },
+      spec: { replicas: 1, selector: { matchLabels: { app: "canary" } }, template },
+    };
+    await cluster().apply(rollout);
+    const { metadata } = (await client.get(Rollout, { namespace, name: "canary" })) ?? {};
+    // What Argo's controller would have made.
+    const owner = { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", name: "canary", uid: metadata?.uid ?? "", controller: true };
+    const replicaSet = {
+      apiVersion: "apps/v1",
+      kind: "ReplicaSet",
+      metadata: { namespace, name: "canary-1", labels: { app: "canary" }, ownerReferences: [owner] },
+      spec: { replicas: 1, selector: { matchLabels: { app: "canary" } }, template },
+    };
+    await cluster().apply(replicaSet);
+    await client.mergePatch(
+      Rollout,
+      { namespace, name: "canary" },
+      { status: { observedGeneration: "1", phase: "Healthy", updatedReplicas: 1 } },
+      { subresource: "status" },
+    );
+    await soon(async () => expect(await place.sidecars("canary")).toEqual([oldImage]));
+    await place.upgrade({ tag: "1.27.0" });
+    await soon(async () => expect((await client.get(Rollout, { namespace, name: "canary" }))?.spec?.restartAt).toMatch(/Z$/), 120_000);
+    await place.eventSays("canary", "SidecarRestart");
+  });
+});
