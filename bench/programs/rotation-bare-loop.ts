@@ -31,8 +31,18 @@ async function rotate(index: number): Promise<void> {
 }
 
 async function reportStatus(name: string): Promise<void> {
-  const condition = { status: "True", reason: "UpToDate", message: "holds version 3", observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:00Z" };
-  const conditions = ["Ready", "Filled", "Progressing"].map((type) => ({ type, ...condition }));
+  const condition = {
+    status: "True",
+    reason: "UpToDate",
+    message: "holds version 3",
+    observedGeneration: 1,
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  const conditions = [
+    { type: "Ready", ...condition },
+    { type: "Filled", ...condition },
+    { type: "Progressing", ...condition },
+  ];
   const status = { observedGeneration: 1, rank: 1, currentVersion: { seq: 3, digest, appliedAt: new Date().toISOString() }, conditions };
   const target: KubeObject & { readonly status: object } = { metadata: { namespace, name }, status };
   await client.apply<KubeObject>(RotationTarget, target, { fieldManager: "keyturn-rotation", force: true, subresource: "status" });

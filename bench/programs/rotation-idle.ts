@@ -1,27 +1,18 @@
-// The rotation controller over the sets of one namespace: says when all targets hold a version, and then what it costs to have nothing to do.
+// The rotation controller over the sets of one namespace: works until it has gone quiet, and then says what it costs to have nothing to do.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { endWithInput, report } from "./contestant-line.ts";
 import { runRotation } from "./rotation-sets.ts";
 
-const [namespace = "", wanted = "0"] = process.argv.slice(2);
+const [namespace = ""] = process.argv.slice(2);
 /** The last Events are written within this. */
 const settleMs = 5000;
 const windowMs = 10_000;
 
 endWithInput();
-const filled = new Set<string>();
 let requests = 0;
-if (Number(wanted) === 0) settle();
-await runRotation({
-  namespace,
-  onRequest: () => (requests += 1),
-  onVersion(target, seq) {
-    if (seq === 0 || filled.has(target)) return;
-    filled.add(target);
-    if (filled.size === Number(wanted)) settle();
-  },
-});
+settle();
+await runRotation({ namespace, onRequest: () => (requests += 1) });
 
 /** Waits until nothing is asked for any more, then watches itself do nothing. */
 function settle(): void {

@@ -7,8 +7,8 @@ import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 /** What a program sees of the operator's work. */
 export interface RotationRun {
   readonly namespace: string;
-  /** Called with each version that a target's status tells of, by the target's name. */
-  readonly onVersion: (target: string, seq: number) => void;
+  /** Called with each version that a target's status tells of, by the target's key. Absent: nobody looks on, which costs nothing. */
+  readonly onVersion?: (target: string, seq: number) => void;
   /** Called for each request that the operator makes. */
   readonly onRequest?: () => void;
 }
@@ -27,9 +27,10 @@ export async function runRotation({ namespace, onVersion, onRequest }: RotationR
           ...controller,
           setup(scope) {
             const reconcile = controller.setup(scope);
-            // Only the number is kept, so that looking on costs next to nothing.
-            const versions = scope.watch(RotationTarget, { namespace, keep: ({ status }) => status?.currentVersion?.seq ?? 0 });
-            versions.subscribe((change) => "value" in change && onVersion(change.key, change.value));
+            if (onVersion) {
+              const versions = scope.watch(RotationTarget, { namespace, keep: ({ status }) => status?.currentVersion?.seq ?? 0 });
+              versions.subscribe((change) => "value" in change && onVersion(change.key, change.value));
+            }
             return reconcile;
           },
         },

@@ -19,7 +19,7 @@ const [controller] = sidecarsFeature.controllers((flag) => flag.parse(given[flag
 if (!controller) throw new Error("the feature has no controller");
 
 const connection = await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} });
-const endProbe = probeLoop();
+let endProbe = probeLoop();
 const startedMs = performance.now();
 await runOperator(
   {
@@ -36,6 +36,11 @@ await runOperator(
       },
     ],
     leaderElection: { enabled: false },
+    // What it takes to start is not what it takes to work.
+    onStarted: () => {
+      endProbe();
+      endProbe = probeLoop();
+    },
     log: createLogger({ level: "warn", destination: process.stderr }),
   },
   new AbortController().signal,

@@ -111,7 +111,9 @@ test("Unreachable: a right that is taken away is an alarm, and nothing is lost",
   await world.cluster.kubectl("delete", "rolebindings", "--all", "-n", world.namespace);
   await agent.stop();
   const who = `system:serviceaccount:${world.namespace}:agent`;
-  await soon(() => expect(world.cluster.kubectl("auth", "can-i", "list", "secrets", "-n", world.namespace, "--as", who)).rejects.toThrow());
+  await soon(() =>
+    expect(world.cluster.kubectl("auth", "can-i", "list", "secrets", "-n", world.namespace, "--as", who)).rejects.toThrow("Command failed"),
+  );
   const restarted = await world.start({ folder: agent.folder });
   const message = expect.stringMatching(`the right to (list|watch) secrets in namespace ${world.namespace} is missing`);
   await soon(async () => expect((await restarted.status()).alarms).toContainEqual({ alarm: "Unreachable", message }));

@@ -2,36 +2,45 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
+import { runShell } from "../jwks/shell-block.ts";
 import { startTengineReader } from "./tengine-reader.ts";
-import { certificate, soon, type VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
+import { certificate, IngressCheckSum, soon, type VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
+const program = fileURLToPath(new URL("../../bin/keyturn", import.meta.url));
+
+interface Finished {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the program in this process. */
+async function keyturn(...args: readonly string[]): Promise<Finished> {
+  const output = { out: "", err: "" };
+  const code = await runProgram(args, {
+    environment: {},
+    out: (text) => (output.out += text),
+    err: (text) => (output.err += text),
+    height: () => undefined,
+    signal: new AbortController().signal,
+  });
+  return { code, ...output };
+}
 
 /** Runs `keyturn checksum announce` as an administrator does, with the manifests in a folder. */
-async function announce(
-  place: VerifiedNamespace,
-  manifests: readonly (Secret | string)[],
-  ...args: readonly string[]
-): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+async function announce(place: VerifiedNamespace, manifests: readonly (Secret | string)[], ...args: readonly string[]): Promise<Finished> {
   const folder = await mkdtemp(join(tmpdir(), "keyturn-announce-"));
-  const output = { out: "", err: "" };
   try {
     for (const [index, manifest] of manifests.entries()) {
       await writeFile(join(folder, `${index}.yaml`), typeof manifest === "string" ? manifest : JSON.stringify(manifest));
     }
-    const given = ["checksum", "announce", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, ...args];
-    const code = await runProgram(manifests.length > 0 ? [...given, "-f", folder] : given, {
-      environment: {},
-      out: (text) => (output.out += text),
-      err: (text) => (output.err += text),
-      height: () => undefined,
-      signal: new AbortController().signal,
-    });
-    return { code, ...output };
+    return await keyturn("checksum", "announce", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, "-f", folder, ...args);
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -158,4 +167,28 @@ test("a manifest that will be left out is named, and -o json says the same", asy
   const batch = [place.secret("shop-7", 2, certificate(2)), place.secret("wild", 1, certificate(3))];
   const { out } = await announce(place, batch, "-o", "json");
   expect(JSON.parse(out)).toMatchObject([{ kind: "SecretCheckSum", count: 2, problems: [{ name: "wild", reason: "NumberMissing" }] }]);
+});
+
+test("from standard input, and Ingresses too", async () => {
+  await using place = await verifiedNamespace(cluster(), "input");
+  await place.startOperator();
+  await place.putIngress("shop-7", 1);
+  await place.published(["7-1"], IngressCheckSum);
+  const manifest = `{"kind":"Ingress","metadata":{"name":"shop-7","annotations":{"nginx.ingress.kubernetes.io/version":"2"}}}`;
+  const out = await runShell(cluster(), `echo '${manifest}' | ${program} checksum announce -n ${place.namespace} -f -`);
+  expect(out).toMatch(/^announced IngressCheckSum ingress-checksum-\w+ .* of 1, 1 new and 1 gone/);
+  await place.putIngress("shop-7", 2);
+  const { spec } = await place.published(["7-2"], IngressCheckSum);
+  expect(spec.announcement).toBeDefined();
+});
+
+test.each([
+  [["checksum", "publish"], 'there is no action "publish"'],
+  [["checksum", "announce"], "say with -f which manifests are going to be applied"],
+  [["checksum", "announce", "--delete", "pod/a"], '--delete: "pod/a" is not secret/NAME or ingress/NAME'],
+  [["checksum", "announce", "-f", "/nowhere"], "--file: cannot read /nowhere"],
+])("wrong usage is one line and exit code 2: %j", async (args, message) => {
+  const { code, err } = await keyturn(...args);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  expect(err.trimEnd()).not.toContain("\n");
 });

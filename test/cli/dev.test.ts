@@ -4,13 +4,27 @@ import { homedir } from "node:os";
 import { expect, it, vi } from "vitest";
 import { startKeyturn } from "./keyturn-process.ts";
 
-it("keyturn dev starts a cluster, applies the examples, shows them, and leaves nothing behind after Ctrl-C", async () => {
-  const keyturn = startKeyturn(["dev"], { HOME: homedir() });
-  await vi.waitFor(() => expect(keyturn.output.out).toMatch(/keyturn-examples/), { timeout: 50_000 });
-  const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
-  await access(kubeconfig);
-  keyturn.kill("SIGINT");
-  expect(await keyturn.exit).toBe(0);
-  await expect(access(kubeconfig)).rejects.toThrow("ENOENT");
-  expect(keyturn.output.err).toBe("");
-});
+/** One line of the table for each step of a credential's life, as it should be a while after the start. */
+const steps = [
+  /EventingAuth +kcp-system +\S+ +True/,
+  /Secret +kyma-system +eventing-webhook-auth/,
+  /RotationTarget +keyturn-examples +signing-key-live +True/,
+  /JWKSConfig +keyturn-examples +rotated-tokens +True/,
+  /SecretCheckSum +keyturn-examples-verify +secret-/,
+  /Deployment +keyturn-examples-mesh +web +True/,
+];
+
+it(
+  "keyturn dev starts a cluster, shows all five steps at work on the examples, and leaves nothing behind after Ctrl-C",
+  { timeout: 150_000 },
+  async () => {
+    const keyturn = startKeyturn(["dev"], { HOME: homedir() });
+    await vi.waitFor(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)), { timeout: 120_000 });
+    const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
+    await access(kubeconfig);
+    keyturn.kill("SIGINT");
+    expect(await keyturn.exit).toBe(0);
+    await expect(access(kubeconfig)).rejects.toThrow("ENOENT");
+    expect(keyturn.output.err).toBe("");
+  },
+);

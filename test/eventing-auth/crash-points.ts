@@ -9,6 +9,16 @@ import type { Flags, IssuingPlace } from "./issuing-place.ts";
 const counted = /\/(?:eventingauths|secrets)(?:[/?]|$)/;
 const spared = /\/leases(?:[/?]|$)/;
 
+/** An identity provider that tells of every request before and after its effect; if the listener throws, the connection ends. */
+export interface WatchedProvider {
+  onStep(listener: (step: string, moment: "before" | "after", userAgent: string) => void): () => void;
+}
+
+export interface Clusters {
+  readonly controlPlane: ClusterAccess;
+  readonly target: ClusterAccess;
+}
+
 /** Everything between an operator and its world goes past here. */
 export class CrashPoints implements AsyncDisposable {
   readonly #place: IssuingPlace;
@@ -18,23 +28,23 @@ export class CrashPoints implements AsyncDisposable {
   #dead = false;
   #crash = Promise.withResolvers<string>();
 
-  private constructor(place: IssuingPlace, proxies: readonly [FaultProxy, FaultProxy]) {
+  private constructor(place: IssuingPlace, proxies: readonly [FaultProxy, FaultProxy], provider: WatchedProvider) {
     this.#place = place;
     this.#proxies = proxies;
     const [controlPlane, target] = proxies;
     controlPlane.inject(this.#faultOf("control plane"));
     target.inject(this.#faultOf("target"));
     // The test itself fetches tokens too, to see whether they are given.
-    this.#stopListening = place.tenant.onStep((step, moment, userAgent) => {
+    this.#stopListening = provider.onStep((step, moment, userAgent) => {
       if (userAgent === "keyturn") this.#pass(`${moment} ${step} at the identity provider`, true);
     });
   }
 
   /** Puts proxies in front of both clusters, and the way through them into the runtime's kubeconfig. */
-  static async around(place: IssuingPlace, controlPlane: ClusterAccess, target: ClusterAccess): Promise<CrashPoints> {
-    const proxies = [await startFaultProxy(controlPlane), await startFaultProxy(target)] as const;
+  static async around(place: IssuingPlace, clusters: Clusters, provider: WatchedProvider): Promise<CrashPoints> {
+    const proxies = [await startFaultProxy(clusters.controlPlane), await startFaultProxy(clusters.target)] as const;
     await place.putKubeconfig(await readFile(proxies[1].through(place.parts.targetKubeconfig), "utf8"));
-    return new CrashPoints(place, proxies);
+    return new CrashPoints(place, proxies, provider);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

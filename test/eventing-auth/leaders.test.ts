@@ -32,6 +32,14 @@ async function settles(place: IssuingPlace): Promise<void> {
   });
 }
 
+/** Two operators at a runtime that has everything. */
+async function startSettled(place: IssuingPlace): Promise<void> {
+  await place.putKubeconfig();
+  await place.putKyma();
+  await startTwo(place);
+  await settles(place);
+}
+
 describe("two operators at once", () => {
   test.each([1, 2, 3])("issue one set of credentials (round %i)", async () => {
     await using place = await slowPlace();
@@ -43,10 +51,7 @@ describe("two operators at once", () => {
 
   test("repair a Secret on the same application", async () => {
     await using place = await slowPlace();
-    await place.putKubeconfig();
-    await place.putKyma();
-    await startTwo(place);
-    await settles(place);
+    await startSettled(place);
     const before = await place.credentials();
     await place.parts.target.delete(Secret, place.targetName);
     await soon(async () => expect((await place.credentials())?.client_id).toBe(before?.client_id));
@@ -56,10 +61,7 @@ describe("two operators at once", () => {
 
   test("rotate a secret on the same application", async () => {
     await using place = await slowPlace();
-    await place.putKubeconfig();
-    await place.putKyma();
-    await startTwo(place);
-    await settles(place);
+    await startSettled(place);
     const before = await place.credentials();
     await place.parts.target.mergePatch(Secret, place.targetName, { metadata: { annotations: { "keyturn.io/issued-at": "2020-01-01T00:00:00Z" } } });
     await soon(async () => expect((await place.credentials())?.client_secret).not.toBe(before?.client_secret));
@@ -69,10 +71,7 @@ describe("two operators at once", () => {
 
   test("leave nothing behind when the Kyma goes", async () => {
     await using place = await slowPlace();
-    await place.putKubeconfig();
-    await place.putKyma();
-    await startTwo(place);
-    await settles(place);
+    await startSettled(place);
     await place.deleteKyma();
     await place.isGone();
     await soon(() => expect(place.tenant.applications()).toEqual([]));

@@ -4,62 +4,22 @@ import { Event, Secret } from "@keyturn/runtime";
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { type OpenidServer, type OpenidServerOptions, startOpenidServer } from "./identity/openid-server.ts";
-import { verifiedToken } from "./identity/verified-token.ts";
-import { type Credentials, type Flags, type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { isWhole, openid, type OpenidPlace, openidPlace } from "./identity/openid-place.ts";
+import { soon } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
 const target = useCluster();
 
 const grantSchema = z.object({ management: z.object({ token: z.string().min(10) }) });
 
-const openid: Flags = { "eventing-auth.provider": "openid" };
-
-interface World extends AsyncDisposable {
-  readonly place: IssuingPlace;
-  readonly server: OpenidServer;
-}
-
-async function openWorld(options: OpenidServerOptions = {}): Promise<World> {
-  const server = await startOpenidServer(options);
-  const place = await issuingPlace(controlPlane(), target());
-  await place.putCredentials({
-    url: server.issuer,
-    ...(server.initialAccessToken !== undefined && { initial_access_token: server.initialAccessToken }),
-  });
-  return {
-    place,
-    server,
-    async [Symbol.asyncDispose]() {
-      await place[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** One client at the server, and a token that is fetched with what is in the runtime's cluster verifies. Resolves to what is in there. */
-function isWhole({ place, server }: World): Promise<Credentials> {
-  return soon(async () => {
-    const credentials = await place.credentials();
-    expect(credentials).toBeDefined();
-    expect(server.clients()).toEqual([credentials?.client_id]);
-    expect((await place.auth())?.status).toMatchObject({ state: "Ready", iasApplication: { name: place.runtime, uuid: credentials?.client_id } });
-    if (!credentials) throw new Error("no credentials");
-    const { client_id: clientId = "", client_secret: clientSecret = "", token_url: tokenUrl = "", certs_url: jwksUrl = "" } = credentials;
-    const claims = await verifiedToken({ clientId, clientSecret, tokenUrl, jwksUrl, method: "client_secret_basic" });
-    expect(claims).toMatchObject({ iss: server.issuer, client_id: clientId });
-    return credentials;
-  });
-}
-
 /** The Secrets that hold the right to manage a client. */
-async function grants({ place }: World): Promise<readonly Secret[]> {
+async function grants({ place }: OpenidPlace): Promise<readonly Secret[]> {
   const { items } = await place.client.list(Secret, { namespace: place.parts.system });
   return items.filter(({ metadata }) => metadata.name.startsWith("eventing-auth-grant-"));
 }
 
 test("a Kyma gets a client of its own, whose token verifies, and leaves nothing behind when it goes", async () => {
-  await using world = await openWorld();
+  await using world = await openidPlace(controlPlane(), target());
   const { place, server } = world;
   const operator = await place.ready({ flags: openid });
   const { client_secret: clientSecret = "" } = await isWhole(world);
@@ -77,7 +37,7 @@ test("a Kyma gets a client of its own, whose token verifies, and leaves nothing 
 });
 
 test("a Secret that was deleted or edited comes back with the same client", async () => {
-  await using world = await openWorld();
+  await using world = await openidPlace(controlPlane(), target());
   const { place } = world;
   await place.ready({ flags: openid });
   const before = await isWhole(world);
@@ -91,7 +51,7 @@ test("a Secret that was deleted or edited comes back with the same client", asyn
 });
 
 test("a client whose secret is too old gets another one, and stays the same client", async () => {
-  await using world = await openWorld();
+  await using world = await openidPlace(controlPlane(), target());
   const { place } = world;
   await place.ready({ flags: { ...openid, "eventing-auth.rotate-after": "24h" } });
   const before = await isWhole(world);
@@ -102,7 +62,7 @@ test("a client whose secret is too old gets another one, and stays the same clie
 });
 
 test("a server that issues no new secrets is told of, and the one that there is goes on working", async () => {
-  await using world = await openWorld({ rotatesSecrets: false });
+  await using world = await openidPlace(controlPlane(), target(), { rotatesSecrets: false });
   const { place } = world;
   await place.ready({ flags: { ...openid, "eventing-auth.rotate-after": "24h" } });
   const before = await isWhole(world);
@@ -112,7 +72,7 @@ test("a server that issues no new secrets is told of, and the one that there is 
 });
 
 test("a client whose secret nobody knows any more is replaced, and none is left behind", async () => {
-  await using world = await openWorld({ rotatesSecrets: false, tellsSecretOn: [] });
+  await using world = await openidPlace(controlPlane(), target(), { rotatesSecrets: false, tellsSecretOn: [] });
   const { place } = world;
   await place.ready({ flags: openid });
   const before = await isWhole(world);
@@ -122,7 +82,7 @@ test("a client whose secret nobody knows any more is replaced, and none is left 
 });
 
 test("a client that was deleted at the server is replaced after a restart", async () => {
-  await using world = await openWorld();
+  await using world = await openidPlace(controlPlane(), target());
   const { place, server } = world;
   const operator = await place.ready({ flags: openid });
   const before = await isWhole(world);

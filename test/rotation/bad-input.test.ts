@@ -14,7 +14,12 @@ test("two sources: neither is guessed to be the one, until one mark is taken awa
   await place.putTargets(["0s"]);
   await place.putSource("one");
   await place.holds({ t1: "one" });
-  const second = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: place.namespace, name: "other", annotations: marks }, data: { someKey: "x" } };
+  const second = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: place.namespace, name: "other", annotations: marks },
+    data: { someKey: "x" },
+  };
   await cluster().apply(second);
   const message = await place.conditionSays("t1", "SourceConflict", "True SourceConflict");
   expect(message).toContain("configmaps/other and secrets/key-latest are all marked as the source");
@@ -87,7 +92,9 @@ test("a version record's name that is taken is passed over, whoever has it", asy
 test("what the API server refuses for one target does not hold up the ranks before it", async () => {
   await using place = await rotatingNamespace(cluster(), "refused");
   await cluster().kubectl("create", "quota", "few", "--hard=count/secrets=3", "-n", place.namespace);
-  await soon(async () => expect(await cluster().kubectl("get", "quota", "few", "-n", place.namespace, "-o", "jsonpath={.status.hard}")).toContain("3"));
+  await soon(async () =>
+    expect(await cluster().kubectl("get", "quota", "few", "-n", place.namespace, "-o", "jsonpath={.status.hard}")).toContain("3"),
+  );
   await place.startOperator();
   await place.putTargets(["0s", "0s"]);
   await place.putSource("one");

@@ -48,7 +48,14 @@ test("history shows the versions, when they were seen and where they are, and no
   expect(out).not.toMatch(/secret-value|c2VjcmV0/);
 
   const { data } = await rotationHistoryReport(queryIn(place), "my-key");
-  expect(data).toMatchObject({ set: "my-key", versions: [{ version: 3, isSource: true, targets: [] }, { version: 2, targets: ["t1"] }, { version: 1, targets: ["t2"] }] });
+  expect(data).toMatchObject({
+    set: "my-key",
+    versions: [
+      { version: 3, isSource: true, targets: [] },
+      { version: 2, targets: ["t1"] },
+      { version: 1, targets: ["t2"] },
+    ],
+  });
   expect(JSON.stringify(data)).not.toMatch(/secret-value|c2VjcmV0/);
 });
 
@@ -63,7 +70,12 @@ test("plan shows what happens next and when, as a timeline", async () => {
     [expect.stringMatching(/^\d{4}-/), expect.stringMatching(/^(4m\d+s|5m)$/), "v2", "→ v2"],
     [expect.stringMatching(/^\d{4}-/), expect.stringMatching(/^(59m\d+s|1h)$/), "→ v3", "v2"],
   ]);
-  expect(data).toMatchObject({ steps: [{ target: "t2", version: 2 }, { target: "t1", version: 3 }] });
+  expect(data).toMatchObject({
+    steps: [
+      { target: "t2", version: 2 },
+      { target: "t1", version: 3 },
+    ],
+  });
   const { pending } = await place.status("t1");
   expect(data).toMatchObject({ steps: [{}, { at: pending?.notBefore }] });
   expect(`${text}${JSON.stringify(data)}`).not.toMatch(/secret-value|c2VjcmV0/);

@@ -94,8 +94,6 @@ test("a target's object is like the source, and has none of its labels, annotati
 test("a label does what an annotation does", async () => {
   await using place = await rotatingNamespace(cluster(), "labels");
   await place.startOperator();
-  await cluster().apply(
-    documented(place.namespace).replace("  annotations:\n", "  labels:\n"),
-  );
+  await cluster().apply(documented(place.namespace).replace("  annotations:\n", "  labels:\n"));
   await place.holds({ "key-live": "first", "key-fallback": "first" });
 });

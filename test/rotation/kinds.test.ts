@@ -35,7 +35,11 @@ const widgetDefinition = {
             properties: {
               spec: {
                 type: "object",
-                properties: { size: { type: "integer" }, colour: { type: "string", default: "red" }, parts: { type: "array", items: { type: "string" } } },
+                properties: {
+                  size: { type: "integer" },
+                  colour: { type: "string", default: "red" },
+                  parts: { type: "array", items: { type: "string" } },
+                },
               },
               status: { type: "object", properties: { phase: { type: "string" } } },
             },
@@ -56,7 +60,15 @@ test("a ConfigMap is rotated with its binary data, and nothing of its metadata",
   await place.startOperator();
   await place.putTargets(["0s", "0s"]);
   const source = { apiVersion: "v1", kind: "ConfigMap", data: { text: "one" }, binaryData: { bytes: "AAEC" } };
-  await cluster().apply({ ...source, metadata: { namespace: place.namespace, name: "latest", labels: { ...marks, "argocd.argoproj.io/instance": "shop" }, finalizers: ["example.com/hold"] } });
+  await cluster().apply({
+    ...source,
+    metadata: {
+      namespace: place.namespace,
+      name: "latest",
+      labels: { ...marks, "argocd.argoproj.io/instance": "shop" },
+      finalizers: ["example.com/hold"],
+    },
+  });
   const target = await soon(async () => {
     const found = await place.get(ConfigMap, "t1");
     expect(found?.data).toEqual({ text: "one" });
@@ -67,7 +79,16 @@ test("a ConfigMap is rotated with its binary data, and nothing of its metadata",
   expect(target?.metadata.finalizers).toBeUndefined();
   expect(target?.metadata.ownerReferences).toBeUndefined();
   // A key that leaves the source leaves the target too.
-  await cluster().kubectl("patch", "configmap", "latest", "-n", place.namespace, "--type=merge", "-p", '{"data":{"text":null,"other":"two"},"metadata":{"finalizers":null}}');
+  await cluster().kubectl(
+    "patch",
+    "configmap",
+    "latest",
+    "-n",
+    place.namespace,
+    "--type=merge",
+    "-p",
+    '{"data":{"text":null,"other":"two"},"metadata":{"finalizers":null}}',
+  );
   await soon(async () => expect((await place.get(ConfigMap, "t1"))?.data).toEqual({ other: "two" }));
   await soon(async () => expect((await place.get(ConfigMap, "t2"))?.data).toEqual({ text: "one" }));
 });
@@ -110,9 +131,21 @@ test("a custom resource is rotated once its kind is named, with exactly the righ
   await place.putTargets(["0s", "0s"]);
   await put(place, { apiVersion: "rotated.example/v1", kind: "Widget", spec: { size: 1, parts: ["a", "b"] } });
   await soon(async () => expect((await place.get(Widget, "t1"))?.spec).toEqual({ size: 1, colour: "red", parts: ["a", "b"] }));
-  await cluster().kubectl("patch", "widget", "t1", "-n", place.namespace, "--subresource=status", "--type=merge", "-p", '{"status":{"phase":"Busy"}}');
+  await cluster().kubectl(
+    "patch",
+    "widget",
+    "t1",
+    "-n",
+    place.namespace,
+    "--subresource=status",
+    "--type=merge",
+    "-p",
+    '{"status":{"phase":"Busy"}}',
+  );
   await cluster().kubectl("patch", "widget", "latest", "-n", place.namespace, "--type=merge", "-p", '{"spec":{"size":2,"parts":["c"]}}');
-  await soon(async () => expect(await place.get(Widget, "t1")).toMatchObject({ spec: { size: 2, colour: "red", parts: ["c"] }, status: { phase: "Busy" } }));
+  await soon(async () =>
+    expect(await place.get(Widget, "t1")).toMatchObject({ spec: { size: 2, colour: "red", parts: ["c"] }, status: { phase: "Busy" } }),
+  );
   await soon(async () => expect((await place.get(Widget, "t2"))?.spec).toEqual({ size: 1, colour: "red", parts: ["a", "b"] }));
   // Drift of a custom resource is repaired too; what the server adds by itself is none.
   await cluster().kubectl("patch", "widget", "t2", "-n", place.namespace, "--type=merge", "-p", '{"spec":{"size":7}}');

@@ -3,7 +3,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { contentsOf, play, type SourceChange, targetsOf, timelineOf } from "../../packages/keyturn/test/rotation-model/timeline.ts";
 
-const source = (...changes: readonly (readonly [number, string | undefined])[]): readonly SourceChange[] => changes.map(([at, value]) => ({ at, value }));
+const source = (...changes: readonly (readonly [number, string | undefined])[]): readonly SourceChange[] =>
+  changes.map(([at, value]) => ({ at, value }));
 const threeChanges = source([0, "v1"], [100, "v2"], [300, "v3"]);
 
 describe("the simulator gives the timelines that were worked out by hand", () => {
@@ -107,7 +108,8 @@ describe("what the timelines leave open", () => {
 });
 
 function keepAndCascade(): ReturnType<typeof targetsOf> {
-  return targetsOf([60, 5]).map((target, index) => (index === 1 ? { ...target, deletionMode: "cascade" } : target));
+  const [kept, cascading] = [targetsOf([60, 5]), targetsOf([60, 5], { deletionMode: "cascade" })];
+  return [...kept.slice(0, 1), ...cascading.slice(1)];
 }
 
 test("with no downtime, and a source that never returns to what it was, the simulator is the closed form", () => {
@@ -148,7 +150,11 @@ function closedForm(changes: readonly SourceChange[], delays: readonly number[],
   const reached: number[][] = [commits.map(({ at }) => at)];
   delays.slice(1).forEach((delay, index) => {
     const before = reached[index] ?? [];
-    reached.push(commits.map((_, j) => (j === 0 ? 0 : delay + Math.max(commits[j + index]?.dep ?? Number.POSITIVE_INFINITY, before[j] ?? Number.POSITIVE_INFINITY))));
+    reached.push(
+      commits.map((_, j) =>
+        j === 0 ? 0 : delay + Math.max(commits[j + index]?.dep ?? Number.POSITIVE_INFINITY, before[j] ?? Number.POSITIVE_INFINITY),
+      ),
+    );
   });
   return reached.map((times) => commits[times.findLastIndex((time) => time <= now)]?.value ?? "-");
 }

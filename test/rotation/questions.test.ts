@@ -102,6 +102,19 @@ describe("the source is deleted", () => {
     expect(witness.firstOf("t1", "two").appliedAtMs - backAtMs).toBeGreaterThanOrEqual(6_000);
   });
 
+  test("while the operator is down: it is made up for", async () => {
+    await using place = await rotatingNamespace(cluster(), "down");
+    const operator = await place.startOperator();
+    await place.putTarget("t1", { rotationOrder: 1, deletionMode: "keep" });
+    await place.putTarget("t2", { rotationOrder: 2, deletionMode: "cascade" });
+    await place.putSource("one");
+    await place.holds({ t1: "one", t2: "one" });
+    await operator.stop();
+    await place.deleteSource();
+    await place.startOperator();
+    await place.holds({ t1: "one", t2: "-" });
+  });
+
   test("and every target with it: the history goes too, and a new source is a fresh start", async () => {
     await using place = await rotatingNamespace(cluster(), "fresh");
     await place.startOperator();
@@ -116,6 +129,18 @@ describe("the source is deleted", () => {
   });
 });
 
+test("keys that left the source leave its copies", async () => {
+  await using place = await rotatingNamespace(cluster(), "keys");
+  await place.startOperator();
+  await place.putTargets(["0s"]);
+  await place.putSource("one");
+  const source = { namespace: place.namespace, name: "key-latest" };
+  await cluster().client.mergePatch(Secret, source, { data: { passing: "cGFzc2luZw==" } });
+  await soon(async () => expect(Object.keys((await place.get(Secret, "t1"))?.data ?? {})).toEqual(["passing", "someKey"]));
+  await cluster().client.mergePatch(Secret, source, { data: { passing: null } });
+  await soon(async () => expect(Object.keys((await place.get(Secret, "t1"))?.data ?? {})).toEqual(["someKey"]));
+});
+
 describe("the source changes faster than the delays", () => {
   test("what did not stay is never live, and the last one is; what was live is the fallback", async () => {
     await using place = await rotatingNamespace(cluster(), "fast");
@@ -126,7 +151,11 @@ describe("the source changes faster than the delays", () => {
     using witness = await Witness.of(place);
     for (const value of ["two", "three", "four"]) {
       await place.putSource(value);
-      await soon(async () => expect((await place.records()).map(({ metadata }) => metadata.name)).toContain(`my-key-${["one", "two", "three", "four"].indexOf(value) + 1}`));
+      await soon(async () =>
+        expect((await place.records()).map(({ metadata }) => metadata.name)).toContain(
+          `my-key-${["one", "two", "three", "four"].indexOf(value) + 1}`,
+        ),
+      );
     }
     const lastAtMs = Date.now();
     await place.holds({ t1: "four", t2: "one" });

@@ -5,7 +5,13 @@ import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
-import { RotationTarget, rotationSetMark, sourceMark, versionAnnotation, versionRecordType } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import {
+  RotationTarget,
+  rotationSetMark,
+  sourceMark,
+  versionAnnotation,
+  versionRecordType,
+} from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
@@ -30,7 +36,11 @@ export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promis
 }
 
 /** Makes a namespace with the CRD served and the operator's ServiceAccount in place. The operator does not run yet. */
-export async function rotatingNamespace(cluster: ClusterAccess, prefix: string, flags: Readonly<Record<string, string>> = {}): Promise<RotatingNamespace> {
+export async function rotatingNamespace(
+  cluster: ClusterAccess,
+  prefix: string,
+  flags: Readonly<Record<string, string>> = {},
+): Promise<RotatingNamespace> {
   await cluster.apply(renderCrds([rotationFeature]));
   const namespace = await cluster.namespace(prefix);
   const access = rotationFeature.controllers(readerOf(flags)).flatMap((controller) => controller.access);
@@ -110,7 +120,8 @@ export class RotatingNamespace implements AsyncDisposable {
 
   /** Creates targets of these delays: `t1`, `t2`, …, in this order. */
   async putTargets(delays: readonly string[], spec: Readonly<Record<string, unknown>> = {}): Promise<void> {
-    for (const [index, rotationDelay] of delays.entries()) await this.putTarget(`t${index + 1}`, { rotationOrder: index + 1, rotationDelay, ...spec });
+    for (const [index, rotationDelay] of delays.entries())
+      await this.putTarget(`t${index + 1}`, { rotationOrder: index + 1, rotationDelay, ...spec });
   }
 
   get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {
@@ -126,7 +137,10 @@ export class RotatingNamespace implements AsyncDisposable {
   /** Waits until these Secrets hold exactly this, and resolves to when each was written. */
   async holds(contents: Readonly<Record<string, string>>, timeoutMs = soonMs): Promise<void> {
     const names = Object.keys(contents);
-    await soon(async () => expect(Object.fromEntries(await Promise.all(names.map(async (name) => [name, await this.held(name)])))).toEqual(contents), timeoutMs);
+    await soon(
+      async () => expect(Object.fromEntries(await Promise.all(names.map(async (name) => [name, await this.held(name)])))).toEqual(contents),
+      timeoutMs,
+    );
   }
 
   /** The version records of the namespace, oldest first. */

@@ -53,7 +53,12 @@ export function rotationActions(): readonly UserAction[] {
   const putSource = (world: World): void => {
     count += 1;
     const annotations = { [rotationSetMark]: set, [sourceMark]: "true" };
-    apply(world, sourcePath, { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "source", annotations }, data: { value: `v${count}` } });
+    apply(world, sourcePath, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace, name: "source", annotations },
+      data: { value: `v${count}` },
+    });
   };
   return [
     { name: "changes the source", weight: 8, run: putSource },
@@ -63,7 +68,10 @@ export function rotationActions(): readonly UserAction[] {
       run: (world) => world.request({ method: "PATCH", path: sourcePath, headers, body: `{"metadata":{"labels":{"touched":"${count}"}}}` }),
     },
     { name: "deletes a target's object", run: (world) => world.request({ method: "DELETE", path: aTarget(world) }) },
-    { name: "spoils a target's object", run: (world) => world.request({ method: "PATCH", path: aTarget(world), headers, body: '{"data":{"value":"spoilt"}}' }) },
+    {
+      name: "spoils a target's object",
+      run: (world) => world.request({ method: "PATCH", path: aTarget(world), headers, body: '{"data":{"value":"spoilt"}}' }),
+    },
   ];
 }
 
@@ -74,7 +82,8 @@ interface Stretch {
 }
 
 const valueOf = (object: JsonObject | undefined): string => stringOr(objectOr(object?.["data"])["value"], "");
-const annotationOf = (object: JsonObject | undefined, name: string): string => stringOr(objectOr(objectOr(object?.["metadata"])["annotations"])[name], "");
+const annotationOf = (object: JsonObject | undefined, name: string): string =>
+  stringOr(objectOr(objectOr(object?.["metadata"])["annotations"])[name], "");
 
 /** What must hold of every write: nothing unsettled is live, contents move in order, none is dropped early, and none is missing on its way. */
 export class RotatedRight {

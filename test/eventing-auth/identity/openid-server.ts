@@ -21,6 +21,9 @@ export interface OpenidServerOptions {
 /** A request that was answered, for those who look on or want to spoil it. */
 export type Exchange = Pick<KoaContextWithOIDC, "method" | "path">;
 
+/** Told of a request: its method and the first part of its path, such as `PUT /reg`; and the client's `User-Agent`. */
+export type StepListener = (step: string, moment: "before" | "after", userAgent: string) => void;
+
 /** A running server. */
 export interface OpenidServer extends AsyncDisposable {
   readonly issuer: string;
@@ -30,6 +33,8 @@ export interface OpenidServer extends AsyncDisposable {
   clients(): readonly string[];
   /** As an administrator would, at the server. */
   deleteClient(id: string): void;
+  /** Calls the listener before each request has its effect, and after that; if it throws, the connection ends. Returns how to stop that. */
+  onStep(listener: StepListener): () => void;
   /** Loses the answers to requests for which this is true, after their effect. */
   loseAnswers(when: (exchange: Exchange) => boolean): void;
 }
@@ -71,8 +76,21 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
     },
   });
   let lost: (exchange: Exchange) => boolean = () => false;
+  const listeners = new Set<StepListener>();
   provider.use(async (ctx, next) => {
+    const tell = (moment: "before" | "after"): boolean => {
+      try {
+        for (const listener of listeners) listener(`${ctx.method} /${ctx.path.split("/", 2)[1]}`, moment, ctx.get("user-agent"));
+        return true;
+      } catch {
+        // That is how a listener ends a connection.
+        ctx.req.socket.destroy();
+        return false;
+      }
+    };
+    if (!tell("before")) return;
     await next();
+    if (!tell("after")) return;
     const { body } = ctx;
     const tells = ctx.method === "POST" || tellsSecretOn.some((method) => method === ctx.method);
     if (!tells && isClient(body)) ctx.body = { ...body, client_secret: undefined };
@@ -88,6 +106,10 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
     initialAccessToken: token,
     clients: () => [...stored.keys()].filter((key) => key.startsWith("Client:")).map((key) => key.slice("Client:".length)),
     deleteClient: (id) => void stored.delete(`Client:${id}`),
+    onStep(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     loseAnswers: (when) => void (lost = when),
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {

@@ -49,6 +49,14 @@ const rememberEveryMs = 60_000;
 /** While the same thing is wrong, its details are logged this often at most. */
 const repeatEveryMs = 10_000;
 
+const stateInWords: Readonly<Record<AgentStatus["state"], string>> = {
+  starting: "nothing is known of the API server yet",
+  waiting: "waiting for the first list from the API server",
+  verified: "what is served is what should be",
+  promote: "a set is to be promoted",
+  holding: "what is served stays as it is",
+};
+
 /** See the file's first line. */
 export class Agent {
   readonly #options: AgentOptions;
@@ -194,7 +202,7 @@ export class Agent {
     this.#said = { what, details, atMs: clock.monotonic() };
     const fields = { state, generation: status.generation, differences: status.differenceCounts, objections };
     if (alarms.length > 0) log.warn({ ...fields, alarms }, "the served certificates need attention");
-    else log.info(fields, state === "verified" ? "what is served is what should be" : "what is served stays as it is");
+    else log.info(fields, stateInWords[state]);
   }
 
   #status(): AgentStatus {

@@ -164,6 +164,26 @@ describe("alarms", () => {
   });
 });
 
+test("a batch that is awaited for longer than a checksum may be stale is not stale", () => {
+  const announced = checksumFor({ ...after, "web-3": {} }, 200, { announcedUntilMs: now + 1000 });
+  const given = { checksums: [announced], differsSinceMs: now - 700_000 };
+  expect(decideFor(given, { StaleChecksum: "promote" })).toMatchObject({ state: "holding", alarms: [] });
+  expect(decideFor(given, {}, now + 1000).alarms).toEqual(["StaleChecksum"]);
+});
+
+test("a batch that was there already excuses no difference that came after it", () => {
+  const announced = checksumFor(before, 100, { announcedUntilMs: now + 1000 });
+  expect(decideFor({ checksums: [announced], differsSinceMs: now - 60_000 }).alarms).toEqual(["Mismatch"]);
+});
+
+test("many certificates in the same situation are one objection", () => {
+  const promoted = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`web-${index}`, {}]));
+  const broken = Object.fromEntries(Object.keys(promoted).map((name) => [name, { leftOut: "KeyMismatch" } as const]));
+  const next = { ...broken, "web-99": {} };
+  const { objections } = decideFor({ promoted: promotedSet(promoted, 100), secrets: observedSet(next), checksums: [checksumFor(next, 200)] });
+  expect(objections).toMatchObject([{ situation: "BadCertificate", message: expect.stringMatching(/^web-0 is served.*; and 20 more$/) }]);
+});
+
 test("the message names Secrets in both directions, and no more than anybody reads", () => {
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`web-${index + 10}`, {}]));
   const { objections, differences } = decideFor({ checksums: [checksumFor(many, 200)] });

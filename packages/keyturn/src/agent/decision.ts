@@ -57,7 +57,7 @@ export interface Decision {
 
 /** Decides. The same observation, rules and time give the same decision. */
 export function decide(observation: Observation, rules: DecisionRules, nowMs: number): Decision {
-  const { secrets, checksums, promoted, isWhole, differsSinceMs } = observation;
+  const { secrets, checksums, promoted, isWhole, stamp, differsSinceMs } = observation;
   const served = servedExpired(promoted, nowMs);
   if (!secrets || checksums === "unknown") {
     const nothing = { match: undefined, reference: undefined, differences: [], nextMs: undefined };
@@ -69,18 +69,23 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const since = match ? undefined : (differsSinceMs ?? nowMs);
   const differences = match || !reference?.ids ? [] : differencesTo(reference.ids, secrets, promoted?.secrets);
 
+  // A batch that was announced is awaited until its time is over, unless it was there already.
+  const isReached = reference !== undefined && stamp !== undefined && compareStamps(reference.stamp, stamp) <= 0;
+  const awaitedUntilMs = isReached ? 0 : (reference?.announcedUntilMs ?? 0);
+  const isAwaited = awaitedUntilMs > nowMs;
+  const isStale = isOver(since, rules.staleAfterMs, nowMs) && !isAwaited;
+
   const isInPlace = promoted !== undefined && isWhole && isSameSet(promoted, secrets);
   const against = [
-    ...verificationObjections(observation, { secrets, match, reference, differences, isStale: isOver(since, rules.staleAfterMs, nowMs) }),
+    ...verificationObjections(observation, { secrets, match, reference, differences, isStale }),
     ...(isInPlace ? [] : contentObjections(secrets, promoted, nowMs)),
   ];
   const isHeld = against.some(({ situation }) => situation === "Mismatch" || situation === "ServedExpired" || rules.policies[situation] === "keep");
   const state = isInPlace ? (match ? "verified" : "holding") : isHeld ? "holding" : "promote";
   const objections = [...(state === "verified" ? [] : against), ...served];
 
-  const batchUntilMs = reference?.announcedUntilMs ?? 0;
-  const isExpected = !isOver(since, rules.alarmAfterMs, nowMs) || batchUntilMs > nowMs;
-  const moments = since === undefined ? [] : [since + rules.alarmAfterMs, since + rules.staleAfterMs, batchUntilMs];
+  const isExpected = isAwaited || !isOver(since, rules.alarmAfterMs, nowMs);
+  const moments = since === undefined ? [] : [since + rules.alarmAfterMs, since + rules.staleAfterMs, awaitedUntilMs];
   return {
     state,
     objections,
@@ -118,9 +123,9 @@ function verificationObjections({ checksums, stamp }: Observation, facts: Verifi
   return [isStale ? { situation: "StaleChecksum", message: `for too long already, ${what}` } : { situation: "Mismatch", message: what }];
 }
 
-/** What stands against single certificates of a set that is not promoted yet. */
+/** What stands against single certificates of a set that is not promoted yet: one objection per situation, however many Secrets are in it. */
 function contentObjections({ secrets }: ObservedSet, promoted: Manifest | undefined, nowMs: number): readonly Objection[] {
-  return Object.entries(promoted?.secrets ?? {}).flatMap(([name, before]): readonly Objection[] => {
+  const found = Object.entries(promoted?.secrets ?? {}).flatMap(([name, before]): readonly Objection[] => {
     const secret = secrets.get(name);
     if (!secret) return [];
     if (secret.member.state === "leftOut") {
@@ -131,6 +136,14 @@ function contentObjections({ secrets }: ObservedSet, promoted: Manifest | undefi
     if (holds(secret, nowMs) || !holds(before, nowMs)) return [];
     return [{ situation: "InvalidDates", message: `${name} would be replaced by a certificate that ${datesInWords(secret, nowMs)}` }];
   });
+  const bySituation = Map.groupBy(found, ({ situation }) => situation);
+  return Array.from(bySituation, ([situation, each]) => ({
+    situation,
+    message: listed(
+      each.map(({ message }) => message),
+      "; ",
+    ),
+  }));
 }
 
 function servedExpired(promoted: Manifest | undefined, nowMs: number): readonly Objection[] {
@@ -171,7 +184,7 @@ function datesInWords({ notAfterMs = Infinity }: Dates, nowMs: number): string {
 }
 
 /** The first few of a list that may be long. */
-export function listed(texts: readonly string[], separator = ", "): string {
+function listed(texts: readonly string[], separator = ", "): string {
   const shown = 10;
   const rest = texts.length - shown;
   return `${texts.slice(0, shown).join(separator)}${rest > 0 ? `${separator}and ${rest} more` : ""}`;

@@ -1,5 +1,5 @@
 // Generations on a real disk: through every crash, full disk and damage, `current` is a set that was promoted as a whole.
-import { appendFile, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { systemDisk } from "./disk.ts";
@@ -187,6 +187,15 @@ describe("on the disk", () => {
     expect(await modeOf("current/web-1/tls.key")).toBe("600");
     expect(await modeOf("current/web-1")).toBe("700");
     expect(await modeOf("generations")).toBe("700");
+  });
+
+  test("what a crash left half-written is not taken for the generation before", async () => {
+    const { folder, generation } = await promotedFolder();
+    await mkdir(join(folder, "generations", `2-${"0".repeat(32)}`, "web-1"), { recursive: true });
+    const store = storeIn(folder);
+    const next = await store.promote(manifestOf(after), { generation, isWhole: true }, reading(after));
+    await store.prune(next);
+    expect(new Set(await readdir(join(folder, "generations")))).toEqual(new Set([generation.name, next.name]));
   });
 
   test("the two newest generations are kept", async () => {

@@ -132,9 +132,14 @@ export class GenerationStore {
 
   /** Removes all generations but this one and the one before it, also those that a crash has left half-written. */
   async prune({ name: kept }: Pick<Generation, "name">): Promise<void> {
-    const others = (await this.#names()).filter((name) => name !== kept);
-    const before = others.findLast((name) => numberOf(name) < numberOf(kept));
-    for (const name of others) if (name !== before) await this.#disk.remove(join(this.#generations, name));
+    let before: string | undefined;
+    for (const name of (await this.#names()).toReversed()) {
+      if (name === kept) continue;
+      const path = join(this.#generations, name);
+      const isFinished = (await this.#disk.list(path)).includes(manifestFile);
+      if (before === undefined && isFinished && numberOf(name) < numberOf(kept)) before = name;
+      else await this.#disk.remove(path);
+    }
   }
 
   /** Takes unchanged files from the generation before. Returns the Secrets that have to be read, because they changed or their files were damaged. */

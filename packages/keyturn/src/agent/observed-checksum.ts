@@ -18,7 +18,7 @@ export interface ObservedChecksum {
 }
 
 /** What is kept of an object. A timestamp that cannot be read is taken for the time of its creation. */
-export function observedChecksum({ metadata, spec }: Stored<DeepReadonly<SecretCheckSum>>): ObservedChecksum {
+export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly<SecretCheckSum>>): ObservedChecksum {
   const createdMs = Date.parse(metadata.creationTimestamp ?? "") || 0;
   const { checksum = "", sha256, ids, timestamp, announcement } = spec;
   return {
@@ -27,7 +27,7 @@ export function observedChecksum({ metadata, spec }: Stored<DeepReadonly<SecretC
     ...(sha256 !== undefined && { sha256 }),
     ...(ids && { ids }),
     stamp: { timestampMs: Date.parse(timestamp) || createdMs, createdMs },
-    ...(announcement && { announcedUntilMs: Date.parse(announcement.expires) || 0 }),
+    ...(announcement && !status?.reached && { announcedUntilMs: Date.parse(announcement.expires) || 0 }),
   };
 }
 

@@ -11,7 +11,7 @@ const pageSchema = z.object({
   items: z.array(z.object({ metadata: z.object({ name: z.string() }), data })),
 });
 
-/** A page of Secrets is a few megabytes at most, and what is held of a namespace at any time. */
+/** A page of Secrets is about a megabyte, and all that is held of a namespace's contents at any time. */
 const pageSize = 200;
 /** Up to so many Secrets are read one by one; more of them with the rest of their namespace, in pages. */
 const mostSingleReads = 100;

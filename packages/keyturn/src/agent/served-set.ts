@@ -57,9 +57,10 @@ export class ServedSet {
     return this.#retry.notBeforeMs;
   }
 
-  /** What is served has turned out to be what it should be: earlier damage is of no interest any more. */
+  /** What is served has turned out to be what it should be: earlier damage and failures are of no interest any more. */
   forgive(): void {
-    this.#damage = undefined;
+    this.#damage = this.#trouble = undefined;
+    this.#retry = untried;
   }
 
   /** Looks at the disk: `current` is verified, and moved to another generation if it is not whole. */
@@ -109,11 +110,12 @@ export class ServedSet {
     } catch (error) {
       this.#retry = failedAgain(this.#retry, clock.monotonic());
       const { detail } = finish(false, messageOf(error));
-      if (error instanceof ChangedMeanwhileError) log.info({ reason: detail }, "not promoted: the change that explains it is on its way");
-      else {
-        this.#trouble = detail;
-        log.error({ err: error, failures: this.#retry.failures }, "could not promote; what was served before is still served");
+      if (error instanceof ChangedMeanwhileError) {
+        log.info({ reason: detail }, "not promoted: the change that explains it is on its way");
+        return false;
       }
+      this.#trouble = detail;
+      log.error({ err: error, failures: this.#retry.failures }, "could not promote; what was served before is still served");
       // The step that failed may have been one after `current` had moved.
       await this.recover();
       return false;

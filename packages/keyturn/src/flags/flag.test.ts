@@ -20,6 +20,12 @@ describe("readFlags", () => {
     expect(readFlags(flags, { "log-level": "info" }, environment)).toMatchObject({ level: "info", interval: 60_000, names: ["a", "b", "c"] });
   });
 
+  it("takes the variable of an earlier operator where its own is not set", () => {
+    const place = { name: textFlag({ name: "a.name", help: "", otherVariable: "OLD_NAME" }) };
+    expect(readFlags(place, {}, { OLD_NAME: "old" })).toEqual({ name: "old" });
+    expect(readFlags(place, {}, { OLD_NAME: "old", KEYTURN_A_NAME: "new" })).toEqual({ name: "new" });
+  });
+
   it.each([
     [{ "log-level": "loud" }, {}, '--log-level: "loud" is not one of debug, info'],
     [{}, { KEYTURN_LEADER_ELECT: "yes" }, 'KEYTURN_LEADER_ELECT: "yes" is neither true nor false'],

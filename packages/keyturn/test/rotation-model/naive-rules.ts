@@ -48,32 +48,39 @@ export function passOf(whole: Log, sight: Sight): readonly LogEntry[] {
   const start = log.length;
   // Nothing is recorded for nobody.
   if (sight.targets.length === 0) return [];
-  const latest = latestTime(log, sight.targets.map(({ name }) => name));
+  const latest = latestTime(
+    log,
+    sight.targets.map(({ name }) => name),
+  );
   const now = Math.max(sight.clockMs, latest);
   if (sight.skewed) return sight.targets.flatMap((target) => repairOf(log, target));
   log.push(...noteSource(log, sight.source, { now, latest }));
   if (sourceState(log).state === "never") return [];
   if (isFirstFill(log, sight)) log.push({ type: "Fresh" });
   // What a sweep makes due is done by another one.
-  for (let before = -1; before !== log.length;) {
-    before = log.length;
-    for (const { rank, delayMs, members } of ranksOf(sight.targets).reverse()) {
-      // The members of the first rank move together.
-      const live = rank === 1 ? liveOf(log, { delayMs, now, sight }) : undefined;
-      for (const target of members) {
-        for (let done = -1; done !== log.length && (done < 0 || rank > 1);) {
-          done = log.length;
-          log.push(...stepOf(log, { target, rank, delayMs, now, sight, live }));
-        }
-      }
-    }
-  }
+  while (sweep(log, sight, now));
   log.push(...dropsOf(log, sight));
   const isOver = ranksOf(sight.targets).every(({ delayMs, members }) =>
     members.every((target) => restorable(log, target.name) === undefined || isCascaded(log, target, now - delayMs)),
   );
   if (isOver && sight.source.found === "none") log.push({ type: "Purged" });
   return log.slice(start);
+}
+
+/** One step of every target for which one is due, the highest rank first; above the first rank, where contents wait for each other, as many as are due. */
+function sweep(log: LogEntry[], sight: Sight, now: number): boolean {
+  const before = log.length;
+  for (const { rank, delayMs, members } of ranksOf(sight.targets).toReversed()) {
+    // The members of the first rank move together.
+    const live = rank === 1 ? liveOf(log, { delayMs, now, sight }) : undefined;
+    for (const target of members) {
+      const step = { target, rank, delayMs, now, sight, live };
+      let done = stepOf(log, step);
+      log.push(...done);
+      while (step.rank > 1 && done.length > 0) log.push(...(done = stepOf(log, step)));
+    }
+  }
+  return log.length > before;
 }
 
 interface Rank {
@@ -84,7 +91,7 @@ interface Rank {
 }
 
 /** Equal orders share a rank; gaps do not matter. */
-export function ranksOf(targets: readonly ModelTarget[]): Rank[] {
+export function ranksOf(targets: readonly ModelTarget[]): readonly Rank[] {
   const orders = [...new Set(targets.map(({ order }) => order))].sort((a, b) => a - b);
   return orders.map((order, index) => {
     const members = targets.filter((target) => target.order === order).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -93,11 +100,7 @@ export function ranksOf(targets: readonly ModelTarget[]): Rank[] {
 }
 
 /** What is new about the source. */
-function noteSource(
-  log: Log,
-  source: ModelSource,
-  { now, latest }: { readonly now: number; readonly latest: number },
-): readonly LogEntry[] {
+function noteSource(log: Log, source: ModelSource, { now, latest }: { readonly now: number; readonly latest: number }): readonly LogEntry[] {
   const last = sourceState(log);
   if (source.found !== "one") {
     const deleted = source.found === "none";

@@ -55,7 +55,10 @@ export class Promises {
     if (circumstances.untouched) this.#checkOrder();
   }
 
-  #checkCommit({ target, seq, before }: { readonly target: string; readonly seq: number; readonly before: number | undefined }, given: Circumstances): void {
+  #checkCommit(
+    { target, seq, before }: { readonly target: string; readonly seq: number; readonly before: number | undefined },
+    given: Circumstances,
+  ): void {
     const { ranked, changePolicy } = this.#world;
     const own = ranked.find(({ name }) => name === target);
     if (!own || before === undefined || !given.untouched) return;
@@ -70,7 +73,10 @@ export class Promises {
     for (const other of rank > 1 ? membersOf(rank - 1) : []) {
       const left = this.#entered.find((each) => each.target === other && each.seq > before)?.at;
       const forMs = left === undefined ? -1 : given.now - left;
-      promise(left !== undefined && forMs + given.toleranceMs >= delayMs, `P5: ${target} drops version ${before} ${forMs} ms after ${other} did, instead of ${delayMs}`);
+      promise(
+        left !== undefined && forMs + given.toleranceMs >= delayMs,
+        `P5: ${target} drops version ${before} ${forMs} ms after ${other} did, instead of ${delayMs}`,
+      );
     }
     const delays = ranked.map((each) => each.delayMs);
     const neverGrow = delays.every((each, index) => index === 0 || each <= (delays[index - 1] ?? 0));

@@ -1,7 +1,14 @@
 // A namespace in memory with one rotation set in it: carries the writes of plans out one at a time, as the API server would, and may stop between any two.
-import type { ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "../../src/controllers/rotation/observation.ts";
-import type { Precondition, RotationPlan, RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
+import type {
+  ObjectObservation,
+  RecordObservation,
+  SetObservation,
+  SourceObservation,
+  TargetObservation,
+} from "../../src/controllers/rotation/observation.ts";
+import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
 import { type ModelSource, type ModelTarget, ranksOf } from "./naive-rules.ts";
+import type { ScriptedTarget } from "./script.ts";
 
 /** The source, or one of several that claim to be it. */
 export interface WorldSource {
@@ -45,6 +52,42 @@ export class RotationWorld {
     return String(this.#lastId);
   }
 
+  /** Creates the source or changes it; with no change it is written all the same. */
+  putSource(change: Partial<WorldSource>, nowMs: number): WorldSource {
+    const { name = "source" } = change;
+    const first: WorldSource = { name, uid: this.nextId(), watched: "v0", content: "v0", readable: true, writtenAt: 0 };
+    // The server's times are of whole seconds; the controller takes the later end.
+    const source = { ...first, ...this.sources.get(name), ...change, writtenAt: Math.ceil(nowMs / 1000) * 1000 };
+    this.sources.set(name, source);
+    return source;
+  }
+
+  /** Creates a RotationTarget or changes its spec. */
+  putTarget(name: string, { order, delay, deletionMode, whenUnfilled }: ScriptedTarget): void {
+    const uid = this.targets.get(name)?.uid ?? this.nextId();
+    this.targets.set(name, { name, uid, order, delayMs: delay * 1000, deletionMode, whenUnfilled });
+  }
+
+  /** Somebody makes an object of the target's name, in place of ours if need be; or takes it away again. */
+  takeName(name: string): void {
+    if (this.objects.get(name)?.ours === false) this.objects.delete(name);
+    else {
+      const identity = { resource, name, uid: this.nextId(), resourceVersion: this.nextId() };
+      this.objects.set(name, { ...identity, ours: false, digest: "theirs", ownedByTarget: false });
+    }
+  }
+
+  /** Somebody deletes or edits a target's object. False if there is none of ours. */
+  spoil(name: string, how: "deleted" | "edited" | "unlabelled"): boolean {
+    const object = this.objects.get(name);
+    if (!object?.ours) return false;
+    const resourceVersion = this.nextId();
+    const { applied: _, ...bare } = object;
+    if (how === "deleted") this.objects.delete(name);
+    else this.objects.set(name, how === "edited" ? { ...object, resourceVersion, digest: "edited" } : { ...bare, resourceVersion });
+    return true;
+  }
+
   /** What the controller would see. */
   observe(serverAheadMs?: number): SetObservation {
     return {
@@ -67,12 +110,15 @@ export class RotationWorld {
         : others.length > 0 || !first.readable
           ? { found: "unreadable" }
           : { found: "one", watched: first.watched, content: first.content, uid: first.uid, writtenAt: first.writtenAt };
-    const targets = [...this.targets.values()].map((target) => ({ ...target, blocked: this.objects.get(target.name)?.ours === false }));
+    const targets = Array.from(this.targets.values(), (target) => ({ ...target, blocked: this.objects.get(target.name)?.ours === false }));
     return { source, targets };
   }
 
   /** Makes the plan's writes in their order, `stopAfter` of them at most, telling each before it is made. False if one was refused, after which nothing more is done. */
-  carryOut(plan: RotationPlan, { stopAfter = Number.POSITIVE_INFINITY, onWrite }: { readonly stopAfter?: number; readonly onWrite?: (write: RotationWrite) => void } = {}): boolean {
+  carryOut(
+    plan: RotationPlan,
+    { stopAfter = Number.POSITIVE_INFINITY, onWrite }: { readonly stopAfter?: number; readonly onWrite?: (write: RotationWrite) => void } = {},
+  ): boolean {
     for (const write of plan.writes.slice(0, stopAfter)) {
       if (!this.#accepts(write)) return false;
       onWrite?.(write);
@@ -87,6 +133,12 @@ export class RotationWorld {
     if (!object) return "-";
     if (!object.ours) return "x";
     return object.applied?.digest === object.digest ? object.digest : "?";
+  }
+
+  /** All that matters of the world, to be compared. */
+  picture(): string {
+    const objects = [...this.objects.values()].map(({ name, digest, applied }) => [name, digest, applied?.seq, applied?.atMs].join(" ")).sort();
+    return `${objects.join(", ")}; history ${[...this.records.keys()].sort((a, b) => a - b).join(" ")}`;
   }
 
   /** The targets from the first rank to the last, those of one rank by name. */
@@ -113,22 +165,15 @@ export class RotationWorld {
     const object = this.objects.get(name);
     const { changePolicy } = this;
     const objects = object ? [object] : [];
-    return { name, uid, generation: 1, order, delayMs, deletionMode, whenUnfilled, changePolicy, objectName: name, status: undefined, objects };
+    return { name, uid, generation: 1, order, delayMs, deletionMode, whenUnfilled, changePolicy, objectName: name, statusMark: undefined, objects };
   }
 
   #accepts(write: RotationWrite): boolean {
-    switch (write.verb) {
-      case "createRecord":
-        return !this.records.has(write.seq);
-      case "noteRecord":
-        return this.records.has(write.seq) && matches(this.records.get(write.seq), write.precondition);
-      case "deleteRecord":
-        return matches(this.records.get(write.seq), write.precondition);
-      case "writeTarget":
-        return write.precondition ? matches(this.objects.get(write.objectName), write.precondition) : !this.objects.has(write.objectName);
-      case "deleteTarget":
-        return matches(this.objects.get(write.objectName), write.precondition);
-    }
+    const live = "objectName" in write ? this.objects.get(write.objectName) : this.records.get(write.seq);
+    const isCreation = write.verb === "createRecord" || (write.verb === "writeTarget" && !write.precondition);
+    if (isCreation) return live === undefined;
+    const { precondition } = write;
+    return live !== undefined && (!precondition || (live.uid === precondition.uid && live.resourceVersion === precondition.resourceVersion));
   }
 
   #make(write: RotationWrite): void {
@@ -151,7 +196,16 @@ export class RotationWorld {
         // Contents come from records; a version without one cannot be written.
         if (this.records.get(seq)?.digest !== digest) throw new Error(`${name} was to be given version ${seq}, of which there is no record`);
         const uid = this.objects.get(name)?.uid ?? this.nextId();
-        this.objects.set(name, { resource, name, uid, resourceVersion: this.nextId(), ours: true, applied: { seq, digest, atMs }, digest, ownedByTarget });
+        this.objects.set(name, {
+          resource,
+          name,
+          uid,
+          resourceVersion: this.nextId(),
+          ours: true,
+          applied: { seq, digest, atMs },
+          digest,
+          ownedByTarget,
+        });
         return;
       }
       case "deleteTarget":
@@ -169,8 +223,4 @@ function observedSource({ name, uid, watched, content, readable, writtenAt }: Wo
     content: readable ? { ok: true, watchDigest: watched, digest: content } : { ok: false, reason: "PathNotFound", message: "no such path" },
     writtenAtMs: writtenAt,
   };
-}
-
-function matches(live: { readonly uid: string; readonly resourceVersion: string } | undefined, precondition: Precondition | undefined): boolean {
-  return precondition === undefined || (live?.uid === precondition.uid && live.resourceVersion === precondition.resourceVersion);
 }

@@ -52,7 +52,10 @@ type Weighted = fc.WeightedArbitrary<Action>;
 
 /** What happens to sources and processes. */
 const everyday: readonly Weighted[] = [
-  { weight: 10, arbitrary: fc.record({ do: fc.constant("set"), value: fc.nat(4), unwatched: fc.integer({ min: 0, max: 9 }).map((n) => (n > 7 ? 1 : 0)), seen }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({ do: fc.constant("set"), value: fc.nat(4), unwatched: fc.integer({ min: 0, max: 9 }).map((n) => (n > 7 ? 1 : 0)), seen }),
+  },
   { weight: 12, arbitrary: fc.record({ do: fc.constant("wait"), seconds: fc.oneof(fc.nat(12), fc.nat(150)) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("delete", "recreate"), seen }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("lose path", "second source", "touch"), seen }) },
@@ -63,7 +66,14 @@ const everyday: readonly Weighted[] = [
 
 /** What happens to clocks. Most steps are small enough to go on; some are too large to decide anything by. */
 const clocks: readonly Weighted[] = [
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("clock"), offset: fc.oneof(fc.integer({ min: -30, max: 30 }), fc.integer({ min: -300, max: 300 })), known: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("clock"),
+      offset: fc.oneof(fc.integer({ min: -30, max: 30 }), fc.integer({ min: -300, max: 300 })),
+      known: fc.boolean(),
+    }),
+  },
 ];
 
 /** What happens to targets. */

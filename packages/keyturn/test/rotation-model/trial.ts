@@ -1,16 +1,19 @@
 // Plays a story twice, with the controller's plan in a world in memory and with the naive simulator, and throws at the first difference or broken promise.
 import type { planRotation } from "../../src/controllers/rotation/plan.ts";
 import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
+import { differenceBetween, partDone } from "./difference.ts";
 import { passOf, type Sight } from "./naive-rules.ts";
 import { Promises } from "./promises.ts";
-import { heldVersion, type Log, type LogEntry, retainedVersions, sincePurge, versionOf } from "./rotation-log.ts";
+import type { LogEntry } from "./rotation-log.ts";
 import { RotationWorld, type WorldSource } from "./rotation-world.ts";
-import type { Action, Script, ScriptedTarget } from "./script.ts";
+import type { Action, Script } from "./script.ts";
 
 /** The function under test. */
 export type PlanFunction = typeof planRotation;
 
 const startMs = Date.UTC(2026, 0, 1);
+/** One pass in so many is tried with a crash after each of its writes. */
+const crashEvery = 8;
 /** A clock that is further off than this, and known to be, is not acted by. */
 const mostSkewMs = 30_000;
 
@@ -49,15 +52,20 @@ class Trial {
   #next: number | undefined;
   /** Something was changed and there was no pass since. */
   #isUnseen = false;
+  #passes = 0;
   /** What passes have seen of the source, and since when. */
-  #looked: { readonly mark: string; readonly since: number; readonly goneSince: number | undefined } = { mark: "", since: startMs, goneSince: undefined };
+  #looked: { readonly mark: string; readonly since: number; readonly goneSince: number | undefined } = {
+    mark: "",
+    since: startMs,
+    goneSince: undefined,
+  };
 
   constructor(script: Script, plan: PlanFunction, lines?: string[]) {
     this.#script = script;
     this.#plan = plan;
     this.#lines = lines;
     this.#world.changePolicy = script.changePolicy;
-    script.targets.forEach((target, index) => this.#putTarget(index, target));
+    script.targets.forEach((target, index) => this.#world.putTarget(nameOfTarget(index), target));
   }
 
   play(): void {
@@ -91,7 +99,6 @@ class Trial {
         return this.#toTheBrink();
       case "down":
         this.#now += action.seconds * 1000;
-        this.#pass();
         break;
       case "crash":
         this.#crashAfter = action.after;
@@ -100,7 +107,6 @@ class Trial {
         this.#offset = action.offset * 1000;
         this.#isOffsetKnown = action.known;
         this.#offsets = [...this.#offsets, action.known ? 0 : this.#offset];
-        this.#pass();
         break;
       case "edit":
       case "add":
@@ -152,30 +158,16 @@ class Trial {
     this.#lines.push(`${((this.#now - startMs) / 1000).toFixed(1).padStart(8)} s  source=${sources || "-"}  [${held.join(" ")}]  ${text()}`);
   }
 
-  #putTarget(index: number, { delay, ...spec }: ScriptedTarget, uid = this.#world.nextId()): void {
-    const name = `t${index + 1}`;
-    this.#world.targets.set(name, { ...spec, name, uid, delayMs: delay * 1000 });
-  }
-
   #putSource(change: Partial<WorldSource>): void {
-    const { name = "source" } = change;
-    const first: WorldSource = { name, uid: this.#world.nextId(), watched: "v0", content: "v0", readable: true, writtenAt: 0 };
-    // The server's times are of whole seconds; the controller takes the later end.
-    const writtenAt = Math.ceil(this.#now / 1000) * 1000;
-    const source = { ...first, ...this.#world.sources.get(name), ...change, writtenAt };
-    this.#world.sources.set(name, source);
-    this.#promises.sourceContents.add(source.content);
+    this.#promises.sourceContents.add(this.#world.putSource(change, this.#now).content);
   }
 
   #editTargets(action: Extract<Action, { readonly do: "edit" | "add" | "leave" }>): void {
-    const name = `t${action.target + 1}`;
+    const name = nameOfTarget(action.target);
     const target = this.#world.targets.get(name);
     if (!this.#catchUp()) return;
-    if (action.do === "edit" && target) {
-      const { delay = target.delayMs / 1000, ...others } = action.to;
-      this.#putTarget(action.target, { ...target, ...others, delay }, target.uid);
-    }
-    if (action.do === "add" && !target) this.#putTarget(action.target, action.spec);
+    if (action.do === "edit" && target) this.#world.putTarget(name, { ...target, delay: target.delayMs / 1000, ...action.to });
+    if (action.do === "add" && !target) this.#world.putTarget(name, action.spec);
     if (action.do === "leave" && target && this.#world.targets.size > 1) {
       this.#log.push({ type: "Left", target: name, object: this.#world.removeTarget(name) });
       this.#promises.forget(name);
@@ -193,32 +185,20 @@ class Trial {
   }
 
   #editObject(action: Extract<Action, { readonly do: "drift" | "foreign" }>): void {
-    const name = `t${action.target + 1}`;
+    const name = nameOfTarget(action.target);
     if (!this.#world.targets.has(name) || !this.#catchUp()) return;
-    const object = this.#world.objects.get(name);
-    const resourceVersion = this.#world.nextId();
     if (action.do === "foreign") {
       this.#untouched = false;
-      if (object?.ours === false) this.#world.objects.delete(name);
-      else {
-        const foreign = { resource: "secrets", name, uid: this.#world.nextId(), resourceVersion, ours: false, digest: "theirs", ownedByTarget: false };
-        this.#world.objects.set(name, foreign);
-      }
-      this.#log.push({ type: "Drifted", target: name, to: "absent" });
-    } else if (object?.ours) {
-      const { applied, ...bare } = object;
-      if (action.how === "deleted") this.#world.objects.delete(name);
-      if (action.how === "edited") this.#world.objects.set(name, { ...object, resourceVersion, digest: "edited" });
-      if (action.how === "unlabelled") this.#world.objects.set(name, { ...bare, resourceVersion });
-      this.#log.push({ type: "Drifted", target: name, to: action.how === "deleted" ? "absent" : "edited" });
-    }
+      this.#world.takeName(name);
+    } else if (!this.#world.spoil(name, action.how)) return;
+    const isAbsent = action.do === "foreign" || action.how === "deleted";
+    this.#log.push({ type: "Drifted", target: name, to: isAbsent ? "absent" : "edited" });
   }
 
   /** A write to the source that changes nothing that matters. */
   #touch(isSeen: boolean): void {
     this.#pass();
-    const source = this.#world.sources.get("source");
-    if (source) this.#world.sources.set("source", { ...source, writtenAt: Math.ceil(this.#now / 1000) * 1000 });
+    if (this.#world.sources.has("source")) this.#putSource({});
     if (isSeen && !this.#isUnfinished && this.#planNow().writes.length > 0) throw new Error("P18: an edit of nothing that matters made a write");
   }
 
@@ -249,9 +229,22 @@ class Trial {
     if (late.length > 0) throw new Error(`the plan sleeps until ${(until - startMs) / 1000} s, but before: ${JSON.stringify(late)}`);
   }
 
-  #planNow(): RotationPlan {
+  #planNow(world = this.#world): RotationPlan {
     const ahead = this.#isOffsetKnown ? -this.#offset : undefined;
-    return this.#plan(this.#world.observe(ahead), this.#now + this.#offset);
+    return this.#plan(world.observe(ahead), this.#now + this.#offset);
+  }
+
+  /** P8: wherever a plan is cut, beginning anew comes to the same end. Tried on copies of the world. */
+  #checkEveryCrash(plan: RotationPlan): void {
+    const ends = Array.from({ length: plan.writes.length + 1 }, (_, stopAfter) => {
+      const world = this.#world.fork();
+      world.carryOut(plan, { stopAfter });
+      for (let next = this.#planNow(world); next.writes.length > 0; next = this.#planNow(world)) world.carryOut(next);
+      return world.picture();
+    });
+    const cut = ends.findIndex((end) => end !== ends.at(-1));
+    if (cut >= 0)
+      throw new Error(`P8: cut after ${cut} of ${plan.writes.map(inWords).join(", ")}, it ends with ${ends[cut]} instead of ${ends.at(-1)}`);
   }
 
   #sight(at: number): Sight {
@@ -273,6 +266,7 @@ class Trial {
       const plan = this.#planNow();
       const stopAfter = crashAfter - writes;
       isCut = stopAfter <= plan.writes.length;
+      if (plan.writes.length > 1 && (this.#passes += 1) % crashEvery === 0) this.#checkEveryCrash(plan);
       if (plan.writes.length > 0) this.#note(() => `pass: ${plan.writes.map(inWords).join(", ")}${isCut ? ` -- cut after ${stopAfter}` : ""}`);
       this.#carryOut(plan, stopAfter);
       // The plan's times are the server's, as far as the process can tell.
@@ -292,7 +286,13 @@ class Trial {
 
   #carryOut(plan: RotationPlan, stopAfter: number): void {
     const toleranceMs = Math.max(...this.#offsets) - Math.min(...this.#offsets);
-    const circumstances = { now: this.#now, toleranceMs, sourceSince: this.#looked.since, sourceGoneSince: this.#looked.goneSince, untouched: this.#untouched };
+    const circumstances = {
+      now: this.#now,
+      toleranceMs,
+      sourceSince: this.#looked.since,
+      sourceGoneSince: this.#looked.goneSince,
+      untouched: this.#untouched,
+    };
     const world = this.#world;
     const isDone = world.carryOut(plan, { stopAfter, onWrite: (write) => this.#promises.check(write, circumstances) });
     if (!isDone) throw new Error("a write was refused, though nobody else writes");
@@ -325,46 +325,18 @@ class Trial {
   /** After a pass that was cut, the world must be as after some part of what was to be done, from its beginning. */
   #adopt(expected: readonly LogEntry[], writesMade: number): void {
     if (writesMade === 0) return;
-    const isNote = ["Observed", "Back", "Gone"].includes(expected[0]?.type ?? "");
-    const drops = expected.filter(({ type }) => type === "Dropped" || type === "Purged");
-    const steps = expected.slice(0, expected.length - drops.length);
-    for (let done = steps.length; done >= (isNote ? 1 : 0); done -= 1) {
-      const log = [...this.#log, ...steps.slice(0, done)];
-      // Versions may be dropped in any order.
-      const isPurging = drops.some(({ type }) => type === "Purged");
-      const going = isPurging ? retainedVersions(sincePurge(log)) : drops.filter((drop) => drop.type === "Dropped");
-      const dropped = going.filter(({ seq }) => !this.#world.records.has(seq)).map(({ seq }): LogEntry => ({ type: "Dropped", seq }));
-      const isPurged = isPurging && this.#world.records.size === 0;
-      const candidate: Log = isPurged ? [...log, { type: "Purged" }] : [...log, ...dropped];
-      if (differenceBetween(candidate, this.#world) !== undefined) continue;
-      this.#log.splice(0, this.#log.length, ...candidate);
-      if (isPurged) this.#startAfresh();
-      else if (isPurging) this.#promises.forgetAll();
-      return;
-    }
-    throw new Error(`after a crash the world is as after no part of ${JSON.stringify(expected)}`);
+    const done = partDone(this.#log, expected, this.#world);
+    if (!done) throw new Error(`after a crash the world is as after no part of ${JSON.stringify(expected)}`);
+    this.#log.push(...done);
+    if (done.at(-1)?.type === "Purged") this.#startAfresh();
+    else if (expected.at(-1)?.type === "Purged") this.#promises.forgetAll();
   }
+}
+
+function nameOfTarget(index: number): string {
+  return `t${index + 1}`;
 }
 
 function inWords(write: RotationWrite): string {
   return `${write.verb} ${"target" in write ? `${write.target}=` : ""}${"seq" in write ? write.seq : ""}`;
-}
-
-/** What is in the world and not in the log, or the other way round. */
-function differenceBetween(whole: Log, world: RotationWorld): string | undefined {
-  const log = sincePurge(whole);
-  for (const name of world.targets.keys()) {
-    const held = heldVersion(log, name);
-    const object = world.objects.get(name);
-    const expected = typeof held === "number" ? versionOf(log, held).content : held === "absent" ? (object?.ours === false ? "x" : "-") : "?";
-    if (world.held(name) !== expected) return `${name} holds ${world.held(name)} instead of ${expected}`;
-    const commit = log.findLast((entry) => entry.type === "Committed" && entry.target === name);
-    if (typeof held === "number" && object?.applied?.seq !== held) return `${name} has version ${object?.applied?.seq} instead of ${held}`;
-    if (typeof held === "number" && commit?.type === "Committed" && object?.applied?.atMs !== commit.at) {
-      return `${name} is dated ${((object?.applied?.atMs ?? 0) - startMs) / 1000} s instead of ${(commit.at - startMs) / 1000} s`;
-    }
-  }
-  const kept = [...world.records.values()].sort((a, b) => a.seq - b.seq).map(({ seq, digest }) => `${seq}:${digest}`);
-  const wanted = retainedVersions(log).map(({ seq, content }) => `${seq}:${content}`);
-  return kept.join() === wanted.join() ? undefined : `the history is [${kept.join()}] instead of [${wanted.join()}]`;
 }

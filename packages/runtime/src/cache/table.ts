@@ -12,9 +12,12 @@ export interface Entry<V> {
 /** Gives the values under which an index lists an object. */
 export type IndexFunction<V> = (value: DeepReadonly<V>, key: ObjectKey) => readonly string[];
 
-/** One index: the keys under each value, and the values of each key so that it can be taken out again. */
+/**
+ * One index: the keys under each value, and the values of each key so that it can be taken out again.
+ * Most values have one key, and a set of one takes five times the memory of a key.
+ */
 interface Index {
-  readonly keysOf: Map<string, Set<ObjectKey>>;
+  readonly keysOf: Map<string, ObjectKey | Set<ObjectKey>>;
   readonly valuesOf: Map<ObjectKey, readonly string[]>;
 }
 
@@ -68,7 +71,8 @@ export class Table<V> {
 
   /** The keys that an added index lists under `value`. */
   keysUnder(of: IndexFunction<V>, value: string): Iterable<ObjectKey> {
-    return this.#indexes.get(of)?.keysOf.get(value) ?? [];
+    const keys = this.#indexes.get(of)?.keysOf.get(value) ?? [];
+    return typeof keys === "string" ? [keys] : keys;
   }
 
   #index(of: IndexFunction<V>, index: Index, { key, entry }: { readonly key: ObjectKey; readonly entry: Entry<V> }): void {
@@ -84,8 +88,9 @@ export class Table<V> {
     index.valuesOf.set(key, values);
     for (const value of values) {
       const keys = index.keysOf.get(value);
-      if (keys) keys.add(key);
-      else index.keysOf.set(value, new Set([key]));
+      if (keys === undefined) index.keysOf.set(value, key);
+      else if (typeof keys !== "string") keys.add(key);
+      else if (keys !== key) index.keysOf.set(value, new Set([keys, key]));
     }
   }
 }
@@ -96,7 +101,7 @@ function unindex(index: Index, key: ObjectKey): void {
   index.valuesOf.delete(key);
   for (const value of values) {
     const keys = index.keysOf.get(value);
-    keys?.delete(key);
-    if (keys?.size === 0) index.keysOf.delete(value);
+    if (typeof keys === "object") keys.delete(key);
+    if (keys === key || (typeof keys === "object" && keys.size === 0)) index.keysOf.delete(value);
   }
 }

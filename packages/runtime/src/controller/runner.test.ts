@@ -457,3 +457,11 @@ describe("terms", () => {
     expect(reports).toEqual([]);
   });
 });
+
+test("a controller is told whether it may change anything, and when to close what it opened", () => {
+  const usual = rig(() => Promise.resolve());
+  expect(usual.scope).toMatchObject({ dryRun: false, closed: { aborted: false } });
+  usual.runner.close();
+  expect(usual.scope?.closed.aborted).toBe(true);
+  expect(rig(() => Promise.resolve(), {}, { dryRun: true }).scope?.dryRun).toBe(true);
+});

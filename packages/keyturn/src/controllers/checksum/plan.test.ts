@@ -149,11 +149,19 @@ describe("an announced state", () => {
     world.settle();
     world.nowMs += 10 * minuteMs;
     expect(world.plan().notices.map(({ reason }) => reason)).toEqual(["ChecksumPublished", "AnnouncementExpired"]);
+    expect(world.plan().restsOnState).toBe(true);
     world.settle();
     expect(world.published).toEqual(["7-2 8-1", "7-1 8-1"]);
     world.setLive("7-2", "8-2");
     world.settle();
     expect(world.published[0]).toBe("7-2 8-2");
+  });
+
+  test("that seems never to have come goes only when that is certain, even if nothing else is to be published", () => {
+    const world = worldWith("7-1");
+    world.announce(10 * minuteMs, "7-2");
+    world.nowMs += 10 * minuteMs;
+    expect(world.plan()).toMatchObject({ publish: undefined, removals: [{ namespace: "shop" }], restsOnState: true });
   });
 
   test("cannot be announced for longer than the operator allows", () => {

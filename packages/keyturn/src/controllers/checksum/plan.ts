@@ -54,7 +54,8 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
       ...retention.staying.map((checksum) => statusWith(checksum, "Superseded", false)),
     ],
     notices: noticesOf({ publish, reached, over: history.over, damaged }),
-    restsOnState: publish !== undefined || reached !== undefined,
+    // An announcement that seems to be over may have been reached, if the cache is behind.
+    restsOnState: publish !== undefined || reached !== undefined || history.over.length > 0,
     nextAtMs: times.length > 0 ? Math.min(...times) : undefined,
   };
 }

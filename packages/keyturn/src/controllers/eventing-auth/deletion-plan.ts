@@ -11,8 +11,9 @@ import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
  */
 export function planDeletionStep(observation: Observation, nowMs: number): Step {
   const { object, holder, target } = observation;
-  // It was refused, so nothing was ever made for it: what has its name belongs to the other one.
-  if (holder !== undefined && !object.status?.iasApplication) return { type: "release", abandoned: [] };
+  // What has its name belongs to the other one; the original let two have one application.
+  const id = object.status?.iasApplication?.uuid;
+  if (holder !== undefined && (id === undefined || id === holder.application)) return { type: "release", abandoned: [] };
   // What is there, and whether it is ours, can best be told while the application exists; the answer or the trouble is a matter of seconds.
   if (target.type === "unseen" && target.trouble.reason === "TargetConnecting") {
     return { type: "rest", verdicts: {}, settled: false, nextAtMs: undefined, quiet: true };

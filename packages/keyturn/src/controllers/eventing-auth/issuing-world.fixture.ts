@@ -1,6 +1,6 @@
 // A world in miniature for tests of the plan: one EventingAuth, one tenant, one cluster, and steps that do there what the real ones do.
 import type { Stored } from "@keyturn/runtime";
-import { abandonAnnotation, EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
+import { abandonAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
 import { planDeletionStep } from "./deletion-plan.ts";
 import type { Observation, TenantSight } from "./observation.ts";
 import { ownerOfObservation } from "./observation.ts";
@@ -35,7 +35,7 @@ export class IssuingWorld {
   abandon: string | undefined;
   released = false;
   trouble: TargetTrouble | undefined;
-  holder: string | undefined;
+  holder: Observation["holder"];
   closed: string | undefined;
   nowMs = Date.parse("2026-01-01T00:00:00Z");
   rotateAfterMs = 0;
@@ -122,7 +122,7 @@ export class IssuingWorld {
         return step;
       }
       if (step.type === "look") {
-        tenant = { ...tenant, ...this.#look(step) };
+        tenant = Object.assign({}, tenant, this.#look(step));
         continue;
       }
       const here = crash?.atAct === acts++ ? crash.moment : undefined;

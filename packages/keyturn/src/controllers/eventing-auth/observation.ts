@@ -9,8 +9,8 @@ import type { TargetSight } from "./target.ts";
 /** What was observed. */
 export interface Observation {
   readonly object: Stored<EventingAuth>;
-  /** Which EventingAuth of this name has the name, if it is another one. */
-  readonly holder: ObjectKey | undefined;
+  /** Which EventingAuth of this name has the name, if it is another one, and the id of its application. */
+  readonly holder: { readonly key: ObjectKey; readonly application: string | undefined } | undefined;
   /** The runtime's cluster; `unknown` if there is no kubeconfig, so that nobody knows of any cluster. */
   readonly target: TargetSight | { readonly type: "unknown"; readonly message: string };
   /** Whether the identity provider's credentials could be read. */

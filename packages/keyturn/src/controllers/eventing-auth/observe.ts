@@ -47,10 +47,11 @@ export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "cl
   return { observation: { ...shared, target: opened.target.sight() }, provider, target: opened.target };
 }
 
-function otherHolder(key: ObjectKey, { objects }: IssuingWatches): ObjectKey | undefined {
+function otherHolder(key: ObjectKey, { objects }: IssuingWatches): Observation["holder"] {
   const claimants = objects.byIndex("name", nameOf(key).name).flatMap((each) => objects.get(each) ?? []);
   const holder = holderOf(claimants);
-  return holder === key ? undefined : holder;
+  if (holder === undefined || holder === key) return undefined;
+  return { key: holder, application: objects.get(holder)?.status?.iasApplication?.uuid };
 }
 
 function openProvider({ watches, settings, providers }: ObserveOptions): {

@@ -96,7 +96,7 @@ test("while the old client secret is within its overlap, it goes on working", ()
       world.nowMs += 86_400_000;
       for (const at of [...cuts, undefined]) world.run(at);
       expect(world.clientSecret).not.toBe(old);
-      expect([...world.applications.values()].flatMap(({ secrets }) => [...secrets.values()])).toContain(old);
+      expect(world.applications.values().some(({ secrets }) => secrets.values().some((secret) => secret === old))).toBe(true);
       world.nowMs += 3_600_000;
       world.run();
       expectWhole(world);

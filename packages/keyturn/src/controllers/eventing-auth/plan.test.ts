@@ -7,7 +7,7 @@ import { planStep } from "./plan.ts";
 describe("nothing is done", () => {
   test("for an object whose name another one has", () => {
     const world = new IssuingWorld();
-    world.holder = "other/runtime";
+    world.holder = { key: "other/runtime", application: undefined };
     expect(world.run()).toMatchObject({ type: "rest", settled: false });
     expect(world.applications.size).toBe(0);
     expect(world.status).toMatchObject({ state: "NotReady", conditions: [{ type: "Ready", reason: "NameTaken" }] });
@@ -106,11 +106,22 @@ describe("deletion", () => {
   test("of an object that was refused lets it go and touches nothing", () => {
     const world = new IssuingWorld();
     world.makeApplication();
-    world.holder = "other/runtime";
+    world.holder = { key: "other/runtime", application: undefined };
     world.deletedAt = "2026-01-01T00:00:00Z";
     world.run();
     expect(world.released).toBe(true);
     expect(world.applications.size).toBe(1);
+  });
+
+  test("of one of two objects to which the original gave the same application leaves it to the other", () => {
+    const world = new IssuingWorld();
+    world.run();
+    const [application] = world.applications.values();
+    world.holder = { key: "other/runtime", application: application?.id };
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    world.run();
+    expect(world.released).toBe(true);
+    expect(world.accepts).toBe(true);
   });
 
   test("waits for a cluster that is away, and not for ever", () => {

@@ -20,7 +20,7 @@ const checkAgainMs = 300_000;
  */
 export function planStep(observation: Observation, nowMs: number): Step {
   const { holder, target, provider } = observation;
-  if (holder !== undefined) return rest({ hindrance: nameTaken(holder) });
+  if (holder !== undefined) return rest({ hindrance: nameTaken(holder.key) });
   if (target.type === "unknown") return withoutTarget(observation, { reason: "KubeconfigNotFound", message: target.message });
   if (target.type === "unseen" || target.trouble) {
     return withoutTarget(observation, target.trouble ?? { reason: "TargetConnecting", message: "the first answer of the cluster is awaited" });
@@ -77,7 +77,8 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   const hints = secrets.map(({ hint }) => hint);
   const overlaps = provider.type === "open" && provider.secretsOverlap;
   const issue = (why: "first" | "repair" | "rotation"): Step => ({ type: "issue", why, application, endpoints, known: hints });
-  const state = stateOf(secret, { application, owner, hints: overlaps ? hints : undefined });
+  // Providers that keep one secret at a time may not tell of it.
+  const state = stateOf(secret, { application, owner, hints: overlaps || hints.length > 0 ? hints : undefined });
   if (state === "missing" || state === "lost") {
     const unknown = hints.filter((hint) => hint !== secret?.noted.hint);
     if (unknown.length > mostUnknownSecrets) return { type: "deleteSecrets", id: application.id, hints: unknown };

@@ -42,6 +42,8 @@ export type ConditionReason =
   | "TokenEndpointFailed"
   /** The object is being deleted, and something holds that up. */
   | "DeletionWaiting"
+  /** The control plane refused something that is needed. */
+  | "ControlPlaneRefused"
   /** Something failed that nobody foresaw; the operator's log says what. */
   | "InternalError";
 

@@ -1,5 +1,6 @@
 // Tells how an EventingAuth fares: its status, Events and numbers.
 import {
+  ConnectionError,
   type ControllerScope,
   isApiError,
   isBeingDeleted,
@@ -51,7 +52,9 @@ export class Reporting {
 
   /** Writes down why a run failed, and resolves to what is to be thrown. */
   async failure(observation: Observation, error: unknown, run: Run): Promise<unknown> {
-    if (run.signal.aborted || error instanceof TransientError || isApiError(error)) return error;
+    if (run.signal.aborted || error instanceof TransientError || error instanceof ConnectionError) return error;
+    // Part of optimistic concurrency: the next run, in a moment, sees what is new.
+    if (isApiError(error, "Conflict", "AlreadyExists", "NotFound")) return error;
     const { object } = observation;
     const passes = !(error instanceof IdentityError) || error.code === "Transient";
     const verdicts = failureVerdicts(error);
@@ -124,6 +127,7 @@ function hindranceOf({ hindrance, application, secret }: Verdicts): Verdict | un
 function failureVerdicts(error: unknown): Verdicts {
   if (error instanceof IdentityError) return { application: applicationFailed(error.message) };
   if (error instanceof TargetError) return { secret: secretFailed(error.message) };
+  if (isApiError(error)) return { hindrance: { holds: false, reason: "ControlPlaneRefused", message: error.message } };
   const name = error instanceof Error ? error.name : "unknown error";
   return {
     hindrance: {

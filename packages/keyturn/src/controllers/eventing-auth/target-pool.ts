@@ -73,7 +73,7 @@ export class TargetPool {
   }
 
   closeAll(): void {
-    for (const runtime of [...this.#entries.keys()]) this.close(runtime);
+    for (const runtime of this.#entries.keys()) this.close(runtime);
   }
 
   /** Closes what nobody asked for in this long: another replica works on it now. */

@@ -1,5 +1,14 @@
 // The kind that this controller serves, and the marks by which sources, targets and version records are known.
-import { conditionColumn, conditionsSchema, dateTime, type DeepReadonly, defineCustomKind, duration, objectName, type ObjectOf } from "@keyturn/runtime";
+import {
+  conditionColumn,
+  conditionsSchema,
+  dateTime,
+  type DeepReadonly,
+  defineCustomKind,
+  duration,
+  objectName,
+  type ObjectOf,
+} from "@keyturn/runtime";
 import * as z from "zod";
 
 const domain = "rotator.k8s.telekom.com";
@@ -43,7 +52,9 @@ const spec = z.object({
   deletionMode: z
     .enum(["keep", "cascade"])
     .default("keep")
-    .describe("When the source is deleted: keep leaves the target's object, cascade deletes it after rotationDelay. When this object is deleted: likewise, at once."),
+    .describe(
+      "When the source is deleted: keep leaves the target's object, cascade deletes it after rotationDelay. When this object is deleted: likewise, at once.",
+    ),
   whenUnfilled: z
     .enum(["Backfill", "Absent"])
     .default("Backfill")
@@ -51,7 +62,9 @@ const spec = z.object({
   changePolicy: z
     .enum(["Settled", "Queue"])
     .default("Settled")
-    .describe("Settled skips versions that the source did not keep for the first target's delay; Queue passes every version on. The same for a whole set."),
+    .describe(
+      "Settled skips versions that the source did not keep for the first target's delay; Queue passes every version on. The same for a whole set.",
+    ),
   targetName: objectName().optional().describe("The name of the object to keep. Default: the name of this object."),
 });
 
@@ -99,7 +112,13 @@ export const RotationTarget = defineCustomKind({
         // A column of type date shows how long ago something was, and "<invalid>" for what is still to come.
         { name: "Next", type: "string", jsonPath: ".status.pending.notBefore", description: "When the next version comes" },
         conditionColumn("Ready"),
-        { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason', description: "Why it is or is not ready", priority: 1 },
+        {
+          name: "Reason",
+          type: "string",
+          jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+          description: "Why it is or is not ready",
+          priority: 1,
+        },
         { name: "Delay", type: "string", jsonPath: ".spec.rotationDelay", description: "The target's delay", priority: 1 },
       ],
     },

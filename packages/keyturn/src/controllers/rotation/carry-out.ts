@@ -1,5 +1,16 @@
 // Carries a set's plan out: one write after the other, each only on the state that it was planned for.
-import { type Client, defineKind, isApiError, type Kind, type KubeObject, type OwnerReference, resourceOf, Secret, type Stored, TransientError } from "@keyturn/runtime";
+import {
+  type Client,
+  defineKind,
+  isApiError,
+  type Kind,
+  type KubeObject,
+  type OwnerReference,
+  resourceOf,
+  Secret,
+  type Stored,
+  TransientError,
+} from "@keyturn/runtime";
 import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
 import { keepMarks } from "./marks.ts";
 import type { Observed, ReadMemory } from "./observe.ts";
@@ -51,18 +62,10 @@ class PlanCarrier {
   }
 
   make(write: RotationWrite): Promise<void> {
-    switch (write.verb) {
-      case "createRecord":
-        return this.#createRecord(write);
-      case "noteRecord":
-        return this.#noteRecord(write);
-      case "deleteRecord":
-        return this.#deleteRecord(write);
-      case "writeTarget":
-        return this.#writeTarget(write);
-      case "deleteTarget":
-        return this.#deleteTarget(write);
-    }
+    if (write.verb === "createRecord") return this.#createRecord(write);
+    if (write.verb === "noteRecord") return this.#noteRecord(write);
+    if (write.verb === "deleteRecord") return this.#deleteRecord(write);
+    return write.verb === "writeTarget" ? this.#writeTarget(write) : this.#deleteTarget(write);
   }
 
   get #set(): { readonly namespace: string; readonly set: string } {
@@ -94,7 +97,7 @@ class PlanCarrier {
       const { uid, resourceVersion } = written.metadata;
       const digest = digestOf(storedContent(write.resource, contentOf(written)));
       // What the server made of a custom kind's content is found out when it is looked at next.
-      if (digest === write.digest) this.#context.memory.targets.set(uid, { resourceVersion, digest });
+      if (digest === write.digest) this.#context.memory.intact.set(uid, resourceVersion);
     } catch (error) {
       if (isApiError(error, "Invalid", "Forbidden", "BadRequest", "Unexpected")) throw new RefusedTargetError(write.target, { cause: error });
       throw error;
@@ -114,7 +117,8 @@ class PlanCarrier {
     if (patched) return patched;
     const live = await client.get(kind, name, signal);
     if (live?.metadata.resourceVersion !== write.precondition.resourceVersion) throw changedSince(`${write.resource}/${write.objectName}`);
-    if (!mustBeReplaced(live, version.content)) return client.replace(kind, targetObject(write, version, { namespace, targetUid, live }), { fieldManager }, signal);
+    if (!mustBeReplaced(live, version.content))
+      return client.replace(kind, targetObject(write, version, { namespace, targetUid, live }), { fieldManager }, signal);
     await client.delete(kind, name, write.precondition, signal);
     return create();
   }
@@ -176,7 +180,10 @@ class PlanCarrier {
 
   #kindOf(resource: string, version?: VersionContent): Kind {
     const kind = this.#context.kinds.find((candidate) => resourceOf(candidate) === resource);
-    if (!kind) throw new TransientError(`versions of ${resource} cannot be written: start the operator with --rotation.kinds for it`, { reason: "WriteRefused" });
+    if (!kind)
+      throw new TransientError(`versions of ${resource} cannot be written: start the operator with --rotation.kinds for it`, {
+        reason: "WriteRefused",
+      });
     return version ? defineKind({ ...kind, kind: version.kind }) : kind;
   }
 

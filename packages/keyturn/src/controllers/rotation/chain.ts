@@ -65,7 +65,10 @@ export function withOwnVersions(log: RotationLog, ranks: readonly Rank[]): Rotat
 }
 
 /** The next version of the first rank, and when it is due. */
-export function nextLive(log: RotationLog, { ranks, policy, versions }: ChainInput): { readonly version: Version; readonly dueMs: number } | undefined {
+export function nextLive(
+  log: RotationLog,
+  { ranks, policy, versions }: ChainInput,
+): { readonly version: Version; readonly dueMs: number } | undefined {
   const last = log.commits.at(-1);
   const delayMs = ranks[0]?.delayMs ?? 0;
   if (log.source.state !== "present" || !last) return undefined;

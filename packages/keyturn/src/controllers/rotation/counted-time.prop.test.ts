@@ -1,19 +1,21 @@
 // Time that stands still while the source is away.
-import fc from "fast-check";
+import { array, assert, nat, property, tuple } from "fast-check";
 import { expect, test } from "vitest";
 import { dueAfter, withStretch } from "./counted-time.ts";
 import type { FrozenStretch } from "./rotation-log.ts";
 
-const stretches = fc
-  .array(fc.tuple(fc.nat(50), fc.nat(50)), { maxLength: 6 })
-  .map((parts) => parts.reduce<readonly FrozenStretch[]>((before, [gap, length]) => {
-    const fromMs = (before.at(-1)?.toMs ?? 0) + gap + 1;
-    return [...before, { fromMs, toMs: fromMs + length }];
-  }, []));
+const stretches = array(tuple(nat(50), nat(50)), { maxLength: 6 }).map((parts) => {
+  const made: FrozenStretch[] = [];
+  for (const [gap, length] of parts) {
+    const fromMs = (made.at(-1)?.toMs ?? 0) + gap + 1;
+    made.push({ fromMs, toMs: fromMs + length });
+  }
+  return made;
+});
 
 test("as many moments that count lie before the due time as the delay asks for", () => {
-  fc.assert(
-    fc.property(fc.nat(200), fc.nat(100), stretches, (fromMs, delayMs, frozen) => {
+  assert(
+    property(nat(200), nat(100), stretches, (fromMs, delayMs, frozen) => {
       const dueMs = dueAfter(fromMs, delayMs, frozen);
       let counted = 0;
       for (let at = fromMs; at < dueMs; at++) if (!frozen.some((stretch) => stretch.fromMs <= at && at < stretch.toMs)) counted += 1;
@@ -24,14 +26,17 @@ test("as many moments that count lie before the due time as the delay asks for",
 
 test("a stretch that begins where the last one ended continues it", () => {
   expect(withStretch([{ fromMs: 1, toMs: 5 }], { fromMs: 5, toMs: 9 })).toEqual([{ fromMs: 1, toMs: 9 }]);
-  expect(withStretch([{ fromMs: 1, toMs: 5 }], { fromMs: 6, toMs: 9 })).toEqual([{ fromMs: 1, toMs: 5 }, { fromMs: 6, toMs: 9 }]);
+  expect(withStretch([{ fromMs: 1, toMs: 5 }], { fromMs: 6, toMs: 9 })).toEqual([
+    { fromMs: 1, toMs: 5 },
+    { fromMs: 6, toMs: 9 },
+  ]);
 });
 
 test("however often the source comes and goes, the list stays short, and nothing becomes due earlier for it", () => {
-  let all: readonly FrozenStretch[] = [];
+  const all: FrozenStretch[] = [];
   let kept: readonly FrozenStretch[] = [];
   for (let at = 0; at < 1000; at += 10) {
-    all = [...all, { fromMs: at, toMs: at + 3 }];
+    all.push({ fromMs: at, toMs: at + 3 });
     kept = withStretch(kept, { fromMs: at, toMs: at + 3 });
   }
   expect(kept.length).toBe(32);

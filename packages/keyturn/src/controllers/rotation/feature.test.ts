@@ -8,17 +8,22 @@ import { parseSourceKind, sourceKinds } from "./source-kinds.ts";
 const rightsWith = (kinds: string | undefined): readonly string[] =>
   rotationFeature
     .controllers((flag) => flag.parse(flag.name === rotationFlags.kinds.name ? kinds : flag.default))
-    .flatMap(({ access }) => access.map(({ kind, subresource, verbs }) => `${kind.plural}.${kind.group}${subresource ? `/${subresource}` : ""}: ${verbs.join(" ")}`));
+    .flatMap(({ access }) =>
+      access.map(({ kind, subresource, verbs }) => `${kind.plural}.${kind.group}${subresource ? `/${subresource}` : ""}: ${verbs.join(" ")}`),
+    );
 
 test("each kind that a flag adds adds its rights, and no more", () => {
   const plain = rightsWith(undefined);
   expect(plain).toEqual([
-    "rotationtargets.rotator.k8s.telekom.com: list watch",
+    "rotationtargets.rotator.k8s.telekom.com: get list watch",
     "rotationtargets.rotator.k8s.telekom.com/status: patch",
     "secrets.: get list watch create update patch delete",
     "configmaps.: get list watch create update patch delete",
   ]);
-  expect(rightsWith("certificates.v1.cert-manager.io,secrets.v1")).toEqual([...plain, "certificates.cert-manager.io: get list watch create update patch delete"]);
+  expect(rightsWith("certificates.v1.cert-manager.io,secrets.v1")).toEqual([
+    ...plain,
+    "certificates.cert-manager.io: get list watch create update patch delete",
+  ]);
 });
 
 test("kinds are named as kubectl names them in full", () => {

@@ -45,20 +45,15 @@ function stepOf(write: RotationWrite, atMs: number): readonly ForecastStep[] {
 
 /** What would be observed after a write. */
 function afterWrite(world: SetObservation, write: RotationWrite): SetObservation {
-  switch (write.verb) {
-    case "createRecord": {
-      const { verb: _, ...record } = write;
-      return { ...world, records: [...world.records, { ...record, uid: `record-${write.seq}`, resourceVersion: "0" }] };
-    }
-    case "noteRecord":
-      return { ...world, records: world.records.map((record) => (record.seq === write.seq ? noted(record, write) : record)) };
-    case "deleteRecord":
-      return { ...world, records: world.records.filter(({ seq }) => seq !== write.seq) };
-    case "writeTarget":
-      return withObjects(world, write.target, (objects) => [...objects.filter((object) => !isSame(object, write)), written(write)]);
-    case "deleteTarget":
-      return withObjects(world, write.target, (objects) => objects.filter((object) => !isSame(object, write)));
+  const { records } = world;
+  if (write.verb === "createRecord") {
+    const { verb: _, ...record } = write;
+    return { ...world, records: [...records, { ...record, uid: `record-${write.seq}`, resourceVersion: "0" }] };
   }
+  if (write.verb === "noteRecord") return { ...world, records: records.map((record) => (record.seq === write.seq ? noted(record, write) : record)) };
+  if (write.verb === "deleteRecord") return { ...world, records: records.filter(({ seq }) => seq !== write.seq) };
+  const now = write.verb === "writeTarget" ? [written(write)] : [];
+  return withObjects(world, write.target, (objects) => [...objects.filter((object) => !isSame(object, write)), ...now]);
 }
 
 function noted(record: RecordObservation, { log = record.log, owners }: RotationWrite & { readonly verb: "noteRecord" }): RecordObservation {
@@ -70,7 +65,16 @@ function isSame({ resource, name }: ObjectObservation, write: { readonly resourc
 }
 
 function written({ resource, objectName, seq, digest, atMs, ownedByTarget }: RotationWrite & { readonly verb: "writeTarget" }): ObjectObservation {
-  return { resource, name: objectName, uid: `object-${objectName}`, resourceVersion: "0", ours: true, applied: { seq, digest, atMs }, digest, ownedByTarget };
+  return {
+    resource,
+    name: objectName,
+    uid: `object-${objectName}`,
+    resourceVersion: "0",
+    ours: true,
+    applied: { seq, digest, atMs },
+    digest,
+    ownedByTarget,
+  };
 }
 
 function withObjects(
@@ -78,6 +82,7 @@ function withObjects(
   target: string,
   change: (objects: readonly ObjectObservation[]) => readonly ObjectObservation[],
 ): SetObservation {
-  const changed = (observed: TargetObservation): TargetObservation => (observed.name === target ? { ...observed, objects: change(observed.objects) } : observed);
+  const changed = (observed: TargetObservation): TargetObservation =>
+    observed.name === target ? { ...observed, objects: change(observed.objects) } : observed;
   return { ...world, targets: world.targets.map(changed) };
 }

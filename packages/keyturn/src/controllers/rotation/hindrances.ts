@@ -13,12 +13,20 @@ export function hindrancesOf(targets: readonly TargetObservation[], sources: rea
 
 function ownSource({ objects }: TargetObservation, sources: readonly SourceObservation[]): Hindrance | undefined {
   const source = sources.find(({ uid }) => objects.some((object) => object.uid === uid));
-  return source && { reason: "SourceConflict", message: `${source.resource}/${source.name} is this target's object and is marked as the source; it was left as it is` };
+  return (
+    source && {
+      reason: "SourceConflict",
+      message: `${source.resource}/${source.name} is this target's object and is marked as the source; it was left as it is`,
+    }
+  );
 }
 
 function nameConflict({ objects, objectName }: TargetObservation): Hindrance | undefined {
   const foreign = objects.find(({ ours, name }) => !ours && name === objectName);
   if (!foreign) return undefined;
   const what = `${foreign.resource}/${foreign.name}`;
-  return { reason: "NameConflict", message: `${what} exists and is not this target's; it was left as it is: remove it, or choose another targetName` };
+  return {
+    reason: "NameConflict",
+    message: `${what} exists and is not this target's; it was left as it is: remove it, or choose another targetName`,
+  };
 }

@@ -11,7 +11,11 @@ export function commitsOfObjects(targets: readonly TargetObservation[]): readonl
 /** The log with what the targets' objects tell, and without what cannot be held any more because both the object and its version are lost. */
 export function repairedLog(
   log: RotationLog,
-  { targets, records, headSeq }: { readonly targets: readonly TargetObservation[]; readonly records: readonly RecordObservation[]; readonly headSeq: number },
+  {
+    targets,
+    records,
+    headSeq,
+  }: { readonly targets: readonly TargetObservation[]; readonly records: readonly RecordObservation[]; readonly headSeq: number },
 ): RotationLog {
   const names = new Set(targets.map(({ name }) => name));
   const told = withObjects(withoutStrangers(log.commits, names), targets, headSeq);
@@ -42,7 +46,11 @@ function withObjects(commits: readonly Commit[], targets: readonly TargetObserva
   return told;
 }
 
-function withCommitted(commits: readonly Commit[], name: string, { seq, digest, atMs }: NonNullable<ObjectObservation["applied"]>): readonly Commit[] {
+function withCommitted(
+  commits: readonly Commit[],
+  name: string,
+  { seq, digest, atMs }: NonNullable<ObjectObservation["applied"]>,
+): readonly Commit[] {
   const known = commits.find((commit) => commit.seq === seq);
   const changed: Commit = known ? { ...known, at: { ...known.at, [name]: atMs } } : { seq, digest, at: { [name]: atMs } };
   return [...commits.filter((commit) => commit !== known), changed].sort((a, b) => a.seq - b.seq);
@@ -55,6 +63,8 @@ function withoutLost(commits: readonly Commit[], { name, objects }: TargetObserv
   const isIntact = objects.some(({ ours, applied, digest }) => ours && applied?.seq === held.seq && applied.digest === digest);
   if (isIntact) return commits;
   return commits
-    .map((commit) => (name in commit.at ? { ...commit, at: Object.fromEntries(Object.entries(commit.at).filter(([other]) => other !== name)) } : commit))
+    .map((commit) =>
+      name in commit.at ? { ...commit, at: Object.fromEntries(Object.entries(commit.at).filter(([other]) => other !== name)) } : commit,
+    )
     .filter(({ at }, index, all) => Object.keys(at).length > 0 || index === all.length - 1);
 }

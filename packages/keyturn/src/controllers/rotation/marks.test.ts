@@ -23,7 +23,8 @@ test.each([
 });
 
 test("a source must say that it is one", () => {
-  for (const value of ["false", "True", ""]) expect(keepMarks(object({ annotations: { ...source, [`${prefix}/source`]: value } })).source).toBeUndefined();
+  for (const value of ["false", "True", ""])
+    expect(keepMarks(object({ annotations: { ...source, [`${prefix}/source`]: value } })).source).toBeUndefined();
 });
 
 test("a target's object is known by our mark alone, and what it holds by its annotations", () => {

@@ -1,5 +1,5 @@
 // What is kept of the objects that may be sources or targets: their marks, and nothing at all of the many that have none.
-import { type KubeObject, managedByLabel, type ObjectKey, ownerOf } from "@keyturn/runtime";
+import { keyOfObject, type KubeObject, managedByLabel, type ObjectKey, ownerOf } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
 import {
   appliedAtAnnotation,
@@ -19,13 +19,16 @@ import { type RecordMarks, recordMarksOf } from "./version-record.ts";
 export interface Marks {
   readonly source?: SourcePaths & { readonly set: string };
   readonly target?: {
-    /** The key of the RotationTarget that it is kept for. */
-    readonly owner: ObjectKey;
+    /** The key of the RotationTarget that it is kept for, if that is another than its own. */
+    readonly owner: ObjectKey | undefined;
     readonly applied: ObjectObservation["applied"] | undefined;
     readonly ownerUids: readonly string[];
   };
   readonly record?: RecordMarks;
 }
+
+/** One value for all that have no owners. */
+const nobody: readonly string[] = Object.freeze([]);
 
 /** One value for all objects that have no marks. */
 const none: Marks = Object.freeze({});
@@ -38,13 +41,14 @@ export function keepMarks(object: KubeObject): Marks {
   if (record) return { record };
   const mark = (name: string): string | undefined => annotations[name] ?? labels[name];
   const set = mark(rotationSetMark);
-  const source = set !== undefined && mark(sourceMark) === "true" ? { set, watchPath: mark(watchPathMark), rotatePath: mark(rotatePathMark) } : undefined;
+  const source =
+    set !== undefined && mark(sourceMark) === "true" ? { set, watchPath: mark(watchPathMark), rotatePath: mark(rotatePathMark) } : undefined;
   const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
   if (!source && owner === undefined) return none;
   return {
     ...(source && { source }),
     ...(owner !== undefined && {
-      target: { owner, applied: appliedOf(annotations), ownerUids: (object.metadata.ownerReferences ?? []).map(({ uid }) => uid) },
+      target: { owner: owner === keyOfObject(object) ? undefined : owner, applied: appliedOf(annotations), ownerUids: object.metadata.ownerReferences?.map(({ uid }) => uid) ?? nobody },
     }),
   };
 }

@@ -1,5 +1,4 @@
 // Everything that the plan for one set is made from. Contents do not come here: versions are told apart by digests.
-import type { RotationTargetStatus } from "./api.ts";
 import type { RotationLog } from "./rotation-log.ts";
 
 /** What was observed of a set. All of it lies in one namespace. */
@@ -51,7 +50,8 @@ export interface TargetObservation {
   readonly changePolicy: "Settled" | "Queue";
   /** The name of the object to keep. */
   readonly objectName: string;
-  readonly status: RotationTargetStatus | undefined;
+  /** Tells whether another status would say the same; undefined if there is none. */
+  readonly statusMark: string | undefined;
   /** What there is under that name of the kinds in question: the sources', the records', and whatever is marked as this target's. */
   readonly objects: readonly ObjectObservation[];
   /** What stands in the way of writing the target's object, if anything. The object is then not touched. */

@@ -1,25 +1,47 @@
 // Gathers what the plan for one set is made from: marks from the caches, contents from the API server, and those only when their object has changed.
-import { type Client, covers, type Kind, keyOf, type KubeObject, LruMap, nameOf, type ObjectKey, type ObjectName, resourceOf, Secret, type Stored } from "@keyturn/runtime";
+import {
+  type Client,
+  covers,
+  type Kind,
+  keyOf,
+  type KubeObject,
+  LruMap,
+  nameOf,
+  type ObjectKey,
+  type ObjectName,
+  resourceOf,
+  Secret,
+  type Stored,
+} from "@keyturn/runtime";
+import type { RotationTargetStatus } from "./api.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import type { Marks } from "./marks.ts";
 import type { Hindrance, ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observation.ts";
 import { type ReadSource, readSource } from "./source-content.ts";
-import { statusOfText } from "./target-settings.ts";
 import { contentOfRecord, parseLog, recordName, type VersionContent } from "./version-record.ts";
-import type { Looked, RotationWatches } from "./watches.ts";
+import { type Looked, type RotationWatches, wantedBy } from "./watches.ts";
 
 /** What is remembered of objects that were read, by uid and for one resourceVersion. Losing any of it costs a request and nothing else. */
 export interface ReadMemory {
   readonly sources: LruMap<string, { readonly resourceVersion: string; readonly marks: Marks["source"]; readonly read: Omit<ReadSource, "payload"> }>;
-  readonly targets: LruMap<string, { readonly resourceVersion: string; readonly digest: string }>;
+  /** The resourceVersions at which a target's object had exactly the content that it says it has. */
+  readonly intact: LruMap<string, string>;
+  /** The last statuses, for as many targets as are likely to change soon. */
+  readonly statuses: LruMap<string, RotationTargetStatus>;
   /** What the API server refused for a target, until it is worth another try. */
   readonly refusals: LruMap<ObjectKey, { readonly message: string; readonly untilMs: number }>;
 }
 
 const mostRemembered = 200_000;
+const mostStatuses = 4096;
 
 export function createReadMemory(): ReadMemory {
-  return { sources: new LruMap(mostRemembered), targets: new LruMap(mostRemembered), refusals: new LruMap(mostRemembered) };
+  return {
+    sources: new LruMap(mostRemembered),
+    intact: new LruMap(mostRemembered),
+    statuses: new LruMap(mostStatuses),
+    refusals: new LruMap(mostRemembered),
+  };
 }
 
 /** What an observation is made with. */
@@ -56,7 +78,15 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
     if (target) targets.push(target);
   }
   return {
-    observation: { namespace, set, sources, targets, records, takenSeqs: takenSeqs(key, records, { watches, targets }), ...(serverAheadMs !== undefined && { serverAheadMs }) },
+    observation: {
+      namespace,
+      set,
+      sources,
+      targets,
+      records,
+      takenSeqs: takenSeqs(key, records, { watches, targets }),
+      ...(serverAheadMs !== undefined && { serverAheadMs }),
+    },
     contents,
   };
 }
@@ -113,20 +143,23 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   const { watches, kinds, resources } = options;
   const settings = watches.targets.get(key);
   if (!settings) return undefined;
-  const { set: _, isLeaving: __, status, ...rest } = settings;
-  const wantedKey = keyOf({ ...nameOf(key), name: settings.objectName });
+  const { set: _, isLeaving: __, targetName, ...rest } = settings;
+  const { name } = nameOf(key);
+  const objectName = targetName ?? name;
+  const wantedKey = keyOf({ ...nameOf(key), name: objectName });
   const objects: ObjectObservation[] = [];
   for (const kind of kinds) {
     const cache = watches.objects.get(resourceOf(kind));
     if (!cache) continue;
-    const candidates = new Set([...(resources.has(resourceOf(kind)) ? [wantedKey] : []), ...cache.byIndex("owner", key)]);
+    const own = isKeptFor(cache, key, key) ? [key] : [];
+    const candidates = new Set([...(resources.has(resourceOf(kind)) ? [wantedKey] : []), ...own, ...cache.byIndex("owner", key)]);
     for (const objectKey of candidates) {
       const object = await observeObject(objectKey, { ...options, kind, cache, owner: { key, uid: settings.uid } });
       if (object) objects.push(object);
     }
   }
   const hindrance = refusalOf(key, options);
-  return { ...rest, name: nameOf(key).name, status: statusOfText(status), objects, ...(hindrance && { hindrance }) };
+  return { ...rest, name, objectName, objects, ...(hindrance && { hindrance }) };
 }
 
 function refusalOf(key: ObjectKey, { memory, nowMs }: ObserveOptions): Hindrance | undefined {
@@ -148,17 +181,22 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const { uid, resourceVersion } = identity;
   const seen = { resource: resourceOf(kind), name: nameOf(key).name, uid, resourceVersion };
   const { target } = marks;
-  if (target?.owner !== owner.key) return { ...seen, ours: false, digest: "", ownedByTarget: false };
+  if (!target || !isKeptFor(cache, key, owner.key)) return { ...seen, ours: false, digest: "", ownedByTarget: false };
   const { applied, ownerUids } = target;
   const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };
-  const known = memory.targets.get(uid);
-  if (known?.resourceVersion === resourceVersion) return { ...common, digest: known.digest };
+  if (applied && memory.intact.get(uid) === resourceVersion) return { ...common, digest: applied.digest };
   const object = await client.get(kind, nameOf(key), signal);
   // Gone or changed since: the cache is about to say so, and brings the next run.
   if (object?.metadata.resourceVersion !== resourceVersion) return object ? { ...common, digest: applied?.digest ?? "" } : undefined;
   const digest = await digestOfObject(object, applied, options);
-  memory.targets.set(uid, { resourceVersion, digest });
+  if (digest === applied?.digest) memory.intact.set(uid, resourceVersion);
   return { ...common, digest };
+}
+
+/** True if the object of this key is marked as the target's. */
+function isKeptFor(cache: Looked<Marks>, key: ObjectKey, targetKey: ObjectKey): boolean {
+  const target = cache.get(key)?.target;
+  return target !== undefined && (target.owner ?? key) === targetKey;
 }
 
 /** The digest of an object's content. What a server adds to a custom kind, such as defaults, is no drift. */
@@ -184,7 +222,7 @@ function takenSeqs(
   const taken: number[] = [];
   for (let seq = Math.max(0, ...given) + 1; ; seq++) {
     const recordKey = keyOf({ namespace, name: recordName(set, seq) });
-    if (!secrets?.identity(recordKey) && watches.targets.byIndex("object", recordKey).length === 0) return taken;
+    if (!secrets?.identity(recordKey) && wantedBy(watches.targets, recordKey).length === 0) return taken;
     taken.push(seq);
   }
 }

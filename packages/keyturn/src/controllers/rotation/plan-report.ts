@@ -66,7 +66,13 @@ function timeline(
   const rows = [row("now", "", new Set())];
   for (const [atMs, together] of Map.groupBy(steps, (step) => step.atMs)) {
     for (const { target, seq } of together) state.set(target, seq);
-    rows.push(row(timeInWords(atMs), atMs <= nowMs ? "at once" : formatDuration(Math.ceil((atMs - nowMs) / 1000) * 1000), new Set(together.map(({ target }) => target))));
+    rows.push(
+      row(
+        timeInWords(atMs),
+        atMs <= nowMs ? "at once" : formatDuration(Math.ceil((atMs - nowMs) / 1000) * 1000),
+        new Set(together.map(({ target }) => target)),
+      ),
+    );
   }
   return renderRows([header, ...rows]);
 }

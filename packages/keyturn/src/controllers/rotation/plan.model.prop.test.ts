@@ -1,7 +1,7 @@
 // plan.ts against the naive simulator of the rules, over more than 100,000 random stories. A story that fails shrinks, and prints its timeline.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Script, scripts } from "../../../test/rotation-model/script.ts";
+import { type Action, type Script, scripts } from "../../../test/rotation-model/script.ts";
 import { playScript } from "../../../test/rotation-model/trial.ts";
 import { planRotation } from "./plan.ts";
 
@@ -26,4 +26,37 @@ test.each([
     { numRuns, ...seed },
   );
   expect(played).toBe(numRuns);
+});
+
+test("a source that returns before the shortest delay is over causes no write to a target, however often it does", () => {
+  const flap = fc.record({ value: fc.integer({ min: 1, max: 4 }), away: fc.double({ min: 0.001, max: 0.999, noNaN: true }), home: fc.nat(100) });
+  const delays = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(delays, fc.array(flap, { minLength: 1, maxLength: 6 }), (given, flaps) => {
+      const shortest = Math.min(...given);
+      const set = (value: number): Action => ({ do: "set", value, unwatched: 0, seen: true });
+      const script: Script = {
+        targets: given.map((delay, index) => ({ order: index + 1, delay, deletionMode: "keep", whenUnfilled: "Backfill" })),
+        changePolicy: "Settled",
+        actions: [
+          set(0),
+          ...flaps.flatMap(({ value, away, home }): Action[] => [
+            set(value),
+            { do: "wait", seconds: shortest * away },
+            set(0),
+            { do: "wait", seconds: home },
+          ]),
+        ],
+      };
+      let writes = 0;
+      playScript(script, (...seen) => {
+        const plan = planRotation(...seen);
+        writes += plan.writes.filter(({ verb }) => verb === "writeTarget").length;
+        return plan;
+      });
+      // The first fill, and nothing after it.
+      expect(writes).toBe(given.length);
+    }),
+    { numRuns: 300, ...seed },
+  );
 });

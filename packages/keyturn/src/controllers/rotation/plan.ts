@@ -123,7 +123,11 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
       // The newest goes last: an older log must never be taken for the state of things.
       ...records
         .filter(({ seq }) => !stays.has(seq))
-        .map((record): RotationWrite => ({ verb: "deleteRecord", seq: record.seq, precondition: isNoted(record, write) ? undefined : preconditionOf(record) })),
+        .map((record): RotationWrite => ({
+          verb: "deleteRecord",
+          seq: record.seq,
+          precondition: isNoted(record, write) ? undefined : preconditionOf(record),
+        })),
       ...records.filter(({ seq }) => stays.has(seq) && seq !== head?.seq).flatMap((record) => ownersNote(record, owners)),
     ],
     unstableSinceMs: unstableMs !== undefined && unstableMs <= nowMs ? log.commits.at(-1)?.departedMs : undefined,
@@ -144,7 +148,10 @@ function standStill(world: World, standstill: Standstill | undefined, nowMs: num
     pending: () => undefined,
     isRemoved: () => false,
   });
-  const cascading = log?.source.state === "gone" ? new Set(world.observation.targets.filter(({ deletionMode }) => deletionMode === "cascade").map(({ name }) => name)) : undefined;
+  const cascading =
+    log?.source.state === "gone"
+      ? new Set(world.observation.targets.filter(({ deletionMode }) => deletionMode === "cascade").map(({ name }) => name))
+      : undefined;
   return {
     ...planOf(world, view, standstill),
     // Whether there should be an object at all may depend on the time.
@@ -216,7 +223,11 @@ function isRemoved(
 function lastNote(
   seq: number,
   log: RotationLog,
-  { owners, write, records }: { readonly owners: readonly string[]; readonly write: RotationWrite | undefined; readonly records: readonly RecordObservation[] },
+  {
+    owners,
+    write,
+    records,
+  }: { readonly owners: readonly string[]; readonly write: RotationWrite | undefined; readonly records: readonly RecordObservation[] },
 ): RotationWrite {
   const record = write ? undefined : records.find((other) => other.seq === seq);
   return { verb: "noteRecord", seq, precondition: record && preconditionOf(record), log, owners };
@@ -235,7 +246,10 @@ function standstillOf(sight: SourceSight): Standstill | undefined {
 function skewed(serverAheadMs: number): Standstill {
   const seconds = Math.round(Math.abs(serverAheadMs) / 1000);
   const direction = serverAheadMs > 0 ? "behind" : "ahead of";
-  return { reason: "ClockSkew", message: `the operator's clock is ${seconds} s ${direction} the API server's; nothing moves until they agree to within ${mostSkewMs / 1000} s` };
+  return {
+    reason: "ClockSkew",
+    message: `the operator's clock is ${seconds} s ${direction} the API server's; nothing moves until they agree to within ${mostSkewMs / 1000} s`,
+  };
 }
 
 function nextFree(seq: number, taken: readonly number[]): number {

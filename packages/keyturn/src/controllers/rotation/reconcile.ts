@@ -1,13 +1,14 @@
 // The rotation controller: observe, plan, carry out. One key is one set.
 import {
   type ControllerDefinition,
-  type ControllerScope,
+  type EventRecorder,
   fieldManagerOf,
   isApiError,
   keyOf,
   type Kind,
   type KubeObject,
   nameOf,
+  type Notice,
   type Outcome,
   type Run,
   TransientError,
@@ -18,11 +19,12 @@ import { rotationAccess } from "./access.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import { makeWrites, RefusedTargetError } from "./carry-out.ts";
 import { setMetrics } from "./metrics.ts";
-import type { SetObservation } from "./observation.ts";
-import { createReadMemory, type Observed, observeSet } from "./observe.ts";
+import type { SetObservation, TargetObservation } from "./observation.ts";
+import { createReadMemory, observeSet, type ReadMemory } from "./observe.ts";
 import { planRotation } from "./plan.ts";
 import type { RotationPlan } from "./rotation-plan.ts";
-import { noticesOf, statusOf } from "./status.ts";
+import { conditionNotices, statusOf, versionNotices } from "./status.ts";
+import { statusMark } from "./target-settings.ts";
 import { watchRotation } from "./watches.ts";
 
 const controller = "rotation";
@@ -47,20 +49,24 @@ export function rotationController(kinds: readonly Kind[]): ControllerDefinition
         const observed = await observeSet(run.key, { watches, kinds, memory, client, serverAheadMs, nowMs: now, signal });
         if (!observed) return metrics.gone({ namespace, set });
         const { observation } = observed;
+        const reporting = { observation, memory, events: scope.events, run };
         const plan = planRotation(observation, now);
-        metrics.planned({ namespace, set }, observation.targets, plan);
+        metrics.planned({ namespace, set }, plan);
         try {
           await makeWrites(plan, { observed, kinds, memory, client, fieldManager, signal });
         } catch (error) {
           if (error instanceof RefusedTargetError) {
             memory.refusals.set(keyOf({ namespace, name: error.target }), { message: error.message, untilMs: now + refusalMs });
-            throw new TransientError(`the object of target ${error.target} was refused; the set goes on without it`, { reason: "WriteRefused", cause: error });
+            throw new TransientError(`the object of target ${error.target} was refused; the set goes on without it`, {
+              reason: "WriteRefused",
+              cause: error,
+            });
           }
-          if (isApiError(error, "Forbidden", "Invalid", "BadRequest")) await report(refusedPlan(plan, error.message), { observed, scope, run });
+          if (isApiError(error, "Forbidden", "Invalid", "BadRequest")) await report(refusedPlan(plan, error.message), reporting);
           throw error;
         }
         metrics.written({ namespace, set }, plan);
-        await report(plan, { observed, scope, run });
+        await report(plan, reporting);
         return outcomeOf(plan, observation, now);
       };
     },
@@ -73,22 +79,38 @@ interface Reported extends KubeObject {
 }
 const reportedKind: Kind<Reported> = RotationTarget;
 
-/** Writes the statuses and tells what is new. */
-async function report(
-  plan: RotationPlan,
-  { observed: { observation }, scope, run }: { readonly observed: Observed; readonly scope: ControllerScope; readonly run: Run },
-): Promise<void> {
-  const { namespace, targets } = observation;
-  await Promise.all(
-    targets.map(async (target) => {
-      const { name, uid } = target;
-      const status = statusOf(target, plan, run.now);
-      // Told whether or not the status can be written: what happened has happened.
-      for (const notice of noticesOf(target, plan, status)) scope.events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...notice });
-      const object = { metadata: { namespace, name, uid, resourceVersion: "" }, ...(target.status && { status: target.status }) };
-      await writeStatus(run.client, { kind: reportedKind, object, status, fieldManager }, run.signal);
-    }),
-  );
+interface ReportContext {
+  readonly observation: SetObservation;
+  readonly memory: ReadMemory;
+  readonly events: EventRecorder;
+  readonly run: Run;
+}
+
+/** Writes the statuses that say something new, and tells what that is. */
+async function report(plan: RotationPlan, context: ReportContext): Promise<void> {
+  await Promise.all(context.observation.targets.map((target) => reportTarget(target, plan, context)));
+}
+
+async function reportTarget(target: TargetObservation, plan: RotationPlan, { observation, memory, events, run }: ReportContext): Promise<void> {
+  const { namespace } = observation;
+  const { name, uid } = target;
+  const tell = (notice: Notice): void => events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...notice });
+  // Told whether or not the status can be written: what happened has happened.
+  versionNotices(target, plan).forEach(tell);
+  if (statusMark(statusOf(target, plan, { before: undefined, nowMs: run.now })) === target.statusMark) return;
+  const remembered = memory.statuses.get(uid);
+  const isCurrent = remembered && statusMark(remembered) === target.statusMark;
+  const before =
+    target.statusMark === undefined
+      ? undefined
+      : isCurrent
+        ? remembered
+        : (await run.client.get(reportedKind, { namespace, name }, run.signal))?.status;
+  const status = statusOf(target, plan, { before, nowMs: run.now });
+  const object = { metadata: { namespace, name, uid, resourceVersion: "" }, ...(before && { status: before }) };
+  await writeStatus(run.client, { kind: reportedKind, object, status, fieldManager }, run.signal);
+  memory.statuses.set(uid, status);
+  conditionNotices(before, status).forEach(tell);
 }
 
 /** The API server does not take the history itself, so that nothing can be moved. */

@@ -22,10 +22,13 @@ test.each([
   expect(pathOf(text)).toEqual(path);
 });
 
-test.each(["data", ".data.", ".data[0]", ".data[tls.crt]", ".data['x", ".data..x", "$.data", ".da ta"])("%s is refused, and the message says where", (text) => {
-  const parsed = parsePath(text);
-  expect(parsed).toMatchObject({ ok: false, message: expect.stringMatching(/is no path from character \d+ on/) });
-});
+test.each(["data", ".data.", ".data[0]", ".data[tls.crt]", ".data['x", ".data..x", "$.data", ".da ta"])(
+  "%s is refused, and the message says where",
+  (text) => {
+    const parsed = parsePath(text);
+    expect(parsed).toMatchObject({ ok: false, message: expect.stringMatching(/is no path from character \d+ on/) });
+  },
+);
 
 test("a path is written as it is read", () => {
   for (const text of [".", ".data", ".data.someKey", ".data['tls.crt']"]) expect(formatPath(pathOf(text) ?? [])).toBe(text);

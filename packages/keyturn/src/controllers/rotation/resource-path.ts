@@ -17,7 +17,11 @@ export function parsePath(text: string | undefined): ParsedPath {
   while (step.lastIndex < trimmed.length) {
     const at = step.lastIndex;
     const match = step.exec(trimmed);
-    if (!match) return { ok: false, message: `${JSON.stringify(trimmed.slice(0, 200))} is no path from character ${at + 1} on; write it like .data.someKey or .data['tls.crt']` };
+    if (!match)
+      return {
+        ok: false,
+        message: `${JSON.stringify(trimmed.slice(0, 200))} is no path from character ${at + 1} on; write it like .data.someKey or .data['tls.crt']`,
+      };
     path.push(match[1] ?? (match[2] ?? match[3] ?? "").replaceAll(/\\(.)/g, "$1"));
   }
   return { ok: true, path };

@@ -56,7 +56,10 @@ export type RotationWrite =
 /** What holds up a whole set. */
 export type Standstill =
   | { readonly reason: "NoSource" }
-  | { readonly reason: "SourceConflict" | "PathNotFound" | "InvalidPath" | "ContentTooLarge" | "ClockSkew" | "WriteRefused"; readonly message: string };
+  | {
+      readonly reason: "SourceConflict" | "PathNotFound" | "InvalidPath" | "ContentTooLarge" | "ClockSkew" | "WriteRefused";
+      readonly message: string;
+    };
 
 /** A version that a target is to get. */
 export interface PendingStep {

@@ -18,12 +18,23 @@ export async function querySet({ client, namespace, nowMs, signal }: Query, set:
   const kinds = sourceKinds(await recordedKinds(client, { secrets, key, namespace, signal }));
   const objects = new Map<string, Looked<Marks>>([[resourceOf(Secret), secrets]]);
   for (const kind of kinds) {
-    if (!objects.has(resourceOf(kind))) objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepMarks, indexes: markIndexes }));
+    if (!objects.has(resourceOf(kind)))
+      objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepMarks, indexes: markIndexes }));
   }
-  const observed = await observeSet(key, { watches: { targets, objects }, kinds, memory: createReadMemory(), client, serverAheadMs: undefined, nowMs, signal });
+  const observed = await observeSet(key, {
+    watches: { targets, objects },
+    kinds,
+    memory: createReadMemory(),
+    client,
+    serverAheadMs: undefined,
+    nowMs,
+    signal,
+  });
   if (observed) return observed;
   const sets = [...new Set(targets.values().map((target) => target?.set ?? ""))].filter((other) => other !== "").toSorted();
-  throw new UsageError(`there is no RotationTarget of set ${set} in namespace ${namespace}; ${sets.length > 0 ? `its sets are ${sets.join(", ")}` : "it has no sets"}`);
+  throw new UsageError(
+    `there is no RotationTarget of set ${set} in namespace ${namespace}; ${sets.length > 0 ? `its sets are ${sets.join(", ")}` : "it has no sets"}`,
+  );
 }
 
 /** A list that can be looked at like a cache. */
@@ -54,7 +65,12 @@ async function list<T extends KubeObject, V>(
 /** The kinds that the set's versions are of: only its history knows of others than Secrets and ConfigMaps. */
 async function recordedKinds(
   client: Client,
-  { secrets, key, namespace, signal }: { readonly secrets: Listed<Marks>; readonly key: ObjectKey; readonly namespace: string; readonly signal: AbortSignal },
+  {
+    secrets,
+    key,
+    namespace,
+    signal,
+  }: { readonly secrets: Listed<Marks>; readonly key: ObjectKey; readonly namespace: string; readonly signal: AbortSignal },
 ): Promise<readonly Kind[]> {
   const kinds: Kind[] = [];
   for (const recordKey of secrets.byIndex("record", key)) {

@@ -1,19 +1,19 @@
 // What of a source makes a version, and when it was written.
 import { randomBytes } from "node:crypto";
-import type { KubeObject } from "@keyturn/runtime";
+import type { KubeObject, Secret } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { readSource } from "./source-content.ts";
 
 const whole = { watchPath: undefined, rotatePath: undefined };
 
-function secret(data: Readonly<Record<string, string>>, metadata: KubeObject["metadata"] = {}): KubeObject {
-  return { apiVersion: "v1", kind: "Secret", metadata: { name: "key", ...metadata }, ...{ type: "kubernetes.io/tls", data } };
+function secret(data: Readonly<Record<string, string>>, metadata: KubeObject["metadata"] = {}): Secret & { readonly status: object } {
+  return { apiVersion: "v1", kind: "Secret", metadata: { name: "key", ...metadata }, type: "kubernetes.io/tls", data, status: { phase: "x" } };
 }
 
 const digestsOf = (object: KubeObject, paths: Parameters<typeof readSource>[2]): unknown => readSource(object, "secrets", paths).content;
 
 test("the whole resource is everything but metadata and status", () => {
-  const { payload } = readSource({ ...secret({ a: "1" }), ...{ status: { phase: "x" } } }, "secrets", whole);
+  const { payload } = readSource(secret({ a: "1" }), "secrets", whole);
   expect(payload).toEqual({ type: "kubernetes.io/tls", data: { a: "1" } });
 });
 
@@ -52,7 +52,11 @@ test.each([
 test("a megabyte of random bytes still fits; what cannot fit is refused without being shown", () => {
   const filled = (bytes: number): KubeObject => secret({ key: randomBytes(bytes).toString("base64") });
   expect(digestsOf(filled(1_000_000), whole)).toMatchObject({ ok: true });
-  expect(digestsOf(filled(1_100_000), whole)).toMatchObject({ ok: false, reason: "ContentTooLarge", message: expect.stringMatching(/^a version of \d+ bytes does not fit/) });
+  expect(digestsOf(filled(1_100_000), whole)).toMatchObject({
+    ok: false,
+    reason: "ContentTooLarge",
+    message: expect.stringMatching(/^a version of \d+ bytes does not fit/),
+  });
 });
 
 test("the time of the write is that of the last manager who owns something watched, to the end of its second", () => {

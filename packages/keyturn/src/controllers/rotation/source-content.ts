@@ -35,7 +35,10 @@ export function readSource(object: KubeObject, resource: string, paths: SourcePa
   if (!watch.ok || !rotate.ok || wrong !== undefined) return refused("InvalidPath", wrong ?? "");
   const watched = watch.path.length === 0 ? contentOf(object) : valueAt(object, watch.path);
   const rotated = rotate.path.length === 0 ? contentOf(object) : valueAt(object, rotate.path);
-  for (const [value, path] of [[watched, watch.path], [rotated, rotate.path]] as const) {
+  for (const [value, path] of [
+    [watched, watch.path],
+    [rotated, rotate.path],
+  ] as const) {
     if (value === undefined) return refused("PathNotFound", `there is nothing at ${formatPath(path)} in ${resource}/${object.metadata.name ?? ""}`);
   }
   const payload = storedContent(resource, objectWith(rotate.path, rotated));

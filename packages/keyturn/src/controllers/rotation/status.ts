@@ -15,8 +15,14 @@ interface Verdict {
 /** Conditions that are there only while they are true. */
 const exceptional = ["VisibilityGap", "SourceConflict", "NameConflict", "PathNotFound", "ClockSkew"] as const;
 
+/** What a status goes on from. */
+export interface StatusContext {
+  readonly before: RotationTargetStatus | undefined;
+  readonly nowMs: number;
+}
+
 /** The whole status of one target. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(target: TargetObservation, plan: RotationPlan, nowMs: number): RotationTargetStatus {
+export function statusOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): RotationTargetStatus {
   const outlook = plan.targets.get(target.name);
   const { generation } = target;
   const { held, pending, rank, removed } = outlook ?? { held: undefined, pending: undefined, rank: undefined, removed: false };
@@ -26,24 +32,33 @@ export function statusOf(target: TargetObservation, plan: RotationPlan, nowMs: n
     ...(plan.source && { sourceRef: { kind: plan.source.resource, name: plan.source.name } }),
     ...(held && !removed && { currentVersion: { seq: held.seq, digest: held.digest, appliedAt: timestamp(held.atMs) } }),
     ...(pending && { pending: { seq: pending.seq, notBefore: timestamp(pending.notBeforeMs), reason: pending.reason } }),
-    conditions: [...conditionsOf(target, plan, nowMs)],
+    conditions: [...conditionsOf(target, plan, { before, nowMs })],
   };
 }
 
-/** What is new about one target, in words for people. */
-export function noticesOf(target: TargetObservation, plan: RotationPlan, status: RotationTargetStatus): readonly Notice[] {
-  const outlook = plan.targets.get(target.name);
-  return [...(outlook ? versionNotices(target, outlook, plan) : []), ...conditionNotices(target.status, status)];
+/** What has happened to the versions of one target, in words for people. */
+export function versionNotices({ name }: TargetObservation, { targets, writes }: RotationPlan): readonly Notice[] {
+  const outlook = targets.get(name);
+  if (!outlook) return [];
+  const notice = (reason: VersionReason, message: string): readonly Notice[] => [{ type: "Normal", reason, message }];
+  const { held, replaced, restored } = outlook;
+  const isWritten = writes.some((write) => write.verb === "writeTarget" && write.target === name);
+  const isDeleted = outlook.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
+  if (isDeleted) return notice("TargetRemoved", "the source is gone for longer than the delay; the object was deleted");
+  if (!held || !isWritten) return [];
+  if (restored) return notice("DriftRepaired", `the object was not as it should be; it has the content of version ${held.seq} again`);
+  if (replaced === undefined) return notice("VersionFilled", `got version ${held.seq}`);
+  return notice("VersionRotated", `version ${held.seq} has taken the place of version ${replaced}`);
 }
 
 function timestamp(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-function conditionsOf(target: TargetObservation, plan: RotationPlan, nowMs: number): readonly Condition[] {
+function conditionsOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): readonly Condition[] {
   const outlook = plan.targets.get(target.name);
   const verdicts = outlook ? verdictsOf(outlook, plan) : {};
-  let conditions: readonly Condition[] = target.status?.conditions ?? [];
+  let conditions: readonly Condition[] = before?.conditions ?? [];
   for (const [type, verdict] of Object.entries(verdicts)) {
     conditions = setCondition(conditions, { type, ...verdict, observedGeneration: target.generation }, nowMs);
   }
@@ -54,7 +69,11 @@ function conditionsOf(target: TargetObservation, plan: RotationPlan, nowMs: numb
 function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record<string, Verdict>> {
   const { hindrance, gapMs } = outlook;
   const { standstill } = plan;
-  const verdicts: Record<string, Verdict> = { Ready: readyVerdict(outlook, plan), Filled: filledVerdict(outlook), Progressing: progressVerdict(outlook, plan) };
+  const verdicts: Record<string, Verdict> = {
+    Ready: readyVerdict(outlook, plan),
+    Filled: filledVerdict(outlook),
+    Progressing: progressVerdict(outlook, plan),
+  };
   if (gapMs > 0) {
     const message = `a version is in neither target for ${formatDuration(gapMs)} on its way here, because this delay is so much longer than that of the target before`;
     verdicts["VisibilityGap"] = { status: "True", reason: "DelayLongerThanBefore", message };
@@ -94,7 +113,8 @@ function progressVerdict({ hindrance }: TargetOutlook, { standstill, unstableSin
     return { status: "False", reason: standstill.reason, message };
   }
   if (hindrance) return { status: "False", ...hindrance };
-  if (policyConflict) return { status: "False", reason: "PolicyConflict", message: "the targets of this set differ in changePolicy; Settled is used for all" };
+  if (policyConflict)
+    return { status: "False", reason: "PolicyConflict", message: "the targets of this set differ in changePolicy; Settled is used for all" };
   if (unstableSinceMs !== undefined) {
     const message = `the source has been changing since ${timestamp(unstableSinceMs)} without ever staying for the first target's delay`;
     return { status: "False", reason: "SourceUnstable", message };
@@ -102,25 +122,19 @@ function progressVerdict({ hindrance }: TargetOutlook, { standstill, unstableSin
   return { status: "True", reason: "Progressing", message: "versions move as they should" };
 }
 
-function versionNotices({ name }: TargetObservation, outlook: TargetOutlook, { writes }: RotationPlan): readonly Notice[] {
-  const notice = (reason: VersionReason, message: string, type: Notice["type"] = "Normal"): Notice => ({ type, reason, message });
-  const { held, replaced, restored } = outlook;
-  const isWritten = writes.some((write) => write.verb === "writeTarget" && write.target === name);
-  const isDeleted = outlook.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
-  if (isDeleted) return [notice("TargetRemoved", "the source is gone for longer than the delay; the object was deleted")];
-  if (!held || !isWritten) return [];
-  if (restored) return [notice("DriftRepaired", `the object was not as it should be; it has the content of version ${held.seq} again`)];
-  if (replaced === undefined) return [notice("VersionFilled", `got version ${held.seq}`)];
-  return [notice("VersionRotated", `version ${held.seq} has taken the place of version ${replaced}`)];
-}
-
 /** Told once: for as long as a condition says the same, nothing is new. What passes by itself, or was wanted, is no news. */
-function conditionNotices(before: RotationTargetStatus | undefined, after: RotationTargetStatus): readonly Notice[] {
+export function conditionNotices(before: RotationTargetStatus | undefined, after: RotationTargetStatus): readonly Notice[] {
   const reasons = new Set<string>();
   return (after.conditions ?? []).flatMap(({ type, status, reason, message }): readonly Notice[] => {
     const isBad = exceptional.some((known) => known === type) ? status === "True" : status === "False" && type !== "Filled";
     const last = before?.conditions?.find((condition) => condition.type === type);
-    if (!isBad || reason === "InsufficientHistory" || reasons.has(reason) || (last?.status === status && last.reason === reason && last.message === message)) return [];
+    if (
+      !isBad ||
+      reason === "InsufficientHistory" ||
+      reasons.has(reason) ||
+      (last?.status === status && last.reason === reason && last.message === message)
+    )
+      return [];
     reasons.add(reason);
     return [{ type: reason === "NoSource" || reason === "Removed" ? "Normal" : "Warning", reason, message }];
   });

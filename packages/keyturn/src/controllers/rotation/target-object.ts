@@ -48,7 +48,9 @@ export function targetPatch(write: TargetWrite, { content }: VersionContent): re
     { op: "test", path: "/metadata/uid", value: uid },
     { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
     ...members.map((name) => ({ op: "add", path: `/${name}`, value: content[name] ?? null }) as const),
-    ...Object.entries(appliedAnnotations(write)).map(([name, value]) => ({ op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value }) as const),
+    ...Object.entries(appliedAnnotations(write)).map(
+      ([name, value]) => ({ op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value }) as const,
+    ),
   ];
 }
 

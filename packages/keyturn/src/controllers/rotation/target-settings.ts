@@ -1,17 +1,20 @@
-// What is kept of a RotationTarget: its settings, and its status as text, which takes a third of the memory that objects would.
-import { type KubeObject, parseDuration, type Stored } from "@keyturn/runtime";
+// What is kept of a RotationTarget: its settings, and of its status only what tells whether another one would say the same. There may be tens of thousands.
+import { hash } from "node:crypto";
+import { canonicalJson, type KubeObject, parseDuration, type Stored } from "@keyturn/runtime";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import type { TargetObservation } from "./observation.ts";
 
 /** A RotationTarget as it is kept. */
-export interface TargetSettings extends Pick<TargetObservation, "order" | "delayMs" | "deletionMode" | "whenUnfilled" | "changePolicy" | "objectName"> {
+export interface TargetSettings extends Pick<TargetObservation, "order" | "delayMs" | "deletionMode" | "whenUnfilled" | "changePolicy"> {
   readonly set: string;
   readonly uid: string;
   readonly generation: number | undefined;
   /** Being deleted: it no longer takes part. */
   readonly isLeaving: boolean;
-  /** JSON. */
-  readonly status: string | undefined;
+  /** The name of the object to keep, if it is another than the target's own. */
+  readonly targetName: string | undefined;
+  /** See `statusMark`; undefined if there is none. */
+  readonly statusMark: string | undefined;
 }
 
 /** Longer than anybody waits, and short enough for dates. */
@@ -32,13 +35,13 @@ export function keepTarget(object: Stored<KubeObject>): TargetSettings | undefin
     deletionMode: spec.deletionMode,
     whenUnfilled: spec.whenUnfilled,
     changePolicy: spec.changePolicy,
-    objectName: spec.targetName ?? object.metadata.name,
-    status: status === undefined ? undefined : JSON.stringify(status),
+    targetName: spec.targetName,
+    statusMark: status && statusMark(status),
   };
 }
 
-/** The status that was kept as text. */
-export function statusOfText(text: string | undefined): RotationTargetStatus | undefined {
-  // It was made from a decoded status.
-  return text === undefined ? undefined : (JSON.parse(text) as RotationTargetStatus);
+/** Two statuses with the same mark say the same, whenever their conditions began to. */
+export function statusMark({ conditions = [], ...rest }: RotationTargetStatus): string {
+  const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
+  return hash("sha256", canonicalJson({ ...rest, conditions: lasting }), "base64").slice(0, 16);
 }

@@ -37,7 +37,9 @@ test("a log that somebody damaged is none", () => {
 
 test("a content that cannot be read is an error that shows nothing of it", () => {
   for (const damaged of ["", "AAAA", Buffer.from("planted-secret").toString("base64")]) {
-    expect(() => contentOfRecord({ ...record, data: { content: damaged } }, name)).toThrow(/^version record shop\/my-key-4 cannot be read: delete it/);
+    expect(() => contentOfRecord({ ...record, data: { content: damaged } }, name)).toThrow(
+      /^version record shop\/my-key-4 cannot be read: delete it/,
+    );
   }
 });
 

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { type KubeObject, managedByLabel, type ObjectName, type OwnerReference, Secret } from "@keyturn/runtime";
+import { type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../../operator-identity.ts";
 import {

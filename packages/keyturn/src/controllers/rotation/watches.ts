@@ -26,18 +26,25 @@ export interface RotationWatches {
   readonly objects: ReadonlyMap<string, Looked<Marks>>;
 }
 
-/** By the key of the set, and by the key of the object that a target keeps. */
+/** By the key of the set, and by the key of the object that a target keeps if it is another than its own. */
 export const targetIndexes = {
   set: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) => (target ? [setKey(nameOf(key).namespace, target.set)] : []),
-  object: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) => (target ? [keyOf({ ...nameOf(key), name: target.objectName })] : []),
+  object: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) =>
+    target?.targetName === undefined ? [] : [keyOf({ ...nameOf(key), name: target.targetName })],
 } as const;
 
-/** By the key of the set whose source or record it is, and by the key of the target that it is kept for. */
+/** By the key of the set whose source or record it is, and by the key of the target that it is kept for if that is another than its own. */
 export const markIndexes = {
   source: ({ source }: DeepReadonly<Marks>, key: ObjectKey) => (source ? [setKey(nameOf(key).namespace, source.set)] : []),
-  owner: ({ target }: DeepReadonly<Marks>) => (target ? [target.owner] : []),
+  owner: ({ target }: DeepReadonly<Marks>) => (target?.owner === undefined ? [] : [target.owner]),
   record: ({ record }: DeepReadonly<Marks>, key: ObjectKey) => (record ? [setKey(nameOf(key).namespace, record.set)] : []),
 } as const;
+
+/** The keys of the targets that want to keep the object of this key. */
+export function wantedBy(targets: RotationWatches["targets"], key: ObjectKey): readonly ObjectKey[] {
+  const own = targets.get(key);
+  return [...(own && own.targetName === undefined ? [key] : []), ...targets.byIndex("object", key)];
+}
 
 /** The key of a set: what is reconciled. */
 export function setKey(namespace: string | undefined, set: string): ObjectKey {
@@ -60,15 +67,23 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[]): R
     scope.trigger(cache, (change) => [
       ...statesOf(change).flatMap((marks) => markedSets(marks, change.key, setsOf)),
       // A name that somebody takes or gives back.
-      ...(change.type === "updated" ? [] : setsOf(targets.byIndex("object", change.key))),
+      ...(change.type === "updated" ? [] : setsOf(wantedBy(targets, change.key))),
     ]);
   }
   return { targets, objects };
 }
 
-function markedSets({ source, target, record }: DeepReadonly<Marks>, key: ObjectKey, setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[]): readonly ObjectKey[] {
+function markedSets(
+  { source, target, record }: DeepReadonly<Marks>,
+  key: ObjectKey,
+  setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[],
+): readonly ObjectKey[] {
   const { namespace } = nameOf(key);
-  return [...(source ? [setKey(namespace, source.set)] : []), ...(record ? [setKey(namespace, record.set)] : []), ...(target ? setsOf([target.owner]) : [])];
+  return [
+    ...(source ? [setKey(namespace, source.set)] : []),
+    ...(record ? [setKey(namespace, record.set)] : []),
+    ...(target ? setsOf([target.owner ?? key]) : []),
+  ];
 }
 
 /** What the object was before the change, and what it is after. */

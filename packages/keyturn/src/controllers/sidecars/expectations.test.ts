@@ -18,13 +18,11 @@ function store(answers: readonly (Expectation | Error)[]) {
   return { clock, told, expectations, get: (key: string, asker: string) => expectations.get(key, asker, ask), asked: () => asked };
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 test("one call serves everybody with the same question, and all are told", async () => {
-  const { get, told, asked } = store([known]);
+  const { get, told, asked, clock } = store([known]);
   expect(get("k", "a").expectation.type).toBe("pending");
   expect(get("k", "b").expectation.type).toBe("pending");
-  await settled();
+  await clock.advance(0);
   expect(told).toEqual(["a", "b"]);
   expect(get("k", "c")).toEqual({ expectation: known, againInMs: undefined });
   expect(asked()).toBe(1);
@@ -35,7 +33,7 @@ test("a failure is asked again after 5 s, 10 s, 20 s, and said to be one until t
   const waits: (number | undefined)[] = [];
   for (let round = 0; round < 3; round++) {
     get("k", "a");
-    await settled();
+    await clock.advance(0);
     const { expectation, againInMs } = get("k", "a");
     expect(expectation.type).toBe("failed");
     waits.push(againInMs);
@@ -43,17 +41,17 @@ test("a failure is asked again after 5 s, 10 s, 20 s, and said to be one until t
   }
   expect(waits).toEqual([5000, 10_000, 20_000]);
   expect(get("k", "a").expectation.type).toBe("failed");
-  await settled();
+  await clock.advance(0);
   expect(get("k", "a").expectation).toBe(known);
   expect(asked()).toBe(4);
 });
 
 test("after clear everything is asked anew", async () => {
-  const { get, asked, expectations } = store([known, known]);
+  const { get, asked, expectations, clock } = store([known, known]);
   get("k", "a");
-  await settled();
+  await clock.advance(0);
   expectations.clear();
   expect(get("k", "a").expectation.type).toBe("pending");
-  await settled();
+  await clock.advance(0);
   expect(asked()).toBe(2);
 });

@@ -1,5 +1,5 @@
 // What new pods would get, asked once per question and kept until the configuration changes.
-import type { Clock } from "@keyturn/runtime";
+import type { Clock, Timer } from "@keyturn/runtime";
 import type { Expectation } from "./injection/expectation.ts";
 
 /** What is known about one question. */
@@ -21,6 +21,8 @@ interface Question {
 
 const firstRetryMs = 5000;
 const longestRetryMs = 300_000;
+/** Making a pod and its question takes up to a millisecond; other things get their turn in between. */
+const questionsPerTurn = 4;
 
 /**
  * Keeps answers by their key. Asking never waits: whoever asks is told later, by `onAnswer`, that there is an answer. So a webhook that is slow holds no
@@ -29,6 +31,8 @@ const longestRetryMs = 300_000;
 export class Expectations {
   readonly #questions = new Map<string, Question>();
   readonly #asked = new Set<Promise<void>>();
+  readonly #line: (() => void)[] = [];
+  #turnTimer: Timer | undefined;
   readonly #clock: Clock;
   readonly #onAnswer: (asker: string) => void;
 
@@ -48,7 +52,10 @@ export class Expectations {
     if (!question.asking && question.againMs > nowMs) return { expectation: question.expectation, againInMs: question.againMs - nowMs };
     question.waiting.add(asker);
     if (!question.asking) {
-      const asked = this.#ask(question, ask).finally(() => this.#asked.delete(asked));
+      question.asking = true;
+      const asked = this.#turn()
+        .then(() => this.#ask(question, ask))
+        .finally(() => this.#asked.delete(asked));
       this.#asked.add(asked);
     }
     return { expectation: question.expectation, againInMs: undefined };
@@ -64,8 +71,24 @@ export class Expectations {
     this.#questions.clear();
   }
 
+  /** Resolves when the next question may be put. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#line.push(resolve);
+      this.#startTurn();
+    });
+  }
+
+  #startTurn(): void {
+    if (this.#turnTimer || this.#line.length === 0) return;
+    this.#turnTimer = this.#clock.setTimer(0, () => {
+      this.#turnTimer = undefined;
+      for (const begin of this.#line.splice(0, questionsPerTurn)) begin();
+      this.#startTurn();
+    });
+  }
+
   async #ask(question: Question, ask: () => Promise<Expectation>): Promise<void> {
-    question.asking = true;
     try {
       question.expectation = await ask();
     } catch (error) {

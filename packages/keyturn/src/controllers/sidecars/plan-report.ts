@@ -91,7 +91,15 @@ async function expectedByApiServer(
   { whole, signal }: { readonly whole: boolean; readonly signal: AbortSignal },
 ): Promise<Expectation> {
   try {
-    const pod = await client.create(Pod, draftPod(source), { dryRun: true }, signal);
+    const draft = draftPod(source);
+    const { name, ...metadata } = draft.metadata;
+    // A name of its own: a pod of a StatefulSet has one that is taken.
+    const pod = await client.create(
+      Pod,
+      { ...draft, metadata: name === undefined ? metadata : { ...metadata, generateName: `${name}-` } },
+      { dryRun: true },
+      signal,
+    );
     return { type: "known", sidecar: sidecarOf(pod, { whole }), webhooks: [] };
   } catch (error) {
     signal.throwIfAborted();

@@ -4,8 +4,6 @@
 export type WaitReason =
   /** The workload is being rolled out by somebody else's change; its new pods may well be current. */
   | "RolloutInProgress"
-  /** It was restarted and its rollout is not finished. */
-  | "Restarting"
   /** It was restarted less than the cooldown ago. */
   | "CoolingDown"
   /** The API server did not take the restart; it is tried again. */

@@ -2,11 +2,11 @@
 import { type ControllerScope, isApiError, Job, type Kind, keyOf, type Notice, type Outcome, Pod, type Run } from "@keyturn/runtime";
 import { workloadId, type WorkloadId } from "./candidate.ts";
 import type { FleetRecord } from "./fleet.ts";
-import type { Inspector } from "./inspector.ts";
+import type { Inspection, Inspector } from "./inspector.ts";
 import { restartTimeMs, rolloutLabel } from "./marks.ts";
 import type { FleetMetrics } from "./metrics.ts";
 import { finishNotice, Notices, restartNotice } from "./notices.ts";
-import { type Fleet, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
+import { type Decision, type Fleet, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
 import { finishRollout, restartableKinds, type RestartTarget, restartWorkload } from "./restart.ts";
 import type { SidecarsWatches } from "./watches.ts";
 import { keepAny } from "./workload.ts";
@@ -85,6 +85,8 @@ export class Rollouts {
       const { decision } = row;
       if (decision.type !== "finish") continue;
       const finished = await this.#write(row, run, async (target) => {
+        // It was planned from what was recorded a moment ago; what is written goes by what the cache shows now.
+        if (this.#decisionNow(this.#options.inspector.inspect(row.id), run.now)?.type !== "finish") return undefined;
         await finishRollout(target, decision);
         run.log.info({ workload: row.id, helped: decision.helped }, "a rollout is finished");
         return finishNotice(row);
@@ -99,7 +101,7 @@ export class Rollouts {
       if (decision.type !== "restart") continue;
       if (++restarts > restartsPerRun) return false;
       const restarted = await this.#write(row, run, async (target) => {
-        if (!(await this.#isStillOutdated(row.id, target, run))) return undefined;
+        if (!(await this.#isStillDue(row.id, target, run))) return undefined;
         await restartWorkload(target, { nowMs: run.now, digest: decision.digest });
         this.#options.metrics.restarted(row.outdated ?? "");
         run.log.info({ workload: row.id, why: row.why }, "restarted a workload");
@@ -110,14 +112,22 @@ export class Rollouts {
     return done;
   }
 
-  /** The pods, read just now: the cache of pods may be behind that of workloads, and nothing that is current is to be restarted. */
-  async #isStillOutdated(id: WorkloadId, { workload, client }: RestartTarget, { signal, log }: Run): Promise<boolean> {
+  /**
+   * Whether it is still due by itself, with its pods read just now: the cache of pods may be behind that of workloads, and nothing that is current,
+   * or that somebody has begun to roll out meanwhile, is to be restarted.
+   */
+  async #isStillDue(id: WorkloadId, { workload, client }: RestartTarget, { signal, log, now }: Run): Promise<boolean> {
     const { namespace } = workload.source;
     const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
-    const { candidate } = this.#options.inspector.inspectPods(id, items);
-    if (candidate?.verdict.type === "outdated") return true;
-    log.debug({ workload: id }, "not restarted: its pods have changed since they were looked at");
+    if (this.#decisionNow(this.#options.inspector.inspectPods(id, items), now)?.type === "restart") return true;
+    log.debug({ workload: id }, "not restarted: it has changed since it was looked at");
     return false;
+  }
+
+  /** What would be decided about one workload if there were no other. */
+  #decisionNow({ candidate }: Inspection, nowMs: number): Decision | undefined {
+    const candidates = candidate ? [{ ...candidate, retryAtMs: undefined }] : [];
+    return planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined }, this.#options.limits, nowMs).rows[0]?.decision;
   }
 
   /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */

@@ -98,6 +98,9 @@ export function workloadsOfPodChange(change: Change<LivePod | typeof deadPod>, r
   const before = "previous" in change && change.previous !== deadPod ? change.previous : undefined;
   const after = "value" in change && change.value !== deadPod ? change.value : undefined;
   if (change.type === "updated" && before?.sidecar === after?.sidecar && before?.restartedAt === after?.restartedAt && !before === !after) return [];
+  const isInitial = change.type === "added" && change.initial;
+  // Whoever starts looks at every workload anyway, and there may be very many pods.
+  if (isInitial && !after?.outline) return [];
   const namespace = nameOf(change.key).namespace ?? "";
   const ids = new Set<WorkloadId>();
   for (const pod of [before, after]) {

@@ -8,6 +8,8 @@ const source = { namespace: "keyturn-examples", name: "signing-key" };
 const renewEveryMs = 45_000;
 
 export const rotateStory: BeginStory = async ({ client }) => ({
+  // The delays of the example are seconds instead of an hour, so keys must be published within seconds, too.
+  flags: { "jwks.configmap-interval": "1s", "jwks.reconcile-interval": "1s" },
   happen: (signal) =>
     again(renewEveryMs, signal, async () => {
       const { certificate, privateKey } = createAuthority("signing-key.keyturn-examples");

@@ -60,8 +60,9 @@ async function askEach(
 ): Promise<Progress | NoPod> {
   let progress = start;
   for (const injector of injectors.webhooks) {
+    if (!wanted(injector, progress)) continue;
     const match = matchWebhook(injector.webhook, progress.pod, namespaceLabels);
-    if (match.type === "skipped" || (match.type === "called" && !wanted(injector, progress))) continue;
+    if (match.type === "skipped") continue;
     if (match.type === "undecidable") return { type: "undecidable", webhook: nameOf(injector), message: match.message };
     const outcome = await caller.review(injector.webhook, progress.pod, signal);
     if (outcome.type !== "allowed") return { type: outcome.type, webhook: nameOf(injector), message: outcome.message };

@@ -36,6 +36,7 @@ describe("conditions that are said to be undecidable, never guessed", () => {
     ["'volumes' in object.spec", "object.spec"],
     ["object['spec'].volumes.size() > 0", "object.spec.volumes"],
     ["object.spec.containers.all(c, has(c.volumeMounts))", "volumeMounts"],
+    ["object.metadata.labels['app'].lowerAscii() == 'web'", "lowerAscii"],
     ["object.metadata.uid != ''", "object.metadata.uid"],
     ["quantity('1').isInteger()", "quantity"],
     ["object.spec.nope == 1", "nope"],

@@ -28,22 +28,15 @@ export const unknownPaths: readonly string[] = [
   "request.uid",
   "request.options",
   ...["uid", "creationTimestamp", "managedFields"].map((field) => `object.metadata.${field}`),
-  ...[
-    "affinity",
-
-    "imagePullSecrets",
-    "nodeName",
-    "overhead",
-    "preemptionPolicy",
-    "priority",
-
-    "tolerations",
-    "volumes",
-  ].map((field) => `object.spec.${field}`),
+  ...["affinity", "imagePullSecrets", "nodeName", "overhead", "preemptionPolicy", "priority", "tolerations", "volumes"].map(
+    (field) => `object.spec.${field}`,
+  ),
   "object.status",
 ];
 /** The same within lists, where the path to it does not show. */
 const unknownFields = new Set(["volumeMounts"]);
+/** Functions of the library that change more than the letters of ASCII. */
+const otherFunctions = new Set(["lowerAscii", "upperAscii"]);
 
 /**
  * Evaluates the conditions. As in the API server one that is false outweighs any that cannot be evaluated.
@@ -64,8 +57,8 @@ function evaluateCondition({ name, expression }: Conditions[number], variables: 
   try {
     const program = parsed.get(expression) ?? environment.parse(expression);
     parsed.set(expression, program);
-    const unknown = unknownIn(program.ast);
-    if (unknown !== undefined) return undecidable(`it looks at ${unknown}, which is known only when a pod is created`);
+    const obstacle = obstacleIn(program.ast);
+    if (obstacle !== undefined) return undecidable(obstacle);
     const value: unknown = program({ ...variables });
     if (typeof value !== "boolean") return undecidable(`its value is not true or false`);
     return value ? { type: "hold" } : { type: "fail", condition: name };
@@ -92,16 +85,22 @@ function toCel(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toCel(member)]));
 }
 
-/** The first thing in the expression that is not known. */
-function unknownIn(node: ASTNode): string | undefined {
-  if ((node.op === "." || node.op === ".?") && unknownFields.has(node.args[1])) return node.args[1];
+/** The first thing in the expression that keeps its value from being known. */
+function obstacleIn(node: ASTNode): string | undefined {
+  if (node.op === "rcall" && otherFunctions.has(node.args[0])) return `it calls ${node.args[0]}, which does not work here as in the API server`;
+  const field = node.op === "." || node.op === ".?" ? node.args[1] : "";
   const path = pathOf(node);
-  if (path !== undefined) return isUnknown(path) ? path : undefined;
+  if (unknownFields.has(field)) return unknownWords(path ?? field);
+  if (path !== undefined) return isUnknown(path) ? unknownWords(path) : undefined;
   for (const child of childrenOf(node.args)) {
-    const found = unknownIn(child);
+    const found = obstacleIn(child);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+function unknownWords(what: string): string {
+  return `it looks at ${what}, which is known only when a pod is created`;
 }
 
 /** True for what is below an unknown path, and for what contains one: `object.spec` as a whole is not known either. */

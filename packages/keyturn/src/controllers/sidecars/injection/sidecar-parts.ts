@@ -1,6 +1,6 @@
 // The parts of an injected sidecar besides its image and revision, each as a digest: equal digests, equal parts.
 import { hash } from "node:crypto";
-import { canonicalJson, type Container, type DeepReadonly, type Pod } from "@keyturn/runtime";
+import { canonicalJson, type Container, type DeepReadonly, LruMap, type Pod, type Volume } from "@keyturn/runtime";
 import { parseImage } from "./image-reference.ts";
 import { injectedNames, isSidecar } from "./injection-status.ts";
 
@@ -9,18 +9,45 @@ export const sidecarParts = ["resources", "env", "volumes", "init containers", "
 export type SidecarPart = (typeof sidecarParts)[number];
 
 /** The digests of a pod's sidecar. What the API server fills in and what ServiceAccount tokens add make no difference. */
-export function digestParts(pod: DeepReadonly<Pod>): Readonly<Record<SidecarPart, string>> {
+export function digestParts(pod: DeepReadonly<Pod>): Parts {
+  const pieces = piecesOf(pod);
+  // Taking digests is slow next to reading pods, and nearly all pods of a cluster have one of a few sidecars. The volume with the token has a name of its own in each pod.
+  const id = hash("sha256", JSON.stringify(pieces).replaceAll(/"kube-api-access-[^"]*"/g, '""'));
+  const parts = known.get(id) ?? digestPieces(pieces);
+  known.set(id, parts);
+  return parts;
+}
+
+type Parts = Readonly<Record<SidecarPart, string>>;
+const known = new LruMap<string, Parts>(2000);
+
+/** What Istio has injected. */
+interface Pieces {
+  readonly sidecar: DeepReadonly<Container> | undefined;
+  readonly initContainers: readonly DeepReadonly<Container>[];
+  /** Those that the sidecar mounts. */
+  readonly volumes: readonly DeepReadonly<Volume>[];
+}
+
+function piecesOf(pod: DeepReadonly<Pod>): Pieces {
   const { containers = [], initContainers = [], volumes = [] } = pod.spec ?? {};
-  const sidecar = [...containers, ...initContainers].find(isSidecar);
-  const { resources, env, envFrom, volumeMounts, name: _name, image: _image, ...settings } = plain(sidecar);
-  const mounts = listOf(volumeMounts).filter((mount) => memberOf(mount, "mountPath") !== tokenPath);
-  const mounted = new Set(mounts.map((mount) => memberOf(mount, "name")));
+  const sidecar = containers.find(isSidecar) ?? initContainers.find(isSidecar);
+  const mounted = new Set(sidecar?.volumeMounts?.filter(isNoToken).map(({ name }) => name));
   const injected = injectedNames(pod);
   return {
-    resources: digest(withRequests(resources)),
+    sidecar,
+    initContainers: initContainers.filter((container) => injected.has(container.name) && !isSidecar(container)),
+    volumes: volumes.filter(({ name }) => mounted.has(name)),
+  };
+}
+
+function digestPieces({ sidecar, initContainers, volumes }: Pieces): Parts {
+  const { resources, env, envFrom, mounts, name: _name, image: _image, ...settings } = plain(sidecar);
+  return {
+    resources: digest(resources),
     env: digest({ env, envFrom }),
-    volumes: digest({ mounts: sorted(mounts), volumes: sorted(volumes.filter(({ name }) => mounted.has(name)).map(withoutDefaults)) }),
-    "init containers": digest(initContainers.filter((container) => injected.has(container.name) && !isSidecar(container)).map(withoutTokens)),
+    volumes: digest({ mounts, volumes: sorted(volumes.map(withoutDefaults)) }),
+    "init containers": digest(initContainers.map(plain)),
     settings: digest(settings),
   };
 }
@@ -60,17 +87,20 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** A container's fields. Its pull policy has a default that depends on the tag. */
-function plain(container: DeepReadonly<Container> | undefined): Readonly<Record<string, unknown>> {
-  const usual = parseImage(container?.image ?? "").tag === "latest" ? "Always" : "IfNotPresent";
-  const { imagePullPolicy, ...rest }: Readonly<Record<string, unknown>> = { ...container };
-  return { ...Object(withoutDefaults(rest)), ...(imagePullPolicy !== undefined && imagePullPolicy !== usual && { imagePullPolicy }) };
+function isNoToken({ mountPath }: { readonly mountPath: string }): boolean {
+  return mountPath !== tokenPath;
 }
 
-function withoutTokens(container: DeepReadonly<Container>): object {
-  const { volumeMounts, resources, ...rest } = plain(container);
-  const mounts = listOf(volumeMounts).filter((mount) => memberOf(mount, "mountPath") !== tokenPath);
-  return { ...rest, resources: withRequests(resources), mounts: sorted(mounts) };
+/** A container's fields, in one form. Its pull policy has a default that depends on the tag. */
+function plain(container: DeepReadonly<Container> | undefined): Readonly<Record<string, unknown>> {
+  const usual = parseImage(container?.image ?? "").tag === "latest" ? "Always" : "IfNotPresent";
+  const { imagePullPolicy, resources, volumeMounts: _mounts, ...rest }: Readonly<Record<string, unknown>> = { ...container };
+  return {
+    ...Object(withoutDefaults(rest)),
+    resources: withRequests(resources),
+    mounts: sorted((container?.volumeMounts ?? []).filter(isNoToken).map(withoutDefaults)),
+    ...(imagePullPolicy !== undefined && imagePullPolicy !== usual && { imagePullPolicy }),
+  };
 }
 
 /** A limit without a request is a request of the same size. Quantities are written in one way. */
@@ -93,10 +123,6 @@ function quantityOf(text: string): number | string {
   const [, digits = "", suffix = ""] = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
   const value = Number(digits) * (factors.get(suffix) ?? NaN);
   return digits === "" || Number.isNaN(value) ? text : Number(value.toPrecision(12));
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -1,0 +1,155 @@
+// One cluster over a transport that the test answers for, in virtual time.
+import { type ConnectionConfig, ConnectionError, createLogger, type Transport } from "@keyturn/runtime";
+import { VirtualClock } from "@keyturn/runtime/testing";
+import { expect, test } from "vitest";
+import { Target } from "./target.ts";
+
+const place = { namespace: "kyma-system", name: "eventing-webhook-auth" };
+const connection: ConnectionConfig = {
+  server: "https://runtime.example",
+  credentials: { authorize: () => Promise.resolve({ headers: {}, tls: {} }), refresh: () => Promise.resolve(false) },
+  source: "test",
+};
+const line = (value: object): Uint8Array => Buffer.from(`${JSON.stringify(value)}\n`);
+const bookmark = (resourceVersion: string) =>
+  line({ type: "BOOKMARK", object: { metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } } });
+
+/** A cluster that answers as it is told. */
+class ScriptedCluster implements Transport {
+  answer: { readonly type: "refused" } | { readonly type: "status"; readonly status: number } | { readonly type: "watch" } = { type: "watch" };
+  #push: ((chunk: Uint8Array | undefined) => void) | undefined;
+  watches = 0;
+  isClosed = false;
+
+  send(_request: unknown, signal?: AbortSignal): ReturnType<Transport["send"]> {
+    if (this.answer.type === "refused") return Promise.reject(new ConnectionError("connect ECONNREFUSED"));
+    if (this.answer.type === "status")
+      return Promise.resolve({ status: this.answer.status, headers: { "content-type": "application/json" }, body: chunks([]) });
+    this.watches++;
+    const queue: (Uint8Array | undefined)[] = [bookmark("5")];
+    let wake = (): void => {};
+    this.#push = (chunk) => {
+      queue.push(chunk);
+      wake();
+    };
+    async function* stream(): AsyncGenerator<Uint8Array> {
+      while (!signal?.aborted) {
+        while (queue.length > 0) {
+          const chunk = queue.shift();
+          if (!chunk) throw new ConnectionError("the connection broke");
+          yield chunk;
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          signal?.addEventListener("abort", () => resolve(), { once: true });
+        });
+      }
+    }
+    return Promise.resolve({ status: 200, headers: { "content-type": "application/json" }, body: stream() });
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  say(chunk: Uint8Array): void {
+    this.#push?.(chunk);
+  }
+
+  /** Breaks the watch that is open. */
+  cut(): void {
+    this.#push?.(undefined);
+  }
+}
+
+async function* chunks(all: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* all;
+}
+
+function open(cluster: ScriptedCluster) {
+  const clock = new VirtualClock();
+  let changes = 0;
+  const target = new Target({
+    connection,
+    place,
+    clock,
+    random: () => 0,
+    log: createLogger({ level: "silent" }),
+    onChange: () => changes++,
+    openTransport: () => cluster,
+  });
+  return { clock, target, changes: () => changes };
+}
+
+test("is being connected to until its first answer, which is told", async () => {
+  const cluster = new ScriptedCluster();
+  const { clock, target, changes } = open(cluster);
+  expect(target.sight()).toMatchObject({ type: "unseen", trouble: { reason: "TargetConnecting" } });
+  await clock.advance(0);
+  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+  expect(changes()).toBeGreaterThan(0);
+});
+
+test.each([
+  [{ type: "refused" } as const, "TargetUnreachable", "ECONNREFUSED"],
+  [{ type: "status", status: 401 } as const, "TargetForbidden", "401"],
+  [{ type: "status", status: 403 } as const, "TargetForbidden", "403"],
+  [{ type: "status", status: 503 } as const, "TargetUnreachable", "503"],
+])("tells at once that it was never reached: %j", async (answer, reason, words) => {
+  const cluster = new ScriptedCluster();
+  cluster.answer = answer;
+  const { clock, target } = open(cluster);
+  await clock.advance(0);
+  expect(target.sight()).toMatchObject({ type: "unseen", trouble: { reason, message: expect.stringContaining(words) as string } });
+  cluster.answer = { type: "watch" };
+  await clock.advance(60_000);
+  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+});
+
+test("says nothing of trouble that passes, and tells of trouble that lasts, once it had been reached", async () => {
+  const cluster = new ScriptedCluster();
+  const { clock, target, changes } = open(cluster);
+  await clock.advance(60_000);
+  cluster.answer = { type: "refused" };
+  cluster.cut();
+  await clock.advance(20_000);
+  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+  const before = changes();
+  await clock.advance(15_000);
+  expect(changes()).toBeGreaterThan(before);
+  expect(target.sight()).toMatchObject({ type: "seen", trouble: { reason: "TargetUnreachable" } });
+  cluster.answer = { type: "watch" };
+  await clock.advance(60_000);
+  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+});
+
+test("shows an own write before the watch does, and what others write as soon as it does", async () => {
+  const cluster = new ScriptedCluster();
+  const { clock, target } = open(cluster);
+  await clock.advance(0);
+  const secret = (resourceVersion: string, clientId: string) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { ...place, uid: "u", resourceVersion },
+    data: { client_id: Buffer.from(clientId).toString("base64") },
+  });
+  target.wrote(secret("6", "ours"), "u");
+  expect(target.sight()).toMatchObject({ secret: { clientId: "ours" } });
+  cluster.say(line({ type: "ADDED", object: secret("6", "ours") }));
+  cluster.say(line({ type: "MODIFIED", object: secret("7", "theirs") }));
+  await clock.advance(0);
+  expect(target.sight()).toMatchObject({ secret: { clientId: "theirs" } });
+  target.wrote(undefined, "u");
+  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+});
+
+test("is closed for good", async () => {
+  const cluster = new ScriptedCluster();
+  const { clock, target } = open(cluster);
+  await clock.advance(0);
+  target.close();
+  expect(cluster.isClosed).toBe(true);
+  const { watches } = cluster;
+  await clock.advance(3_600_000);
+  expect(cluster.watches).toBe(watches);
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { sidecarsFeature, sidecarsOptions } from "./feature.ts";
+
+const minute = 60_000;
+
+describe("the flags", () => {
+  test("have the document's defaults", () => {
+    expect(sidecarsOptions((flag) => flag.parse(undefined))).toEqual({
+      dryRun: false,
+      compareHub: false,
+      whole: false,
+      settleMs: 10_000,
+      periodMs: 60 * minute,
+      skipNamespaces: ["kube-system", "istio-system"],
+      istioNamespaces: ["istio-system"],
+      argoRollouts: false,
+      limits: {
+        maxRollouts: 5,
+        restartDelayMs: 0,
+        cooldownMs: 5 * minute,
+        rolloutTimeoutMs: 10 * minute,
+        continueWhenStuck: false,
+        optIn: false,
+        maintenance: { windows: [], timeZone: "UTC" },
+      },
+    });
+  });
+
+  test("0 stays 0, and no namespace is none", () => {
+    const given: Readonly<Record<string, string>> = {
+      "sidecars.restart-delay": "0",
+      "sidecars.reconcile-period": "0",
+      "sidecars.skip-namespaces": "",
+    };
+    const { limits, periodMs, skipNamespaces } = sidecarsOptions((flag) => flag.parse(given[flag.name]));
+    expect([limits.restartDelayMs, periodMs, skipNamespaces]).toEqual([0, 0, []]);
+  });
+
+  test("say as their default what they take for it", () => {
+    for (const flag of sidecarsFeature.flags) expect([flag.name, flag.parse(flag.default)]).toEqual([flag.name, flag.parse(undefined)]);
+  });
+});
+
+describe("the rights", () => {
+  const accessWith = (given: Readonly<Record<string, string>>) =>
+    sidecarsFeature.controllers((flag) => flag.parse(given[flag.name])).flatMap(({ access }) => access);
+
+  test("are for reading, and for restarting by patch; none for ControllerRevisions, and none on Leases of the whole cluster", () => {
+    const access = accessWith({});
+    const written = access.filter(({ verbs }) => verbs.some((verb) => !["list", "watch"].includes(verb)));
+    expect(written.map(({ kind, verbs }) => `${kind.plural} ${verbs.join(" ")}`)).toEqual([
+      "deployments list watch patch",
+      "statefulsets list watch patch",
+      "daemonsets list watch patch",
+    ]);
+    expect(access.map(({ kind }) => kind.plural)).not.toContain("controllerrevisions");
+    expect(access.map(({ kind }) => kind.plural)).not.toContain("leases");
+  });
+
+  test("on Rollouts only if they are to be restarted", () => {
+    expect(accessWith({}).map(({ kind }) => kind.plural)).not.toContain("rollouts");
+    expect(accessWith({ "sidecars.argo-rollouts": "true" }).map(({ kind }) => kind.plural)).toContain("rollouts");
+  });
+});

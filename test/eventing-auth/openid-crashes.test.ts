@@ -1,0 +1,99 @@
+// The operator dies everywhere while it works with an OpenID server; exactly two windows may leave a client behind.
+import { Secret } from "@keyturn/runtime";
+import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { crashEverywhere, type CrashWorld, type Phase } from "./crash-everywhere.ts";
+import { CrashPoints } from "./crash-points.ts";
+import { isWhole, openid, type OpenidPlace, openidPlace } from "./identity/openid-place.ts";
+import { soon } from "./issuing-place.ts";
+
+const controlPlane = useSharedCluster();
+const target = useCluster();
+
+type World = CrashWorld & OpenidPlace;
+
+async function openWorld(): Promise<World> {
+  const opened = await openidPlace(controlPlane(), target());
+  const points = await CrashPoints.around(opened.place, { controlPlane: controlPlane(), target: target() }, opened.server);
+  return {
+    ...opened,
+    points,
+    async [Symbol.asyncDispose]() {
+      await opened[Symbol.asyncDispose]();
+      await points[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const flags = { ...openid, "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "0" };
+
+/** From the server's having done it to the grant's being kept: what the server handed out then is lost. */
+function isInWindow(point: string | undefined, request: string): boolean {
+  return (
+    point === `after ${request} at the identity provider` ||
+    /^before (?:POST|PATCH) .*\/secrets(?:\/eventing-auth-grant-\w+)? at the control plane$/.test(point ?? "")
+  );
+}
+
+async function prepareWhole(world: World): Promise<void> {
+  await world.place.putKyma();
+  const operator = await world.points.startOperator(flags);
+  await isWhole(world);
+  await operator.stop();
+}
+
+const creation: Phase<World> = {
+  flags,
+  prepare: ({ place }) => place.putKyma(),
+  isDone: async (world, point) => void (await isWhole(world, isInWindow(point, "POST /reg") ? 1 : 0)),
+};
+
+const longAgo = "2020-01-01T00:00:00Z";
+
+const rotation: Phase<World> = {
+  flags,
+  async prepare(world) {
+    await prepareWhole(world);
+    const { place } = world;
+    await place.parts.target.mergePatch(Secret, place.targetName, { metadata: { annotations: { "keyturn.io/issued-at": longAgo } } });
+  },
+  async isDone(world, point) {
+    await soon(async () => expect((await world.place.targetSecret())?.metadata.annotations?.["keyturn.io/issued-at"]).not.toBe(longAgo));
+    await isWhole(world, isInWindow(point, "PUT /reg") ? 1 : 0);
+  },
+};
+
+const deletion: Phase<World> = {
+  flags,
+  async prepare(world) {
+    await prepareWhole(world);
+    await world.place.deleteKyma();
+  },
+  async isDone({ place, server }) {
+    await place.isGone();
+    expect(server.clients()).toEqual([]);
+    expect(await place.targetSecret()).toBeUndefined();
+  },
+};
+
+test(
+  "a crash in the creation leaves one client that works, and one more only between registering it and keeping its grant",
+  { timeout: 600_000 },
+  async () => {
+    const points = await crashEverywhere(openWorld, creation);
+    expect(points).toContain("before POST /reg at the identity provider");
+    expect(points.filter((point) => isInWindow(point, "POST /reg"))).toHaveLength(2);
+  },
+);
+
+test("a crash in a rotation leaves the client, and another one only between the update and keeping its grant", { timeout: 600_000 }, async () => {
+  const points = await crashEverywhere(openWorld, rotation);
+  expect(points).toContain("before PUT /reg at the identity provider");
+  expect(points.filter((point) => isInWindow(point, "PUT /reg"))).toHaveLength(2);
+});
+
+test("a crash in the deletion leaves nothing", { timeout: 600_000 }, async () => {
+  const points = await crashEverywhere(openWorld, deletion);
+  expect(points).toContain("before DELETE /reg at the identity provider");
+  expect(points).toContain("after DELETE /reg at the identity provider");
+});

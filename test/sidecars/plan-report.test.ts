@@ -1,0 +1,44 @@
+// `keyturn plan sidecars`: the operator's plan, made with a person's own rights, without an operator.
+import { Deployment, StatefulSet } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { sidecarsOptions } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
+import { sidecarsPlanReport } from "../../packages/keyturn/src/controllers/sidecars/plan-report.ts";
+import { meshNamespace } from "./mesh-namespace.ts";
+
+const cluster = useSharedCluster();
+
+test("says what would be restarted, what waits for what, and what is left alone", { timeout: 120_000 }, async () => {
+  await using place = await meshNamespace(cluster(), "plan");
+  await Promise.all([
+    place.put(Deployment, "a"),
+    place.put(Deployment, "b", { labels: { [consentLabel]: "disabled" } }),
+    place.put(StatefulSet, "c", { replicas: 1 }),
+  ]);
+  const query = { client: cluster().client, namespace: place.namespace, nowMs: Date.now(), signal: new AbortController().signal };
+  const report = () => {
+    const given: Readonly<Record<string, string>> = { "sidecars.max-rollouts": "1" };
+    return sidecarsPlanReport(query, { options: sidecarsOptions((flag) => flag.parse(given[flag.name])), allNamespaces: false });
+  };
+  expect((await report()).text).toBe("every pod has the sidecar that a new one would get");
+
+  await place.upgrade({ tag: "1.27.0" });
+  const { text, data } = await report();
+  const { namespace } = place;
+  expect(data).toMatchObject({
+    workloads: [
+      { kind: "Deployment", namespace, name: "a", decision: "restart", outdated: "ImageDiffers" },
+      { kind: "Deployment", namespace, name: "b", decision: "skip", reason: "OptedOut" },
+      { kind: "StatefulSet", namespace, name: "c", decision: "wait", reason: "RolloutLimit" },
+    ],
+  });
+  expect(text.split("\n").map((line) => line.split(/ {3,}/).slice(1, 3))).toEqual([
+    ["WORKLOAD", "DECISION"],
+    ["deployment/a", "restart"],
+    ["deployment/b", "leave: restarts are disabled by label"],
+    ["statefulset/c", "wait: RolloutLimit"],
+  ]);
+  expect(text).toMatch(/pod c-0 has the sidecar docker.io\/istio\/proxyv2:1.26.0; a new pod would get docker.io\/istio\/proxyv2:1.27.0/);
+  expect(await place.restartedAt(Deployment, "a")).toBeUndefined();
+});
