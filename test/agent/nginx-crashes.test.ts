@@ -38,7 +38,7 @@ async function runKilledAgent(settings: KilledAgentSettings): Promise<boolean> {
   return child.signalCode === "SIGKILL";
 }
 
-test("an agent that is killed at any step of a promotion never leaves nginx with a mixture", { timeout: 400_000 }, async () => {
+test("an agent that is killed at any step of a promotion never leaves nginx with a mixture", { timeout: 900_000 }, async () => {
   const world = await AgentNamespace.make(cluster());
   const folder = await temporaryFolder();
   const gatewayFiles = await gatewayFolder();

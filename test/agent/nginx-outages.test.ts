@@ -23,7 +23,7 @@ function setOf(version: number) {
 const servedNames = (version: number): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.keys(hosts).map((host) => [host, `${host} ${version}`]));
 
-test("no handshake fails and no set is mixed, whatever happens to agent, API server and etcd", { timeout: 300_000 }, async () => {
+test("no handshake fails and no set is mixed, whatever happens to agent, API server and etcd", { timeout: 900_000 }, async () => {
   const world = await AgentNamespace.make(cluster());
   const putAll = async (set: ReturnType<typeof setOf>): Promise<void> => {
     for (const [name, certificate] of Object.entries(set)) await world.put(name, certificate);

@@ -44,7 +44,10 @@ export interface StartOptions {
 export const targetSecretName = "eventing-webhook-auth";
 
 /** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
-const soonMs = 30_000;
+const soonMs = 60_000;
+
+/** Two clusters and several operators on a busy machine take their time. */
+vi.setConfig({ testTimeout: 240_000 });
 
 /** Retries until the assertion holds. */
 export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {

@@ -46,8 +46,9 @@ test("no secret is in logs, Events, status, metrics, or what is noted on the Sec
   const operator = await place.startOperator({ flags });
   await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
   await look();
+  // Asked for after every creation, so that it is met even by a run that is under way.
+  const page = tenant.fail("read", { type: "body", text: `<html>${echo}</html>`, contentType: "text/html" });
   refused.stop();
-  const page = tenant.fail("find", { type: "body", text: `<html>${echo}</html>`, contentType: "text/html" });
   await place.putCredentials({ note: "tried again" });
   await soon(() => expect(page.hits).toBeGreaterThan(0));
   await look();

@@ -59,7 +59,6 @@ test("the document's example: the fallback gets the live content one delay after
   await place.holds({ "key-live": "second", "key-fallback": "first" });
   const thirdAtMs = Date.now();
   await place.putSource("third");
-  await place.holds({ "key-live": "second", "key-fallback": "second" });
   await place.holds({ "key-live": "third", "key-fallback": "second" });
   await place.conditionSays("key-fallback", "Filled", "True HasOwnVersion");
   await place.conditionSays("key-live", "Ready", "True UpToDate");

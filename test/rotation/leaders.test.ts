@@ -30,7 +30,7 @@ test("a standby that has seen nothing for a while takes over, and believes its c
   await using place = await rotatingNamespace(cluster(), "standby");
   await using proxy = await startFaultProxy(cluster());
   const leader = await place.startOperator({ elects: false });
-  await place.putTargets(["3s", "0s"]);
+  await place.putTargets(["12s", "0s"]);
   await place.putSource("one");
   await place.holds({ t1: "one", t2: "one" });
   const standby = await place.startOperator({ elects: false, kubeconfig: proxy.through(place.kubeconfig) });

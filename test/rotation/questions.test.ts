@@ -51,7 +51,6 @@ test("a lower order with the smaller delay: the displaced content is kept, and t
   await place.putSource("two");
   await place.holds({ t1: "two", t2: "one" });
   await place.putSource("three");
-  await place.holds({ t1: "three", t2: "one" });
   await place.holds({ t1: "three", t2: "two" });
   expect(witness.valuesOf("t2")).toEqual(["one", "two"]);
   const [left, arrived] = [witness.firstOf("t1", "three").appliedAtMs, witness.firstOf("t2", "two").appliedAtMs];
@@ -84,7 +83,7 @@ describe("the source is deleted", () => {
   test("and is back in time: with the same content nothing happened, with another it is a new version", async () => {
     await using place = await rotatingNamespace(cluster(), "back");
     await place.startOperator();
-    await place.putTargets(["6s", "6s"], { deletionMode: "cascade" });
+    await place.putTargets(["10s", "10s"], { deletionMode: "cascade" });
     await place.putSource("one");
     await place.holds({ t1: "one", t2: "one" });
     using witness = await Witness.of(place);
@@ -99,7 +98,7 @@ describe("the source is deleted", () => {
     await place.holds({ t1: "two", t2: "one" });
     expect(witness.valuesOf("t1")).toEqual(["two"]);
     expect(witness.valuesOf("t2")).toEqual([]);
-    expect(witness.firstOf("t1", "two").appliedAtMs - backAtMs).toBeGreaterThanOrEqual(6_000);
+    expect(witness.firstOf("t1", "two").appliedAtMs - backAtMs).toBeGreaterThanOrEqual(10_000);
   });
 
   test("while the operator is down: it is made up for", async () => {

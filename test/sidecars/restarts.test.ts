@@ -1,5 +1,5 @@
 // Outdated workloads are restarted once, as many at a time as may, and nothing that is due gets lost: on a real API server, rolled by the real controllers.
-import { DaemonSet, Deployment, StatefulSet } from "@keyturn/runtime";
+import { DaemonSet, Deployment, Lease, StatefulSet } from "@keyturn/runtime";
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
@@ -140,6 +140,22 @@ describe("nothing that is due gets lost", () => {
     await place.hasSidecar(Deployment, "web", newestImage);
     const second = await place.restartedAt(Deployment, "web");
     expect(Date.parse(second ?? "") - Date.parse(first ?? "")).toBeGreaterThanOrEqual(8000);
+  });
+
+  test("what waits when the lease is lost is made up for when it is held again", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "lease");
+    await place.put(Deployment, "web", { replicas: 1 });
+    const operator = await place.startOperator({ "sidecars.annotation-cooldown": "10s" });
+    await place.upgrade({ tag: "1.27.0" });
+    await place.hasSidecar(Deployment, "web", newImage);
+    await place.upgrade({ tag: "1.28.0" });
+    await soon(async () => expect(await metric(operator, 'keyturn_sidecars_waiting_workloads{reason="CoolingDown"}')).toBe(1));
+    const name = { namespace: place.namespace, name: "keyturn-sidecars" };
+    const stolen = { holderIdentity: "somebody else", leaseDurationSeconds: 12, renewTime: new Date().toISOString().replace("Z", "000Z") };
+    await cluster().client.mergePatch(Lease, name, { spec: stolen });
+    await soon(async () => expect(await metric(operator, 'leader_election_master_status{name="keyturn-sidecars"}')).toBe(0));
+    await place.hasSidecar(Deployment, "web", newestImage);
+    expect((await cluster().client.get(Lease, name))?.spec?.holderIdentity).not.toBe("somebody else");
   });
 
   test("pods that were let through without a sidecar while istiod was down get one", patiently, async () => {

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Clock } from "@keyturn/runtime";
+import { errorCodeOf } from "./disk.ts";
 
 /** How the gateway is told. */
 export type ChangeNotice =
@@ -98,6 +99,5 @@ function kill(pid: number | undefined, signal: NodeJS.Signals): void {
 }
 
 function codeOf(error: unknown): string {
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
-  return typeof code === "string" ? code : "unknown error";
+  return errorCodeOf(error) ?? "unknown error";
 }

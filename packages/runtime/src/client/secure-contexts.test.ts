@@ -12,5 +12,5 @@ test("the same material gives the same context, other material another one", () 
 });
 
 test("material that is no good is refused", () => {
-  expect(() => secureContextOf({ cert: "no certificate", key: "no key" })).toThrow();
+  expect(() => secureContextOf({ cert: "no certificate", key: "no key" })).toThrow("PEM");
 });

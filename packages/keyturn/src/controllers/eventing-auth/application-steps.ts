@@ -16,7 +16,8 @@ export async function createApplication(observation: Observation, context: StepC
   try {
     object = await recordApplication(observation, created.id, context);
   } catch (error) {
-    if (isApiError(error)) await provider.delete(refTo(created.id, observation, context), context.run.signal);
+    // Refused for certain: another one was quicker. After a lost answer it is found by its id, or by its name.
+    if (isApiError(error) && error.status < 500) await provider.delete(refTo(created.id, observation, context), context.run.signal);
     throw error;
   }
   context.firstSecret = created.secret;

@@ -1,14 +1,5 @@
 // The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
-import {
-  addFinalizer,
-  type ControllerDefinition,
-  type ControllerScope,
-  isBeingDeleted,
-  nameOf,
-  type Run,
-  type Transport,
-  type ConnectionConfig,
-} from "@keyturn/runtime";
+import { addFinalizer, type ControllerDefinition, type ControllerScope, isBeingDeleted, nameOf, type Run } from "@keyturn/runtime";
 import { issuingAccess } from "./access.ts";
 import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
 import { carryOutAct, carryOutLook } from "./carry-out-step.ts";
@@ -32,8 +23,6 @@ import { namesakesOf, watchIssuing } from "./watches.ts";
 export interface IssuingOptions {
   readonly settings: EventingAuthSettings;
   readonly provider: Omit<IdentityProvidersOptions, "clock" | "random" | "observe">;
-  /** How clusters of runtimes are reached. Default: HTTP. */
-  readonly openTransport?: (connection: ConnectionConfig) => Transport;
 }
 
 const name = "eventing-auth";
@@ -41,7 +30,7 @@ const name = "eventing-auth";
 const mostSteps = 32;
 
 /** The controller. */
-export function issuingController({ settings, provider, openTransport }: IssuingOptions): ControllerDefinition {
+export function issuingController({ settings, provider }: IssuingOptions): ControllerDefinition {
   return {
     name,
     access: issuingAccess(settings, provider.type === "openid"),
@@ -66,7 +55,6 @@ export function issuingController({ settings, provider, openTransport }: Issuing
         random,
         log,
         onChange: (runtime) => namesakesOf(watches, runtime).forEach((key) => scope.enqueue(key)),
-        ...(openTransport && { openTransport }),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
       const settled = new SettledKeys({ clock, random, checkEveryMs: settings.checkEveryMs });

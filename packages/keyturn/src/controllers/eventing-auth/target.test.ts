@@ -33,7 +33,8 @@ class ScriptedCluster implements Transport {
       wake();
     };
     async function* stream(): AsyncGenerator<Uint8Array> {
-      while (!signal?.aborted) {
+      for (;;) {
+        if (signal?.aborted) return;
         while (queue.length > 0) {
           const chunk = queue.shift();
           if (!chunk) throw new ConnectionError("the connection broke");

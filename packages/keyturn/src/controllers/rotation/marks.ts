@@ -48,7 +48,11 @@ export function keepMarks(object: KubeObject): Marks {
   return {
     ...(source && { source }),
     ...(owner !== undefined && {
-      target: { owner: owner === keyOfObject(object) ? undefined : owner, applied: appliedOf(annotations), ownerUids: object.metadata.ownerReferences?.map(({ uid }) => uid) ?? nobody },
+      target: {
+        owner: owner === keyOfObject(object) ? undefined : owner,
+        applied: appliedOf(annotations),
+        ownerUids: object.metadata.ownerReferences?.map(({ uid }) => uid) ?? nobody,
+      },
     }),
   };
 }

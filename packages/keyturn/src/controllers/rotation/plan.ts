@@ -97,7 +97,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
   const { targets } = observation;
   const input: ChainInput = { ranks, hindered: new Set(hindrances.keys()), policy, versions, nowMs };
   const settled = sweep(noted, input);
-  const log = trimmed(withOwnVersions(settled, ranks), targets, versions);
+  const log = trimmed(withOwnVersions(settled, ranks), targets, { versions, policy });
   const unstableMs = unstableAtMs(log, input);
   const view = lookAtTargets(world, {
     before: noted.commits,

@@ -7,15 +7,20 @@ import { type Commit, heldBy, type RotationLog } from "./rotation-log.ts";
 export const mostCommits = 100;
 
 /** The log without what no rule can ask for any more. */
-export function trimmed(log: RotationLog, targets: readonly TargetObservation[], versions: readonly Version[]): RotationLog {
+export function trimmed(
+  log: RotationLog,
+  targets: readonly TargetObservation[],
+  { versions, policy }: { readonly versions: readonly Version[]; readonly policy: "Settled" | "Queue" },
+): RotationLog {
   const commits = cut(log.commits, targets);
-  const frozen = log.frozen.length === 0 ? log.frozen : stillCounting({ ...log, commits }, versions);
+  // Only versions that stay count, else the log would be trimmed once more when the others are gone.
+  const frozen = log.frozen.length === 0 ? log.frozen : stillCounting({ ...log, commits }, retained(versions, { commits }, policy));
   const isSame = commits === log.commits && frozen.length === log.frozen.length;
   return isSame ? log : { ...log, commits, frozen };
 }
 
 /** The versions whose records stay: the newest, those in the log, and with Queue those that wait. */
-export function retained(versions: readonly Version[], { commits }: RotationLog, policy: "Settled" | "Queue"): readonly Version[] {
+export function retained(versions: readonly Version[], { commits }: Pick<RotationLog, "commits">, policy: "Settled" | "Queue"): readonly Version[] {
   const head = versions.at(-1);
   // Nobody has been given anything yet: what the source was before is of no use.
   const last = commits.at(-1)?.seq ?? Number.POSITIVE_INFINITY;

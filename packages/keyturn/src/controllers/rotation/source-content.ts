@@ -47,8 +47,10 @@ export function readSource(object: KubeObject, resource: string, paths: SourcePa
     return refused("ContentTooLarge", `a version of ${bytes} bytes does not fit into a Secret; rotate less of it with the annotation rotate-path`);
   }
   const writtenAtMs = writtenAt(object.metadata, watch.path);
+  // Mostly they are the same, and then one text serves for both for as long as it is remembered.
+  const [watchDigest, digest] = [digestOf(watched), digestOf(payload)];
   return {
-    content: { ok: true, watchDigest: digestOf(watched), digest: digestOf(payload) },
+    content: { ok: true, watchDigest: watchDigest === digest ? digest : watchDigest, digest },
     payload,
     ...(writtenAtMs !== undefined && { writtenAtMs }),
   };

@@ -43,5 +43,6 @@ export function keepTarget(object: Stored<KubeObject>): TargetSettings | undefin
 /** Two statuses with the same mark say the same, whenever their conditions began to. */
 export function statusMark({ conditions = [], ...rest }: RotationTargetStatus): string {
   const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
-  return hash("sha256", canonicalJson({ ...rest, conditions: lasting }), "base64").slice(0, 16);
+  // Twelve characters are 72 bits; of a longer piece V8 would keep the whole text that it was cut from.
+  return hash("sha256", canonicalJson({ ...rest, conditions: lasting }), "base64").slice(0, 12);
 }

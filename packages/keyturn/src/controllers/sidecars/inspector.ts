@@ -11,6 +11,7 @@ import { deadPod, type LivePod, podKeeper } from "./live-pod.ts";
 import { consentLabel, restartTimeMs } from "./marks.ts";
 import { directOwnerId, replicaSetOf, restartableId, workloadUidOfPod } from "./pod-owner.ts";
 import type { SkipReason } from "./reasons.ts";
+import { Rollout } from "./rollout-kind.ts";
 import { idOfWorkload, type SidecarsWatches } from "./watches.ts";
 import { templateOf, type Workload } from "./workload.ts";
 
@@ -183,4 +184,9 @@ export function idsIn({ workloads, pods }: Pick<SidecarsWatches, "workloads" | "
     if (pod !== deadPod && pod.outline) ids.add(directOwnerId(pod, nameOf(key).namespace ?? ""));
   }
   return Array.from(ids);
+}
+
+/** The Rollouts of a namespace, once they are watched. */
+export function rolloutsIn({ workloads }: Pick<SidecarsWatches, "workloads">, namespace: string): readonly WorkloadId[] {
+  return Array.from(workloads.get(Rollout.kind)?.entries(namespace) ?? [], ([key]) => idOfWorkload(Rollout, key));
 }

@@ -7,11 +7,12 @@ import { FleetRecord } from "./fleet.ts";
 import { expectSidecar } from "./injection/expectation.ts";
 import { createWebhookCaller, type WebhookCallerOptions } from "./injection/webhook-caller.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
-import { idsIn, Inspector } from "./inspector.ts";
+import { idsIn, Inspector, rolloutsIn } from "./inspector.ts";
 import { consentLabel } from "./marks.ts";
 import { fleetMetrics } from "./metrics.ts";
 import type { Limits } from "./plan.ts";
 import { sidecarsController } from "./restart.ts";
+import { Rollout } from "./rollout-kind.ts";
 import { Rollouts } from "./rollouts.ts";
 import { changedLabels, NamespaceSettling } from "./settling.ts";
 import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
@@ -83,9 +84,14 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   for (const cache of watches.workloads.values()) trigger(cache, ({ key }) => [idOfWorkload(cache.kind, key)]);
   trigger(watches.pods, (change) => workloadsOfPodChange(change, watches.replicaSets));
   trigger(watches.replicaSets, workloadsOfReplicaSetChange);
-  trigger(watches.namespaces, (change) =>
-    changedLabels(change).some((label) => label === consentLabel || decidesInjection(label)) ? idsIn(watches, change.key) : [],
-  );
+  trigger(watches.namespaces, (change) => {
+    const { type, key } = change;
+    // Each term of leadership begins with these: a plan, which may find what the term before has left waiting, and the Rollouts, whose watch came later.
+    if (type === "added" && change.initial) return [planKey, ...rolloutsIn(watches, key)];
+    // A workload may have been seen before its namespace.
+    const concerns = type === "added" || changedLabels(change).some((label) => label === consentLabel || decidesInjection(label));
+    return concerns ? idsIn(watches, key) : [];
+  });
   // Whoever leads starts with every workload anyway; after that, each change of the configuration concerns them all.
   let seenVersion = "";
   const allIfChanged = (): readonly string[] => {
@@ -109,6 +115,7 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   };
 
   const lookForRollouts = async ({ client, signal, log }: Run): Promise<Outcome> => {
+    if (watches.workloads.has(Rollout.kind)) return {};
     if (!(await servesRollouts(client, signal))) return { requeueAfterMs: lookForRolloutsMs };
     log.info({}, "the API server serves Argo Rollouts; they are restarted too");
     watchRollouts(scope, watches, {
@@ -119,8 +126,6 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
     return {};
   };
 
-  // Also without anything outdated a plan is made once, so that the metrics say so.
-  enqueue(planKey);
   if (periodMs > 0) enqueue(periodKey, { afterMs: periodMs });
   if (options.argoRollouts) enqueue(argoKey);
   return async (run) => {

@@ -28,6 +28,9 @@ const restartsPerRun = 100;
 /** After a run in which not everything could be done; what failed has a date of its own. */
 const lookAgainMs = 1000;
 
+/** In place of a notice: nothing was written, because the plan no longer holds. */
+const changed = "changed";
+
 /** Plans and carries out, run by run. */
 export class Rollouts {
   readonly #options: RolloutsOptions;
@@ -86,7 +89,7 @@ export class Rollouts {
       if (decision.type !== "finish") continue;
       const finished = await this.#write(row, run, async (target) => {
         // It was planned from what was recorded a moment ago; what is written goes by what the cache shows now.
-        if (this.#decisionNow(this.#options.inspector.inspect(row.id), run.now)?.type !== "finish") return undefined;
+        if (this.#decisionNow(this.#options.inspector.inspect(row.id), run.now)?.type !== "finish") return changed;
         await finishRollout(target, decision);
         run.log.info({ workload: row.id, helped: decision.helped }, "a rollout is finished");
         return finishNotice(row);
@@ -131,7 +134,7 @@ export class Rollouts {
   }
 
   /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */
-  async #write(row: Row, run: Run, write: (target: RestartTarget) => Promise<Notice | undefined>): Promise<boolean> {
+  async #write(row: Row, run: Run, write: (target: RestartTarget) => Promise<Notice | typeof changed | undefined>): Promise<boolean> {
     const { watches, inspector, record, metrics } = this.#options;
     const { id, ref } = row;
     const workload = inspector.workload(id);
@@ -139,6 +142,7 @@ export class Rollouts {
     if (!workload || resourceVersion === undefined) return true;
     try {
       const notice = await write({ client: run.client, workload, resourceVersion });
+      if (notice === changed) return false;
       record.succeeded(id);
       if (notice) this.#tell(row, notice);
       return true;

@@ -44,9 +44,11 @@ export function openUpstream({ url, authority }: ClusterConnection): Upstream {
       delete headers["accept-encoding"];
       if (request.body.length > 0) headers["content-length"] = String(request.body.length);
       const outgoing = httpsRequest(new URL(request.path, url), { method: request.method, headers, agent: identity ? trusted : anonymous, signal });
+      // A connection that is on its way back to its agent when its exchange is cut has no listener of Node's own for a moment.
+      outgoing.once("socket", (socket) => void (socket.listeners("error").includes(ignore) || socket.on("error", ignore)));
       outgoing.once("response", (incoming) => {
         // A request that is ended after its answer has begun fails a second time; whoever reads the body hears of it.
-        incoming.on("error", () => {});
+        incoming.on("error", ignore);
         resolve({ status: incoming.statusCode ?? 502, headers: endToEnd(incoming.headers), body: incoming as AsyncIterable<Uint8Array> });
       });
       outgoing.on("error", (cause) => reject(new CutConnection(`the API server gave no answer: ${cause.message}`)));
@@ -60,6 +62,8 @@ export function openUpstream({ url, authority }: ClusterConnection): Upstream {
     },
   };
 }
+
+function ignore(): void {}
 
 function endToEnd(headers: IncomingHttpHeaders): Record<string, string | string[]> {
   const kept: Record<string, string | string[]> = {};
