@@ -1,19 +1,16 @@
 // Each defect that was found in rieset/jwks-operator, and the test that shows that users do not meet it here.
-import { readFile } from "node:fs/promises";
 import { startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { policyRules } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/access.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { type Defect, expectProven } from "../defect-proofs.ts";
 import { publishingNamespace, soon } from "./publishing-namespace.ts";
 
 const source = "packages/keyturn/src/controllers/jwks";
 
-type Proof = { readonly file: string; readonly test: string } | { readonly notHere: string };
-
-/** The numbers are those of the list in the project's notes on the original. */
-const defects: readonly { readonly number: number; readonly defect: string; readonly proofs: readonly Proof[] }[] = [
+const defects: readonly Defect[] = [
   {
     number: 1,
     defect: "a changed Secret is noticed up to six hours later",
@@ -189,16 +186,7 @@ const defects: readonly { readonly number: number; readonly defect: string; read
   },
 ];
 
-test.each(defects)("defect $number: $defect", async ({ proofs }) => {
-  expect(proofs).not.toHaveLength(0);
-  for (const proof of proofs) {
-    if ("notHere" in proof) continue;
-    // The one after `test`, so that this table does not prove itself.
-    const text = await readFile(new URL(`../../${proof.file}`, import.meta.url), "utf8");
-    const titles = Array.from(text.matchAll(/(?:test|it|describe|\]\)|\(\w+\))\(\s*"((?:[^"\\]|\\.)*)"/g), ([, title = ""]) => title);
-    expect(titles.some((title) => title.includes(proof.test))).toBe(true);
-  }
-});
+test.each(defects)("defect $number: $defect", expectProven);
 
 describe("in a running operator", () => {
   const cluster = useSharedCluster();

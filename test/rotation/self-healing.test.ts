@@ -25,7 +25,12 @@ describe("a target's object", () => {
     await using place = await rotatingNamespace(cluster(), "drift");
     await place.startOperator();
     await filled(place);
-    const before = await place.status("t2");
+    // The status follows the object.
+    const before = await soon(async () => {
+      const status = await place.status("t2");
+      expect(status.currentVersion?.seq).toBe(await place.versionOf("t2"));
+      return status;
+    });
     const name = { namespace: place.namespace, name: "t2" };
     await cluster().client.mergePatch(Secret, name, { data: { someKey: encoded("edited"), extra: encoded("key") } });
     await place.holds({ t2: "two" });

@@ -1,4 +1,5 @@
 // The reference page of the rights: what each controller may do, and what it does with it.
+import { agentAccess } from "../../packages/keyturn/src/agent/access.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
 import type { AccessRule } from "@keyturn/runtime";
 import { markdownTable } from "./markdown-table.ts";
@@ -15,6 +16,9 @@ export function rightsReference(): string {
         ...new Map(controllersOf([feature], {}, {}).flatMap(({ access }) => access.map((rule) => [JSON.stringify(rule), rule]))).values(),
       ]),
     ]),
+    "## agent",
+    "Everything in the namespace whose certificates the agent serves; `keyturn rbac --agent --namespace NAMESPACE` prints it.",
+    rightsTable(agentAccess),
     "",
   ].join("\n\n");
 }

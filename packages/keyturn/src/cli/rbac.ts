@@ -1,7 +1,8 @@
 // `keyturn rbac`: the rights that the chosen controllers need, as manifests. Nothing more is ever asked for.
 import { type ControllerDefinition, managerAccess, rbacObjects, yamlDocuments } from "@keyturn/runtime";
+import { agentAccess } from "../agent/access.ts";
 import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
-import { type Flag, readFlags, textFlagWithDefault } from "../flags/flag.ts";
+import { type Flag, readFlags, switchFlag, textFlagWithDefault } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
 import type { Console } from "./console.ts";
@@ -10,12 +11,24 @@ const flags = {
   controllers: operatorFlags.controllers,
   namespaces: operatorFlags.namespaces,
   leaderElect: operatorFlags.leaderElect,
-  namespace: textFlagWithDefault({ name: "namespace", placeholder: "NAMESPACE", default: "keyturn-system", help: "where the operator itself runs" }),
+  namespace: textFlagWithDefault({
+    name: "namespace",
+    placeholder: "NAMESPACE",
+    default: "keyturn-system",
+    help: "where the operator itself, or the agent, runs",
+  }),
+  agent: switchFlag({
+    name: "agent",
+    default: false,
+    help: "the rights of an agent that serves the certificates of --namespace, instead of those of the operator",
+  }),
   serviceAccount: textFlagWithDefault({ name: "service-account", placeholder: "NAME", default: "keyturn", help: "who gets the rights" }),
 };
 
 /** The flags of `keyturn rbac`: its own, and those of the controllers, since some of them change what a controller needs. */
 export const rbacFlags: readonly Flag[] = [...Object.values(flags), ...features.flatMap((feature) => feature.flags)];
+
+const labels = { "app.kubernetes.io/name": keyturn.name };
 
 /** The Roles, ClusterRoles and bindings as YAML documents. */
 export function renderRbac(options: {
@@ -37,14 +50,21 @@ export function renderRbac(options: {
       access: [...declared, ...manager.access],
       accessIn: manager.accessIn,
       namespaces: options.namespaces,
-      labels: { "app.kubernetes.io/name": keyturn.name },
+      labels,
     }),
   );
 }
 
+/** The Role and binding of an agent: everything that it needs is in the namespace whose certificates it serves. */
+function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly name: string }): string {
+  const { namespace } = serviceAccount;
+  return yamlDocuments(rbacObjects({ name: `${keyturn.name}-agent`, serviceAccount, access: agentAccess, namespaces: [namespace], labels }));
+}
+
 /** Prints them. */
 export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console): void {
-  const { controllers, namespaces, leaderElect, namespace, serviceAccount } = readFlags(flags, given, console.environment);
+  const { controllers, namespaces, leaderElect, namespace, serviceAccount, agent } = readFlags(flags, given, console.environment);
+  if (agent) return console.out(renderAgentRbac({ namespace, name: serviceAccount }));
   console.out(
     renderRbac({
       controllers: controllersOf(chooseFeatures(controllers), given, console.environment),

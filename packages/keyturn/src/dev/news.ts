@@ -15,7 +15,7 @@ const shown = 8;
 const longestNote = 100;
 
 /** Keeps of an Event what is shown, if it is one of the operator's. */
-function keepPiece({ reportingController = "", eventTime, series, regarding, reason = "", note = "" }: Event): Piece | undefined {
+function keepPiece({ reportingController, eventTime, series, regarding, reason, note = "" }: Event): Piece | undefined {
   if (!reportingController.startsWith(`${keyturn.domain}/`)) return undefined;
   const at = series?.lastObservedTime ?? eventTime ?? "";
   return { atMs: Date.parse(at), about: `${regarding?.kind ?? ""} ${regarding?.name ?? ""}`, reason, note };

@@ -181,7 +181,7 @@ function fillOf(log: Log, step: Step): number | undefined {
   const contents = (side: (other: number) => boolean): readonly number[] =>
     ranksOf(sight.targets)
       .filter((each) => side(each.rank))
-      .flatMap(({ members }) => members.flatMap(({ name }) => committedVersion(log, name) ?? []));
+      .flatMap(({ members }) => members.flatMap(({ name }) => restorable(log, name) ?? []));
   const atLeast = Math.max(wanted, ...contents((other) => other > rank));
   return Math.min(atLeast, ...contents((other) => other < rank));
 }
@@ -246,9 +246,9 @@ function dropsOf(log: Log, { targets, changePolicy }: Sight): readonly LogEntry[
   const source = sourceState(log);
   if (source.state === "never") return [];
   const commits = new Set(commitList(log));
-  const committed = targets.flatMap(({ name }) => committedVersion(log, name) ?? []);
+  const committed = targets.flatMap(({ name }) => restorable(log, name) ?? []);
   // Who is to be absent until there is a version of its own still waits for all of them.
-  const isWaited = targets.some(({ name, whenUnfilled }) => whenUnfilled === "Absent" && committedVersion(log, name) === undefined);
+  const isWaited = targets.some(({ name, whenUnfilled }) => whenUnfilled === "Absent" && restorable(log, name) === undefined);
   const oldest = isWaited ? 0 : Math.min(...committed, Math.max(...commits));
   const isWaiting = (seq: number): boolean => changePolicy === "Queue" && seq > Math.max(...commits, ...(commits.size > 0 ? [] : [seq]));
   return retainedVersions(log)
