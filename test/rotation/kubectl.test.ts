@@ -23,7 +23,8 @@ test("kubectl get tells at a glance; wait, describe, explain and the category wo
     ["key-fallback", "my-key", "2", "1", "", "True"].filter((cell) => cell !== ""),
     ["key-live", "my-key", "1", "1", pending?.notBefore, "True"],
   ]);
-  expect(await inPlace("get", "keyturn")).toContain("key-live");
+  // Other tests install CRDs of the same category meanwhile, which kubectl may know of a moment before they are served.
+  await soon(async () => expect(await inPlace("get", "keyturn")).toContain("key-live"));
   await soon(async () => expect(await inPlace("describe", "rotationtarget", "key-live")).toMatch(/Normal\s+VersionFilled[^]*got version 1/));
   expect(await inPlace("explain", "rotationtarget.spec.deletionMode")).toMatch(/cascade deletes\s+it after rotationDelay/);
 });
