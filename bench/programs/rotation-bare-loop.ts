@@ -2,6 +2,7 @@
 import { createClient, createHttpTransport, type KubeObject, loadConfig, Secret } from "@keyturn/runtime";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { endWithInput, report } from "./contestant-line.ts";
+import { writeEvent } from "./event-write.ts";
 import { forEachIndex, setName, sourceOf } from "./rotation-sources.ts";
 
 const [namespace = "", count = "0"] = process.argv.slice(2);
@@ -27,7 +28,12 @@ async function rotate(index: number): Promise<void> {
   await client.replace(Secret, secret(index, "live", 3));
   await client.mergePatch(Secret, { namespace, name: `${setName(index)}-3` }, { metadata: { annotations: { log: `${noted} ` } } });
   await client.delete(Secret, { namespace, name: `${setName(index)}-1` });
-  await Promise.all(["live", "fallback"].map((name) => reportStatus(`${setName(index)}-${name}`)));
+  await Promise.all(
+    [`${setName(index)}-live`, `${setName(index)}-fallback`].flatMap((name) => [
+      reportStatus(name),
+      writeEvent(client, RotationTarget, { namespace, name }),
+    ]),
+  );
 }
 
 async function reportStatus(name: string): Promise<void> {

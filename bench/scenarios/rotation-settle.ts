@@ -16,7 +16,7 @@ export function rotationSettle(contestants: Contestants): Scenario {
     title: "Rotating 1,000 sources that changed at once",
     method:
       "1,000 sets of two targets without delay, each holding a version of its own. All sources are changed by 16 writers of the same process; from the first change until the status of every target " +
-      "tells of its new version. Each set takes a new version record, two targets, a note of when, the removal of the oldest record, and two statuses. " +
+      "tells of its new version. Each set takes a new version record, two targets, a note of when, the removal of the oldest record, two statuses and two Events. " +
       "The bare loop knows every write beforehand and sends the same, with as many workers as the controller has. (With `--quick`, 200 sets.)",
     contestants: [contestants.ours("rotation-settle", "Keyturn"), contestants.ours("rotation-bare-loop", "bare loop")],
     metrics: [{ id: "settled", label: "settled", unit: "ms" }],

@@ -59,7 +59,9 @@ export function exchange(options: ExchangeOptions, signal?: AbortSignal): Promis
     };
     signal?.addEventListener("abort", onAbort, { once: true });
     closed.addEventListener("abort", onClosed, { once: true });
+    let answered = false;
     outgoing.on("response", (incoming: IncomingMessage) => {
+      answered = true;
       timer.cancel();
       const broken = (cause: unknown): Error => new ConnectionError(`${attempt}: the response broke off: ${reasonOf(cause)}`, { cause });
       resolve({ status: incoming.statusCode ?? 0, headers: flatten(incoming), body: new ResponseBody(incoming, broken, signal) });
@@ -72,7 +74,8 @@ export function exchange(options: ExchangeOptions, signal?: AbortSignal): Promis
       timer.cancel();
       signal?.removeEventListener("abort", onAbort);
       closed.removeEventListener("abort", onClosed);
-      reject(new ExchangeError(`${attempt}: the connection was closed before an answer`, { stale: outgoing.reusedSocket }));
+      // Every request comes to its close, and an error is dear: it holds a stack.
+      if (!answered) reject(new ExchangeError(`${attempt}: the connection was closed before an answer`, { stale: outgoing.reusedSocket }));
     });
     outgoing.end(body);
   });
