@@ -7,6 +7,8 @@ import { runRotation } from "./rotation-sets.ts";
 const [namespace = ""] = process.argv.slice(2);
 /** The last Events are written within this. */
 const settleMs = 5000;
+/** After work V8 gives memory back in one or two collections of its own, some eight seconds after the last one; they are the end of the work, not idleness. */
+const calmMs = 15_000;
 const windowMs = 10_000;
 
 endWithInput();
@@ -20,14 +22,18 @@ function settle(): void {
   setTimeout(() => {
     if (requests !== before) return settle();
     collectGarbage();
-    report({ type: "idle", heapBytes: process.memoryUsage().heapUsed });
-    const startedCpu = process.cpuUsage();
-    const startedRequests = requests;
-    setTimeout(() => {
-      const { user, system } = process.cpuUsage(startedCpu);
-      report({ type: "watched", requests: requests - startedRequests, corePercent: (user + system) / 10 / windowMs });
-    }, windowMs);
+    setTimeout(watch, calmMs);
   }, settleMs);
+}
+
+function watch(): void {
+  report({ type: "idle", heapBytes: process.memoryUsage().heapUsed });
+  const startedCpu = process.cpuUsage();
+  const startedRequests = requests;
+  setTimeout(() => {
+    const { user, system } = process.cpuUsage(startedCpu);
+    report({ type: "watched", requests: requests - startedRequests, corePercent: (user + system) / 10 / windowMs });
+  }, windowMs);
 }
 
 /** What is alive, without what nobody has collected yet. */

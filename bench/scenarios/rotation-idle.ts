@@ -20,7 +20,7 @@ export function rotationIdle(contestants: Contestants): Scenario {
     id: "rotation-idle",
     title: "5,000 rotation sets in which nothing happens",
     method:
-      "5,000 sets of three targets that are all filled. Once the operator has gone quiet: the memory of its live JavaScript objects (after a full collection) and resident memory, less those of the same operator with 50 sets, for each further target, with its share of source and history; " +
+      "5,000 sets of three targets that are all filled. Once the operator has gone quiet, and V8 has given back what the work took: the memory of its live JavaScript objects (after a full collection) and resident memory, less those of the same operator with 50 sets, for each further target, with its share of source and history; " +
       "then ten seconds of its requests (watches that run on are none) and processor time. (With `--quick`, 500 sets.)",
     contestants: [contestants.ours("rotation-idle", "Keyturn")],
     metrics: [
