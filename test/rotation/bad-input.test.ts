@@ -1,5 +1,5 @@
 // Input that cannot be used: the object says so in a condition and an Event, nothing is lost, and it goes on by itself when it is put right.
-import { Secret } from "@keyturn/runtime";
+import { Secret, systemClock } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
@@ -112,4 +112,25 @@ test("an odd name of a set is fine", async () => {
   await place.putSource("one", { [rotationSetMark]: "My_Key.2" });
   await place.holds({ t1: "one" });
   expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual([expect.stringMatching(/^my-key-2-[0-9a-f]{8}-1$/)]);
+});
+
+test("with a clock that disagrees with the API server's nothing moves, and what is held is repaired all the same", async () => {
+  await using place = await rotatingNamespace(cluster(), "skewed");
+  const sound = await place.startOperator();
+  await place.putTargets(["0s"]);
+  await place.putSource("one");
+  await place.holds({ t1: "one" });
+  await sound.stop();
+
+  const fast = await place.startOperator({ clock: { ...systemClock, now: () => systemClock.now() + 60_000 } });
+  await place.putSource("two");
+  expect(await place.conditionSays("t1", "ClockSkew", "True ClockSkew")).toMatch(/the operator's clock is \d+ s ahead of the API server's/);
+  await place.eventSays("t1", "ClockSkew");
+  await cluster().client.delete(Secret, { namespace: place.namespace, name: "t1" });
+  await place.holds({ t1: "one" });
+  await fast.stop();
+
+  await place.startOperator();
+  await place.holds({ t1: "two" });
+  await soon(async () => expect((await place.condition("t1", "Ready"))?.status).toBe("True"));
 });

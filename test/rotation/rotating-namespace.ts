@@ -1,6 +1,17 @@
 // A namespace of the shared cluster in which the rotation controller runs with exactly the rights that it declares, and what tests do and look at there.
 import { Buffer } from "node:buffer";
-import { type Condition, Event, type Kind, type KubeObject, managerAccess, policyRules, Secret, type Stored, type Transport } from "@keyturn/runtime";
+import {
+  type Clock,
+  type Condition,
+  Event,
+  type Kind,
+  type KubeObject,
+  managerAccess,
+  policyRules,
+  Secret,
+  type Stored,
+  type Transport,
+} from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
@@ -25,6 +36,8 @@ export interface StartOptions {
   readonly elects?: boolean;
   /** Stands in for HTTP. */
   readonly transport?: Transport;
+  /** Default the machine's. */
+  readonly clock?: Clock;
 }
 
 /** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
@@ -73,7 +86,13 @@ export class RotatingNamespace implements AsyncDisposable {
   }
 
   /** Starts an operator that works in this namespace alone. It is stopped with the test, or by itself before. */
-  async startOperator({ flags = this.#flags, kubeconfig = this.kubeconfig, elects = true, transport }: StartOptions = {}): Promise<RunningOperator> {
+  async startOperator({
+    flags = this.#flags,
+    kubeconfig = this.kubeconfig,
+    elects = true,
+    transport,
+    clock,
+  }: StartOptions = {}): Promise<RunningOperator> {
     const { namespace } = this;
     const operator = await startOperator({
       operator: keyturn,
@@ -82,6 +101,7 @@ export class RotatingNamespace implements AsyncDisposable {
       namespaces: [namespace],
       leaderElection: { namespace, enabled: elects },
       ...(transport && { transport }),
+      ...(clock && { clock }),
     });
     this.#operators.push(operator);
     return operator;
