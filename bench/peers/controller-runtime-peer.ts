@@ -13,7 +13,7 @@ export const controllerRuntimeVersion = /sigs\.k8s\.io\/controller-runtime v(\S+
 
 /** The path of the built program. */
 export async function controllerRuntimePeer(say: (text: string) => void): Promise<string> {
-  const source = { name: "controller-runtime", folder, files: ["go.mod", "go.sum", "job.go", "main.go", "react.go", "sync.go"] };
+  const source = { name: "controller-runtime", folder, files: ["go.mod", "go.sum", "job.go", "main.go", "react.go", "start.go", "sync.go"] };
   const built = await cachedPeer(source, async (draft) => {
     say("building the controller-runtime peer (once; a few minutes)");
     await promisify(execFile)("go", ["build", "-mod=readonly", "-trimpath", "-o", join(draft, "peer"), "."], { cwd: folder });

@@ -3,7 +3,8 @@ import { createClient, createHttpTransport, type KubeObject, loadConfig, Secret 
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 import { writeEvent } from "./event-write.ts";
-import { forEachIndex, setName, sourceOf } from "./rotation-sources.ts";
+import { forEachIndex } from "./for-each-index.ts";
+import { setName, sourceOf } from "./rotation-sources.ts";
 
 const [namespace = "", count = "0"] = process.argv.slice(2);
 const sets = Number(count);

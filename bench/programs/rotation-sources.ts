@@ -1,9 +1,7 @@
 // The sources of the rotation scenarios, and how all of them are changed at once.
 import { type Client, Secret } from "@keyturn/runtime";
 import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-
-/** The controller's default concurrency. */
-export const workers = 16;
+import { forEachIndex } from "./for-each-index.ts";
 
 /** The name of a set. */
 export function setName(index: number): string {
@@ -17,15 +15,6 @@ export function sourceOf(namespace: string, index: number, value: string): Secre
     type: "Opaque",
     data: { key: Buffer.from(value.padEnd(1000, ".")).toString("base64") },
   };
-}
-
-/** Runs `work` for every index below `count`, so many at a time as the controller does. */
-export async function forEachIndex(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: workers }, worker));
 }
 
 /** Gives every source another value. */

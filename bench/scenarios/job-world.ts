@@ -14,9 +14,9 @@ import {
   systemClock,
   systemRandom,
 } from "@keyturn/runtime";
+import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";
 
-const writers = 16;
 /** As sync-secrets: a chain of two certificates and a key. */
 const certificateBytes = 3000;
 const keyBytes = 1096;
@@ -63,7 +63,7 @@ export async function createJobWorld({ cluster }: Bed, count: number): Promise<J
   };
 
   await client.create(Namespace, { metadata: { name: namespace } });
-  await atOnce(count, async (index) => {
+  await forEachIndex(count, async (index) => {
     const name = nameOf(index);
     const data = { "tls.crt": certificate(name), "tls.key": randomBytes(keyBytes).toString("base64") };
     await client.create(
@@ -96,7 +96,7 @@ export async function createJobWorld({ cluster }: Bed, count: number): Promise<J
   return {
     namespace,
     changeOne,
-    changeAll: () => atOnce(count, changeOne),
+    changeAll: () => forEachIndex(count, changeOne),
     async whenConverged(timeoutMs) {
       if (open.size === 0) return;
       const timeout = AbortSignal.timeout(timeoutMs);
@@ -115,12 +115,4 @@ export async function createJobWorld({ cluster }: Bed, count: number): Promise<J
 
 async function removeAll(client: Client, namespace: string): Promise<void> {
   for (const kind of [ConfigMap, Secret]) await client.request({ method: "DELETE", path: collectionPath(kind, namespace), timeoutMs: 120_000 });
-}
-
-async function atOnce(count: number, action: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const work = async (): Promise<void> => {
-    while (next < count) await action(next++);
-  };
-  await Promise.all(Array.from({ length: writers }, work));
 }

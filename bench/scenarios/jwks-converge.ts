@@ -7,9 +7,9 @@ import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import type { Contestants } from "../contestants.ts";
 import { type Command, ContestantProcess } from "../measure/contestant-process.ts";
+import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed, Scenario } from "../scenario.ts";
 
-const writers = 16;
 const done = z.object({ type: z.literal("done"), ms: z.number() });
 
 /** The scenario, for these contestants. */
@@ -64,19 +64,15 @@ async function seed(client: Client, namespace: string, count: number): Promise<v
   const { certificate, privateKey } = makeCertificate({ privateKey: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey });
   const data = secretData(certificate, privateKey);
   await client.create(Namespace, { metadata: { name: namespace } });
-  let next = 0;
-  const write = async (): Promise<void> => {
-    while (next < count) {
-      const name = `object-${String(next++).padStart(4, "0")}`;
-      await client.create(Secret, { metadata: { namespace, name }, type: "kubernetes.io/tls", data });
-      const spec = { certificateSecret: name, configMapName: `${name}-jwks`, nginxConfigMapName: `${name}-nginx` };
-      await client.request({
-        method: "POST",
-        path: collectionPath(JWKSConfig, namespace),
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ apiVersion: `${JWKSConfig.group}/${JWKSConfig.version}`, kind: JWKSConfig.kind, metadata: { namespace, name }, spec }),
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: writers }, write));
+  await forEachIndex(count, async (index) => {
+    const name = `object-${String(index).padStart(4, "0")}`;
+    await client.create(Secret, { metadata: { namespace, name }, type: "kubernetes.io/tls", data });
+    const spec = { certificateSecret: name, configMapName: `${name}-jwks`, nginxConfigMapName: `${name}-nginx` };
+    await client.request({
+      method: "POST",
+      path: collectionPath(JWKSConfig, namespace),
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ apiVersion: `${JWKSConfig.group}/${JWKSConfig.version}`, kind: JWKSConfig.kind, metadata: { namespace, name }, spec }),
+    });
+  });
 }

@@ -1,7 +1,8 @@
 // Fills a namespace with rotation sets.
 import { type Client, collectionPath, Namespace, Secret } from "@keyturn/runtime";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { forEachIndex, setName, sourceOf } from "../programs/rotation-sources.ts";
+import { forEachIndex } from "../programs/for-each-index.ts";
+import { setName, sourceOf } from "../programs/rotation-sources.ts";
 
 /** What to make. */
 export interface RotationSeed {

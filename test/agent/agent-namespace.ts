@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLogger, crdOf, loadConfig, policyRules, Secret } from "@keyturn/runtime";
 import { type Authority, type ClusterAccess, createAuthority, issueCertificate, type KeyPair } from "@keyturn/runtime/testing";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished } from "vitest";
 import { agentAccess } from "../../packages/keyturn/src/agent/access.ts";
 import type { AgentStatus } from "../../packages/keyturn/src/agent/agent-status.ts";
 import { policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
@@ -15,11 +15,10 @@ import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/membe
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
 import { secretMember } from "../../packages/keyturn/src/controllers/checksum/secret-id.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { type Soon, soonWithin } from "../soon.ts";
 
-/** Retries until the assertion holds; much longer than it should take, because the machine may be busy. */
-export function soon<T>(check: () => Promise<T> | T, timeoutMs = 30_000): Promise<T> {
-  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
-}
+/** Retries until the assertion holds. */
+export const soon: Soon = soonWithin(30_000);
 
 /** A Secret's content and version. */
 export interface Certificate extends KeyPair {

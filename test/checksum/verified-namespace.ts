@@ -1,7 +1,7 @@
 // A namespace of the shared cluster in which the checksum controllers run with exactly the rights that they declare, and what tests do and look at there.
 import { Event, Ingress, type Kind, managerAccess, policyRules, Secret, type Stored } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import type { CheckSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
@@ -11,6 +11,7 @@ import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+import { type Soon, soonWithin } from "../soon.ts";
 
 /** How an operator under test is started. */
 export interface StartOptions {
@@ -20,13 +21,8 @@ export interface StartOptions {
   readonly kubeconfig?: string;
 }
 
-/** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
-const soonMs = 30_000;
-
 /** Retries until the assertion holds. */
-export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
-  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
-}
+export const soon: Soon = soonWithin(30_000);
 
 /** Certificates that come and go; made once, because making them is slow. */
 export const certificates: readonly TestCertificate[] = Array.from({ length: 6 }, (_, index) => makeCertificate({ commonName: `site-${index}` }));

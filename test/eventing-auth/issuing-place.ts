@@ -25,6 +25,7 @@ import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.
 import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+import { type Soon, soonWithin } from "../soon.ts";
 
 /** Flags by name. */
 export type Flags = Readonly<Record<string, string>>;
@@ -43,16 +44,11 @@ export interface StartOptions {
 /** The name of the Secret in the runtime's cluster; the document's. */
 export const targetSecretName = "eventing-webhook-auth";
 
-/** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
-const soonMs = 60_000;
-
 /** Two clusters and several operators on a busy machine take their time. */
 vi.setConfig({ testTimeout: 240_000 });
 
 /** Retries until the assertion holds. */
-export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
-  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
-}
+export const soon: Soon = soonWithin(60_000);
 
 /** What is made for a place besides the usual. */
 export interface PlaceOptions {

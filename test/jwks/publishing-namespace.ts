@@ -16,7 +16,7 @@ import {
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { calculateJwkThumbprint, exportJWK } from "jose";
 import { createPublicKey } from "node:crypto";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
 import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/access.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
@@ -25,6 +25,7 @@ import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+import { type Soon, soonWithin } from "../soon.ts";
 
 /** A key in a document, as verifiers see it. */
 export type PublishedJwk = Readonly<Record<string, unknown>> & { readonly kid: string; readonly alg: string; readonly x5c: readonly string[] };
@@ -39,13 +40,8 @@ export interface StartOptions {
 
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
 
-/** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
-const soonMs = 20_000;
-
 /** Retries until the assertion holds. */
-export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
-  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
-}
+export const soon: Soon = soonWithin(20_000);
 
 /** The `kid` of a certificate's key by RFC 7638, as another implementation computes it. */
 export async function kidOf({ privateKey }: TestCertificate): Promise<string> {

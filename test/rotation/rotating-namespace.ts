@@ -13,7 +13,7 @@ import {
   type Transport,
 } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
 import {
@@ -26,6 +26,7 @@ import {
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+import { type Soon, soonWithin } from "../soon.ts";
 
 /** How an operator under test is started. */
 export interface StartOptions {
@@ -40,13 +41,8 @@ export interface StartOptions {
   readonly clock?: Clock;
 }
 
-/** How long anything may take that the operator does at once; much longer than it should, because the machine may be busy. */
-const soonMs = 30_000;
-
 /** Retries until the assertion holds. */
-export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
-  return vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
-}
+export const soon: Soon = soonWithin(30_000);
 
 /** Makes a namespace with the CRD served and the operator's ServiceAccount in place. The operator does not run yet. */
 export async function rotatingNamespace(
@@ -155,7 +151,7 @@ export class RotatingNamespace implements AsyncDisposable {
   }
 
   /** Waits until these Secrets hold exactly this, and resolves to when each was written. */
-  async holds(contents: Readonly<Record<string, string>>, timeoutMs = soonMs): Promise<void> {
+  async holds(contents: Readonly<Record<string, string>>, timeoutMs?: number): Promise<void> {
     const names = Object.keys(contents);
     await soon(
       async () => expect(Object.fromEntries(await Promise.all(names.map(async (name) => [name, await this.held(name)])))).toEqual(contents),

@@ -15,7 +15,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import type { ClusterAccess, FaultProxy } from "@keyturn/runtime/testing";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
@@ -23,18 +23,14 @@ import { type InjectionCall, type Istiod, startIstiod } from "../../packages/key
 import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod/proxy-settings.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
+import { type Soon, soonWithin } from "../soon.ts";
 
 /** A workload with a pod template. */
 export type WorkloadKind = typeof Deployment | typeof StatefulSet | typeof DaemonSet;
 type WorkloadObject = Deployment | StatefulSet | DaemonSet;
 
-/** How long anything may take; much longer than it should, because the machine may be busy. */
-const soonMs = 45_000;
-
 /** Retries until the assertion holds. */
-export function soon<T>(check: () => Promise<T> | T, timeoutMs = soonMs): Promise<T> {
-  return vi.waitFor(check, { timeout: timeoutMs, interval: 100 });
-}
+export const soon: Soon = soonWithin(45_000);
 
 /** Nothing waits that need not. */
 const limitsOff = { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0", "sidecars.reconcile-period": "0" };

@@ -9,48 +9,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 const digestKey = "bench/digest"
 
 func job(ctx context.Context, config *rest.Config) error {
-	selected := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"bench": "job"})}
-	manager, err := controllerruntime.NewManager(config, controllerruntime.Options{
-		Metrics: server.Options{BindAddress: "0"},
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: selected, &corev1.ConfigMap{}: selected},
-		},
+	return start(ctx, config, scenarioController{
+		label:      "job",
+		owned:      []client.Object{&corev1.ConfigMap{}},
+		reconciler: func(client client.Client) reconcile.Reconciler { return &publisher{client: client} },
 	})
-	if err != nil {
-		return err
-	}
-	err = controllerruntime.NewControllerManagedBy(manager).
-		For(&corev1.Secret{}).
-		Owns(&corev1.ConfigMap{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 16}).
-		Complete(&publisher{client: manager.GetClient()})
-	if err != nil {
-		return err
-	}
-	go func() {
-		if err := manager.Start(ctx); err != nil {
-			fail(err)
-		}
-	}()
-	if !manager.GetCache().WaitForCacheSync(ctx) {
-		return nil
-	}
-	report(map[string]any{"type": "ready"})
-	return nil
 }
 
 type publisher struct{ client client.Client }

@@ -7,43 +7,17 @@ import (
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	controllerruntime "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 func react(ctx context.Context, config *rest.Config) error {
-	manager, err := controllerruntime.NewManager(config, controllerruntime.Options{
-		Metrics: server.Options{BindAddress: "0"},
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{"bench": "react"})}},
-		},
+	return start(ctx, config, scenarioController{
+		label:      "react",
+		reconciler: func(client client.Client) reconcile.Reconciler { return &reactor{client: client} },
 	})
-	if err != nil {
-		return err
-	}
-	err = controllerruntime.NewControllerManagedBy(manager).
-		For(&corev1.Secret{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 16}).
-		Complete(&reactor{client: manager.GetClient()})
-	if err != nil {
-		return err
-	}
-	go func() {
-		if err := manager.Start(ctx); err != nil {
-			fail(err)
-		}
-	}()
-	if !manager.GetCache().WaitForCacheSync(ctx) {
-		return nil
-	}
-	report(map[string]any{"type": "ready"})
-	return nil
 }
 
 type reactor struct{ client client.Client }

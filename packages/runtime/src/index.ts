@@ -3,6 +3,7 @@
 // Time and chance
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { formatDuration, parseDuration } from "./duration.ts";
+export { earliest } from "./earliest.ts";
 export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 

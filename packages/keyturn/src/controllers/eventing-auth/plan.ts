@@ -1,5 +1,5 @@
 // The next step for an EventingAuth that is there to stay: a pure function of what was observed and the time.
-import type { Owner } from "@keyturn/runtime";
+import { earliest, type Owner } from "@keyturn/runtime";
 import type { Application } from "./identity/identity-provider.ts";
 import { type Observation, ownerOfObservation } from "./observation.ts";
 import { applicationCreated, applicationFailed, secretCreated, secretFailed, targetReached, type Verdict, type Verdicts } from "./status.ts";
@@ -157,9 +157,4 @@ function nameTaken(holder: string): Verdict {
 
 function rest(verdicts: Verdicts): Rest {
   return { type: "rest", verdicts, settled: false, nextAtMs: undefined };
-}
-
-function earliest(timesMs: readonly (number | undefined)[]): number | undefined {
-  const known = timesMs.filter((timeMs) => timeMs !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
 }

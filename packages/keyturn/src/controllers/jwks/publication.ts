@@ -1,5 +1,5 @@
 // The published half of a plan: which keys the ConfigMap is to hold, and whether it may be changed now.
-import { type ConfigMap, formatDuration, ownerReferenceTo } from "@keyturn/runtime";
+import { type ConfigMap, earliest, formatDuration, ownerReferenceTo } from "@keyturn/runtime";
 import { documentConfigMap, fitsConfigMap, publishesSame } from "./document-config-map.ts";
 import { type History, recoverHistory, timestamp } from "./history-record.ts";
 import { problemWithJwks, renderJwks } from "./jwks-document.ts";
@@ -103,9 +103,4 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
 
 function countOf({ keys }: History): string {
   return keys.length === 1 ? "1 key" : `${keys.length} keys`;
-}
-
-function earliest(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
 }

@@ -1,4 +1,5 @@
 // What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in chain.ts, those of the source in source-step.ts.
+import { earliest } from "@keyturn/runtime";
 import { type ChainInput, sweep, type Version, withDeparture, withOwnVersions } from "./chain.ts";
 import { hindrancesOf } from "./hindrances.ts";
 import { commitsOfObjects, repairedLog } from "./log-repair.ts";
@@ -132,7 +133,10 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
     ],
     unstableSinceMs: unstableMs !== undefined && unstableMs <= nowMs ? log.commits.at(-1)?.departedMs : undefined,
     // What this plan makes due is for the next one.
-    nextAtMs: sweep(settled, input) !== settled ? clockMs : earliestAfter(nowMs, [...times, ...removalTimes(log, ranks), unstableMs]),
+    nextAtMs:
+      sweep(settled, input) !== settled
+        ? clockMs
+        : earliest([...times, ...removalTimes(log, ranks), unstableMs].filter((timeMs) => timeMs === undefined || timeMs > nowMs)),
   };
 }
 
@@ -256,9 +260,4 @@ function nextFree(seq: number, taken: readonly number[]): number {
   let free = seq;
   while (taken.includes(free)) free++;
   return free;
-}
-
-function earliestAfter(nowMs: number, times: readonly (number | undefined)[]): number | undefined {
-  const later = times.filter((time) => time !== undefined && time > nowMs).filter((time) => time !== undefined);
-  return later.length > 0 ? Math.min(...later) : undefined;
 }
