@@ -1,6 +1,12 @@
 // Flags as data: one table gives the parser, the `--help` text, the environment variables, the chart's values and the reference page.
 import { parseBindAddress, parseDuration } from "@keyturn/runtime";
 
+/** What the text of a flag can be: `list` is separated by commas; `choice` and `number` say which words and which numbers. */
+export type FlagType =
+  | { readonly type: "text" | "switch" | "list" | "duration" | "address" }
+  | { readonly type: "choice"; readonly choices: readonly string[] }
+  | { readonly type: "number"; readonly least: number; readonly most: number };
+
 /** A flag: how it is called, what it means, and how its text becomes a value. */
 export interface Flag<T = unknown> {
   /** As typed, without dashes: `metrics-bind-address`, or `jwks.reconcile-interval` for a controller's own. */
@@ -11,6 +17,8 @@ export interface Flag<T = unknown> {
   readonly help: string;
   /** What stands for the value in `--help`, such as `ADDRESS`. */
   readonly placeholder: string;
+  /** What its text is; the chart's values and shell completion go by it. */
+  readonly takes: FlagType;
   /** The text that applies when the flag is not given; undefined if there is none. */
   readonly default: string | undefined;
   /** Another environment variable that counts where its own is not set: the one that an earlier operator read. */
@@ -51,12 +59,12 @@ interface Described {
 
 /** A flag that takes any text; absent is undefined. */
 export function textFlag(flag: Described): Flag<string | undefined> {
-  return { placeholder: "TEXT", ...flag, default: undefined, standsAlone: false, parse: (text) => text };
+  return { placeholder: "TEXT", ...flag, takes: { type: "text" }, default: undefined, standsAlone: false, parse: (text) => text };
 }
 
 /** A flag that takes text and has a default. */
 export function textFlagWithDefault(flag: Described & { readonly default: string }): Flag<string> {
-  return { placeholder: "TEXT", ...flag, standsAlone: false, parse: (text) => text ?? flag.default };
+  return { placeholder: "TEXT", ...flag, takes: { type: "text" }, standsAlone: false, parse: (text) => text ?? flag.default };
 }
 
 /** A flag that takes one of a few words. */
@@ -66,6 +74,7 @@ export function choiceFlag<const Choice extends string>(
   return {
     placeholder: flag.choices.join("|"),
     ...flag,
+    takes: { type: "choice", choices: flag.choices },
     standsAlone: false,
     parse(text = flag.default) {
       const choice = flag.choices.find((candidate) => candidate === text);
@@ -80,6 +89,7 @@ export function switchFlag(flag: Described & { readonly default: boolean }): Fla
   return {
     placeholder: "true|false",
     ...flag,
+    takes: { type: "switch" },
     default: String(flag.default),
     standsAlone: true,
     parse(text = String(flag.default)) {
@@ -95,6 +105,7 @@ export function listFlag(flag: Described): Flag<readonly string[]> {
   return {
     placeholder: "A,B,…",
     ...flag,
+    takes: { type: "list" },
     default: undefined,
     standsAlone: false,
     parse: (text = "") =>
@@ -107,7 +118,7 @@ export function listFlag(flag: Described): Flag<readonly string[]> {
 
 /** A length of time in Go's notation (`5s`, `1m30s`, `720h`; `0` for none), in milliseconds. */
 export function durationFlag(flag: Described & { readonly default: string }): Flag<number> {
-  return { placeholder: "DURATION", ...flag, standsAlone: false, parse: (text = flag.default) => parseDuration(text) };
+  return { placeholder: "DURATION", ...flag, takes: { type: "duration" }, standsAlone: false, parse: (text = flag.default) => parseDuration(text) };
 }
 
 /** Where to listen: `:8080`, `127.0.0.1:8080`, `[::1]:8080`, or `0` for nowhere. */
@@ -115,6 +126,7 @@ export function addressFlag(flag: Described & { readonly default: string }): Fla
   return {
     placeholder: "ADDRESS",
     ...flag,
+    takes: { type: "address" },
     standsAlone: false,
     parse(text = flag.default) {
       parseBindAddress(text);
@@ -128,6 +140,7 @@ export function numberFlag(flag: Described & { readonly default: number; readonl
   return {
     placeholder: "N",
     ...flag,
+    takes: { type: "number", least: flag.least, most: flag.most },
     default: String(flag.default),
     standsAlone: false,
     parse(text = String(flag.default)) {

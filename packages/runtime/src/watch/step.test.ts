@@ -102,7 +102,7 @@ describe("going on", () => {
     for (let i = 0; i < 5; i++) {
       watch.input({ type: "broken", message: "reset" }, 100);
       expect(watch.waitMs).toBe(800);
-      watch.input({ type: "go" }).input({ type: "answered" }).input({ type: "applied", added: true, object });
+      watch.input({ type: "go" }).input({ type: "answered" }).bookmark("100", true);
     }
   });
 
@@ -136,7 +136,17 @@ describe("an outage", () => {
     expect(away.input({ type: "go" }).effect).toEqual({ type: "openStream" });
   });
 
-  it("lists anew after any wait that is long enough for that, whoever asked for it", () => {
+  it.each(["broken", "ended"] as const)("lists anew after a wait, however short, when a young watch is %s: an API server is back within a second", (type) => {
+    const young = live().input({ type, message: "reset" }, 100);
+    expect(young.waitMs).toBe(limits.firstBackoffMs);
+    expect(young.input({ type: "go" }).effect).toEqual({ type: "openStream" });
+  });
+
+  it("lists anew after an answer that something in between may have given", () => {
+    expect(live().refuse(503).input({ type: "go" }).effect).toEqual({ type: "openStream" });
+  });
+
+  it("resumes when the server was too busy, unless it asks for a long wait", () => {
     const asked = live().refuse(429, limits.resumeWithinMs + 1);
     expect(asked.input({ type: "go" }).effect).toEqual({ type: "openStream" });
     const short = live().refuse(429, limits.resumeWithinMs);

@@ -141,11 +141,11 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
       return refuseWatching(state, input, context);
     case "ended":
       // The usual end, unless it comes too soon; then it is a problem worth showing.
-      return reopen(state, { problem: lived(state, context) ? undefined : failing("the server closed the watch early"), resume: again }, context);
+      return reopen(state, lived(state, context) ? undefined : failing("the server closed the watch early"), context);
     case "broken":
       // Out of reach: see `fail`.
       if (!state.answered) return fail(state, { problem: failing(input.message), resume: listing(state) }, context);
-      return reopen(state, { problem: failing(input.message), resume: again }, context);
+      return reopen(state, failing(input.message), context);
     case "overdue": {
       const rested = { ...state, failures: 0 };
       // One that delivered something has lost its connection. One that never did may stand at a position in the server's future, where after a restore
@@ -168,12 +168,13 @@ function refuseWatching<V>(state: StateOf<"watching">, input: Extract<WatchInput
       if (settled.failures === 0) return begin({ ...settled, failures: 1 }, listing(settled), context);
       return fail(settled, { problem: failing(input.message), resume: listing(settled) }, context);
     }
-    case 400:
-    case 404:
-    case 422:
-      return fail(state, { ...refusal(input, "watch"), resume: listing(state) }, context);
+    case 429: {
+      // Too busy, which is no reason to ask for more than before.
+      const settled = lived(state, context) || state.moved ? { ...state, failures: 0 } : state;
+      return fail(settled, { ...refusal(input, "watch"), resume: { type: "watch", resourceVersion: state.resourceVersion } }, context);
+    }
     default:
-      return reopen(state, { ...refusal(input, "watch"), resume: { type: "watch", resourceVersion: state.resourceVersion } }, context);
+      return fail(state, { ...refusal(input, "watch"), resume: listing(state) }, context);
   }
 }
 
@@ -208,15 +209,10 @@ interface Failure {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** A watch is over: at once another if it was a good one; else after a wait, which grows only while nothing is delivered. */
-function reopen<V>(state: StateOf<"watching">, failure: Failure, context: StepContext): WatchStep<V> {
-  if (lived(state, context)) {
-    const rested = { ...state, failures: 0 };
-    return failure.retryAfterMs === undefined
-      ? begin({ ...rested, problem: failure.problem }, failure.resume, context)
-      : fail(rested, failure, context);
-  }
-  return fail(state.moved ? { ...state, failures: 0 } : state, failure, context);
+/** A watch is over: if it was a good one, at once another from where it stood; else, after a wait that grows only while nothing is delivered, a list. */
+function reopen<V>(state: StateOf<"watching">, problem: Problem | undefined, context: StepContext): WatchStep<V> {
+  if (lived(state, context)) return begin({ ...state, failures: 0, problem }, { type: "watch", resourceVersion: state.resourceVersion }, context);
+  return fail(state.moved ? { ...state, failures: 0 } : state, { problem, resume: listing(state) }, context);
 }
 
 function lived(state: StateOf<"watching">, { nowMs, limits }: StepContext): boolean {
@@ -230,7 +226,8 @@ function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, 
   const askedMs = Math.min(retryAfterMs ?? 0, limits.longestRetryAfterMs);
   const waitMs = Math.max(delayMs, askedMs);
   // A server that was out of reach, or that we have not looked at for a while, may be another one when we meet it again: restored from a backup, with a
-  // history of its own that soon passes the place where we stood. Nothing would tell; so a watch is resumed only at once, and else begins with a list.
+  // history of its own that soon passes the place where we stood. Nothing would tell; so a watch is resumed only at once, or soon after a server was too
+  // busy for it, and else begins with a list.
   const isFresh = resume.type === "page" || (resume.type === "watch" && waitMs <= limits.resumeWithinMs);
   const next = isFresh ? resume : listing({ ...state, failures });
   const waiting: WatchState = { type: "waiting", resume: next, failures, problem: problem ?? state.problem, streamRefused: state.streamRefused };

@@ -10,7 +10,7 @@ export interface WatchLimits {
   readonly stableMs: number;
   /** Backoff: the first delay, doubled with each failure up to the longest; half of each delay is random. client-go's reflector has the same two ends. */
   readonly firstBackoffMs: number;
-  /** A watch that has to wait longer than this before it can be reopened begins with a list. Default 2,000: nobody restores an etcd in less. */
+  /** A watch that was refused because the server is busy, and has to wait longer than this, begins with a list. Default 2,000. */
   readonly resumeWithinMs: number;
   readonly longestBackoffMs: number;
   /** The longest delay while the kind is not served: a CRD that is installed should be noticed soon. */
