@@ -14,7 +14,8 @@ help: ## list the commands
 run: $(INSTALLED) ## start a local Kubernetes control plane and show Keyturn at work on it (Ctrl-C stops it)
 	@bin/keyturn dev
 
-test: setup ## check everything: generated files, lint, types, all tests
+test: setup ## check everything: generated files, lint, types, all tests (K8S=oldest: on the oldest Kubernetes that is supported)
+	@node tools/build-cluster.ts helm
 	@node tools/generate.ts --check
 	@npm run --silent lint
 	@npm run --silent typecheck

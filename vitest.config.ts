@@ -5,7 +5,6 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
     globalSetup: ["packages/runtime/src/testing/vitest/global-setup.ts"],
-    reporters: ["default", "./tools/summary-reporter.ts"],
     testTimeout: 60_000,
     hookTimeout: 180_000,
     pool: "forks",

@@ -21,16 +21,52 @@ export interface Contestant {
   readonly command: Command;
 }
 
-/** A line that a figure must stay under. `of` names another contestant of the same scenario: ratios are taken round by round. */
-export type Goal = {
+/** A line that a figure must stay under. */
+export type Goal = RatioGoal | LimitGoal | GrowthGoal;
+
+/** Against another contestant of the same scenario: ratios are taken round by round. */
+export interface RatioGoal {
+  readonly type: "ratio";
   readonly text: string;
   readonly contestant: string;
   readonly metric: string;
-} & (
-  | { readonly type: "ratio"; readonly of: string; readonly atMost: number }
-  /** `worst`: what must never happen is judged by the worst round, the rest by the median. */
-  | { readonly type: "limit"; readonly below: number; readonly over: "median" | "worst" }
-);
+  readonly of: string;
+  readonly atMost: number;
+}
+
+/** Against a number. `worst`: what must never happen is judged by the worst round, the rest by the median. */
+export interface LimitGoal {
+  readonly type: "limit";
+  readonly text: string;
+  readonly contestant: string;
+  readonly metric: string;
+  readonly below: number;
+  readonly over: "median" | "worst";
+}
+
+/** The cost at the largest size against what the smaller ones foretell for a cost that grows as N log N. `sizes` gives N for each contestant. */
+export interface GrowthGoal {
+  readonly type: "growth";
+  readonly text: string;
+  readonly metric: string;
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly atMost: number;
+}
+
+/** A drawing of a scenario's figures. */
+export type Plot =
+  /** A row per contestant, a panel per metric. */
+  | { readonly type: "bars"; readonly title: string; readonly metrics: readonly string[] }
+  /** A panel per metric, cost against size, next to the curve of N log N. */
+  | {
+      readonly type: "growth";
+      readonly title: string;
+      /** What N counts. */
+      readonly axis: string;
+      readonly metrics: readonly string[];
+      /** N for each contestant. */
+      readonly sizes: Readonly<Record<string, number>>;
+    };
 
 /** What scenarios run on. */
 export interface Bed {
@@ -49,8 +85,14 @@ export interface Scenario {
   readonly contestants: readonly Contestant[];
   readonly metrics: readonly Metric[];
   readonly goals: readonly Goal[];
+  /** The contestants of the round that does not count; all of them unless said otherwise. */
+  readonly warmUp?: readonly Contestant[];
+  /** What is drawn of it. */
+  readonly plots?: readonly Plot[];
   /** Brings the cluster into the state the scenario needs; called once. */
   prepare(bed: Bed): Promise<void>;
   /** One run of one contestant in a process of its own. */
   measure(contestant: Contestant, bed: Bed): Promise<Sample>;
+  /** Ends what `prepare` began; called once, also after a failure. */
+  finish?(bed: Bed): Promise<void>;
 }

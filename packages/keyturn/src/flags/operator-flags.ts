@@ -1,4 +1,5 @@
 // The flags of `keyturn run` that are not a controller's own.
+import { attentionFlags } from "./attention-flags.ts";
 import { addressFlag, choiceFlag, durationFlag, type Flag, listFlag, switchFlag, textFlag, textFlagWithDefault } from "./flag.ts";
 
 const leaseDuration = durationFlag({
@@ -30,6 +31,7 @@ export const operatorFlags = {
   }),
   context: textFlag({ name: "context", placeholder: "NAME", help: "the context of the kubeconfig to use; otherwise its current one" }),
   namespaces: listFlag({ name: "namespaces", help: "limit the operator to these namespaces; otherwise all" }),
+  ...attentionFlags,
   leaderElect: switchFlag({ name: "leader-elect", default: true, help: "hold a Lease per controller, so that several replicas can run" }),
   leaderElectNamespace: textFlag({
     name: "leader-elect-namespace",

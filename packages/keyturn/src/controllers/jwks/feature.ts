@@ -1,5 +1,6 @@
 // The feature "publish": what the command line, the manifests and the docs know about it.
 import type { DecodedObject, KubeObject } from "@keyturn/runtime";
+import { selectionOf } from "../attention.ts";
 import type { Feature } from "../feature.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksFlags } from "./flags.ts";
@@ -15,10 +16,10 @@ export const jwksFeature: Feature = {
   kinds: [JWKSConfig, JWKS],
   controllers(flag) {
     const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };
-    const configMapIntervalMs = flag(jwksFlags.configMapInterval);
+    const common = { limits, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };
     return [
-      jwksController({ name: "jwks", kind: JWKSConfig, readSettings: decoded(JWKSConfig.decode, settingsOfJwksConfig), limits, configMapIntervalMs }),
-      jwksController({ name: "jwks-rieset", kind: JWKS, readSettings: decoded(JWKS.decode, settingsOfJwks), limits, configMapIntervalMs }),
+      jwksController({ name: "jwks", kind: JWKSConfig, readSettings: decoded(JWKSConfig.decode, settingsOfJwksConfig), ...common }),
+      jwksController({ name: "jwks-rieset", kind: JWKS, readSettings: decoded(JWKS.decode, settingsOfJwks), ...common }),
     ];
   },
 };

@@ -17,7 +17,10 @@ import {
   type Run,
 } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
+import { attentionTo, type Selects } from "../attention.ts";
+import { pausedPlan } from "../paused-plan.ts";
 import { jwksAccess } from "./access.ts";
+import type { JwksStatus } from "./api.ts";
 import { claimKey } from "./name-claims.ts";
 import { keyMetrics } from "./metrics.ts";
 import { observeJwks } from "./observe.ts";
@@ -36,10 +39,13 @@ export interface JwksControllerOptions {
   readonly readSettings: ReadSettings;
   readonly limits: PassLimits;
   readonly configMapIntervalMs: number;
+  /** Which objects are looked after. */
+  readonly selects: Selects;
 }
 
 /** The controller of one of the two kinds. */
-export function jwksController({ name, kind, readSettings, limits, configMapIntervalMs }: JwksControllerOptions): ControllerDefinition {
+export function jwksController(options: JwksControllerOptions): ControllerDefinition {
+  const { name, kind, readSettings, limits, configMapIntervalMs, selects } = options;
   return {
     name,
     primary: kind,
@@ -52,7 +58,14 @@ export function jwksController({ name, kind, readSettings, limits, configMapInte
       const passes = new Map<string, readonly number[]>();
 
       return async (run) => {
-        const observed = await observeJwks(run.key, { kind, watches, readSettings, configMapIntervalMs, client: run.client, signal: run.signal });
+        const cached = watches.objects.get(run.key);
+        const attention = cached && attentionTo(cached.metadata, selects, run.now);
+        if (attention?.type === "paused") {
+          const paused = { run, operator: keyturn, controller: name, kind, object: cached, events: scope.events };
+          return carryOut(pausedPlan<JwksStatus>(cached, attention, run.now), paused);
+        }
+        const isServed = attention?.type === "served";
+        const observed = isServed && (await observeJwks(run.key, { kind, watches, readSettings, configMapIntervalMs, ...run }));
         if (!observed) {
           countKeys(run.key, undefined);
           return void passes.delete(run.key);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findBinaries } from "./binaries.ts";
-import { cacheFolderOf, readClusterModule } from "./cluster-module.ts";
+import { cacheFolderOf, readToolModule } from "./tool-module.ts";
 import { isRunning } from "./running-process.ts";
 
 let folder: string;
@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const calls = (): string[] => (existsSync(join(folder, "calls")) ? readFileSync(join(folder, "calls"), "utf8").trim().split("\n") : []);
-const cache = (): string => cacheFolderOf(readClusterModule(), environment);
+const cache = (): string => cacheFolderOf(readToolModule("newest"), environment);
 const flag = (name: string): string => {
   writeFileSync(join(folder, name), "");
   return join(folder, name);
@@ -57,12 +57,20 @@ describe("findBinaries", () => {
     const found = await findBinaries(["etcd", "kubectl"], { environment, progress });
     expect(found).toEqual({ etcd: join(cache(), "etcd"), kubectl: join(cache(), "kubectl") });
     expect(readFileSync(found.etcd, "utf8")).toBe("half whole");
-    const { version } = readClusterModule();
+    const { version } = readToolModule("newest");
     expect(calls()).toHaveLength(2);
     expect(calls()[1]).toContain(`-X k8s.io/component-base/version.gitVersion=${version}`);
     expect(calls()[1]).toMatch(/k8s\.io\/kubernetes\/cmd\/kubectl$/);
     expect(messages.join("")).toMatch(/^building etcd of Kubernetes v\S+ …\nbuilding etcd .*: done after \d+ s\nbuilding kubectl/);
     expect(readdirSync(cache()).sort()).toEqual(["etcd", "kubectl"]);
+  });
+
+  it("builds each tool from its own module: the oldest Kubernetes if asked, and Helm", async () => {
+    const found = await findBinaries(["etcd", "kwok", "helm"], { environment: { ...environment, K8S: "oldest" }, progress });
+    const folderOf = (name: "newest" | "oldest" | "helm"): string => cacheFolderOf(readToolModule(name), environment);
+    expect(found).toEqual({ etcd: join(folderOf("oldest"), "etcd"), kwok: join(folderOf("newest"), "kwok"), helm: join(folderOf("helm"), "helm") });
+    expect(calls().map((call) => /-modfile=(\S+)/.exec(call)?.[1])).toEqual(["oldest.mod", undefined, "helm.mod"]);
+    expect(messages.join("")).toMatch(/building etcd of Kubernetes v\S+ …[^]*building kwok of Kubernetes v\S+ …[^]*building Helm v4\S+ …/);
   });
 
   it("uses the build of an earlier run", async () => {
@@ -76,7 +84,7 @@ describe("findBinaries", () => {
   it("rewrites one line on a terminal", async () => {
     await findBinaries(["etcd"], { environment, progress: { isTTY: true, ...progress } });
     expect(messages.join("").split("\n")).toHaveLength(2);
-    expect(messages[0]).toBe(`\r\u001B[Kbuilding etcd of Kubernetes ${readClusterModule().version} … 0 s`);
+    expect(messages[0]).toBe(`\r\u001B[Kbuilding etcd of Kubernetes ${readToolModule("newest").version} … 0 s`);
   });
 
   it("prefers KUBEBUILDER_ASSETS, and builds what is not there", async () => {
@@ -117,7 +125,9 @@ describe("findBinaries", () => {
     await vi.waitFor(() => expect(calls()).toHaveLength(1), { timeout: 20_000 });
     const second = anotherProcess();
     const secondExit = once(second, "exit");
-    await vi.waitFor(() => expect(second.said()).toBe(`waiting for process ${first.pid}, which builds the local cluster\n`), { timeout: 20_000 });
+    await vi.waitFor(() => expect(second.said()).toBe(`waiting for process ${first.pid}, which builds ${readToolModule("newest").title}\n`), {
+      timeout: 20_000,
+    });
     rmSync(hold);
     expect(await firstExit).toEqual([0, null]);
     expect(await secondExit).toEqual([0, null]);

@@ -1,17 +1,18 @@
-// Finds the control plane's programs: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds, else by building them now.
+// Finds programs that are built from Go modules, the control plane's and Helm: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds, else by building them now.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildTool } from "./build.ts";
+import type { BuildOptions } from "./build.ts";
 import { withLock } from "./build-lock.ts";
 import type { ProgressStream } from "./build-progress.ts";
-import { cacheFolderOf, readClusterModule } from "./cluster-module.ts";
-import type { Environment, ToolName } from "./cluster-module.ts";
+import { cacheFolderOf, moduleOf, readToolModule } from "./tool-module.ts";
+import type { Environment, ToolModule, ToolName } from "./tool-module.ts";
 
 /** Where to look for binaries. */
 export interface BinaryOptions {
-  /** The folder of `go.mod`; default `cluster/` of the checkout. */
+  /** The folder of `go.mod` and its fellows; default `cluster/` of the checkout. */
   readonly moduleFolder?: string;
-  /** Default `process.env`. */
+  /** Default `process.env`. `K8S=oldest` in it chooses the oldest Kubernetes that is supported. */
   readonly environment?: Environment;
   /** Default `process.stderr`. */
   readonly progress?: ProgressStream;
@@ -31,21 +32,26 @@ export async function findBinaries<T extends ToolName>(tools: readonly T[], opti
     if (path) found.set(tool, path);
     return !path;
   });
-  if (missing.length > 0) {
-    const module = readClusterModule(options.moduleFolder);
-    const folder = cacheFolderOf(module, environment);
-    const isBuilt = (tool: T): boolean => existsSync(join(folder, tool));
-    if (!missing.every(isBuilt)) {
-      mkdirSync(folder, { recursive: true });
-      const onWait = (ownerPid: number): void => void progress.write(`waiting for process ${ownerPid}, which builds the local cluster\n`);
-      const build = async (): Promise<void> => {
-        for (const tool of missing) if (!isBuilt(tool)) await buildTool(tool, module, folder, { environment, progress });
-      };
-      await withLock(join(folder, "lock"), build, { onWait });
-    }
-    for (const tool of missing) found.set(tool, join(folder, tool));
+  const byModule = Map.groupBy(missing, (tool) => moduleOf(tool, environment));
+  for (const [name, wanted] of byModule) {
+    const module = readToolModule(name, options.moduleFolder);
+    await buildMissing(wanted, module, { environment, progress });
+    for (const tool of wanted) found.set(tool, join(cacheFolderOf(module, environment), tool));
   }
   return Object.fromEntries(found) as Record<T, string>;
+}
+
+/** Builds those of the module's tools that no earlier run has built. */
+async function buildMissing(tools: readonly ToolName[], module: ToolModule, options: BuildOptions): Promise<void> {
+  const folder = cacheFolderOf(module, options.environment);
+  const isBuilt = (tool: ToolName): boolean => existsSync(join(folder, tool));
+  if (tools.every(isBuilt)) return;
+  mkdirSync(folder, { recursive: true });
+  const onWait = (ownerPid: number): void => void options.progress.write(`waiting for process ${ownerPid}, which builds ${module.title}\n`);
+  const build = async (): Promise<void> => {
+    for (const tool of tools) if (!isBuilt(tool)) await buildTool(tool, module, folder, options);
+  };
+  await withLock(join(folder, "lock"), build, { onWait });
 }
 
 function inAssets(tool: ToolName, environment: Environment): string | undefined {

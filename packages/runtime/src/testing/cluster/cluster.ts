@@ -5,7 +5,7 @@ import { findBinaries } from "./binaries.ts";
 import { accessCluster } from "./cluster-access.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { clusterFilesIn, writeClusterFiles } from "./cluster-files.ts";
-import type { ToolName } from "./cluster-module.ts";
+import type { ToolName } from "./tool-module.ts";
 import { freePort } from "./free-port.ts";
 import { Sandbox } from "./sandbox.ts";
 import { ServerProcess } from "./server-process.ts";

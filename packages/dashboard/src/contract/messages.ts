@@ -1,0 +1,79 @@
+// What goes over the wire. Every answer is JSON; the stream is server-sent events whose data is JSON.
+import type { AgentRecord, ChecksumRecord } from "./checksum-record.ts";
+import type { IssuedRecord } from "./issued-record.ts";
+import type { KeySetRecord } from "./key-set-record.ts";
+import type { RecordId } from "./record.ts";
+import type { RotationSetRecord } from "./rotation-record.ts";
+import type { StepRecord } from "./step-record.ts";
+import type { WorkloadRecord } from "./workload-record.ts";
+
+/** Everything that the page draws. Complete in itself: a record that is sent again replaces the one before. */
+export type DashboardRecord = StepRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | IssuedRecord | WorkloadRecord;
+
+/** The answer to `GET api/session`, which needs no token: how to get in. */
+export interface Session {
+  /** `secret`: the page was opened with `#secret=…` in its address, by `keyturn dashboard` or `keyturn dev`. `token`: the page asks for a bearer token of the cluster. */
+  readonly access: "secret" | "token";
+  readonly version: string;
+  /** Names this run of the server. */
+  readonly bootId: string;
+  /** What is looked at: the API server's address without a password, or the name of the context. Absent until the viewer is in. */
+  readonly cluster?: string;
+}
+
+/** The answer when something is refused; the status is 400, 401, 403, 404, 405, 413, 421, 429 or 503. With 429 and 503 the header `retry-after` says when to try again. */
+export interface Refusal {
+  readonly error: string;
+}
+
+/** First in every stream, event `hello`. */
+export interface Hello {
+  readonly bootId: string;
+  /** The server's clock, so that the page can draw its now-line by it. */
+  readonly nowMs: number;
+  /** `snapshot`: everything follows in `snapshot` events. `resume`: what changed since `Last-Event-ID` follows in `changes` events. */
+  readonly mode: "snapshot" | "resume";
+  /** How the viewer is called, as the API server knows them. Absent if only a secret was asked for. */
+  readonly user?: string;
+  readonly cluster: string;
+  /** Limits what is shown; absent for the whole cluster. */
+  readonly namespaces?: readonly string[];
+}
+
+/**
+ * Event `snapshot`: a part of everything. The page puts the parts together aside, and on the last one they take the place of what it has: ids that are in none go.
+ * Another snapshot may come at any time, with `first` again, when the viewer's rights have changed or the page was too slow to follow.
+ */
+export interface SnapshotPart {
+  readonly first: boolean;
+  readonly last: boolean;
+  /** All there are, for a progress bar. */
+  readonly total: number;
+  readonly records: readonly DashboardRecord[];
+}
+
+/** Event `changes`: what has changed since the one before. */
+export interface Changes {
+  readonly upserts: readonly DashboardRecord[];
+  readonly removals: readonly RecordId[];
+}
+
+/** Event `tick`, every 15 s: the stream is alive. None for 45 s: it is not, and the page connects again. */
+export interface Tick {
+  readonly nowMs: number;
+}
+
+/** Event `end`, last in a stream. `access`: the token is no longer good, ask for another. `restart`: the server stops, connect again. */
+export interface End {
+  readonly reason: "access" | "restart";
+  readonly message: string;
+}
+
+/** The events of the stream by their names. */
+export interface StreamEvents {
+  readonly hello: Hello;
+  readonly snapshot: SnapshotPart;
+  readonly changes: Changes;
+  readonly tick: Tick;
+  readonly end: End;
+}

@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { formatRoute, home, objectRoute, parseRoute, type Route, viewNames } from "./route.ts";
+
+const time = fc.option(fc.integer({ min: 0, max: 4e12 }), { nil: undefined });
+const listRoute: fc.Arbitrary<Route> = fc.record({
+  view: fc.constantFrom(...viewNames.filter((name) => name !== "object")),
+  id: fc.constant(undefined),
+  search: fc.string({ unit: "grapheme" }),
+  health: fc.constantFrom("all", "attention"),
+  selected: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
+  table: fc.boolean(),
+  spanMs: time,
+  fromMs: time,
+});
+const anyRoute = fc.oneof(listRoute, fc.string({ minLength: 1, unit: "grapheme" }).map(objectRoute));
+
+it("a link brings back exactly what was shown", () => {
+  fc.assert(
+    fc.property(anyRoute, (route) => {
+      expect(parseRoute(formatRoute(route))).toEqual(route);
+    }),
+  );
+});
+
+it("any fragment leads somewhere", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), (fragment) => {
+      expect(viewNames).toContain(parseRoute(`#/object/${fragment}`).view);
+    }),
+  );
+  expect(parseRoute("")).toEqual(home);
+  expect(parseRoute("#/nowhere?x=%%%")).toEqual(home);
+  expect(parseRoute("#/rotate?span=-5&from=soon")).toEqual({ ...home, view: "rotate" });
+});

@@ -1,0 +1,87 @@
+// The address of what is shown. It is all in the fragment, so that a link can be shared and the server never sees it.
+
+/** The views: the overview, one for each step of a credential's life, and the page of one object. */
+export const viewNames = ["overview", "issue", "rotate", "publish", "verify", "roll-out", "object"] as const;
+export type ViewName = (typeof viewNames)[number];
+
+/** Everything about a view that a link carries. */
+export interface Route {
+  readonly view: ViewName;
+  /** The record that the object page is about. */
+  readonly id: string | undefined;
+  /** What the list is searched for. */
+  readonly search: string;
+  /** Only records of this health, or `all`. */
+  readonly health: string;
+  /** The record whose details are open in a list or timeline. */
+  readonly selected: string | undefined;
+  /** Whether a timeline is shown as a table. */
+  readonly table: boolean;
+  /** How much time a timeline shows; undefined: what suits the data. */
+  readonly spanMs: number | undefined;
+  /** The beginning of what it shows; undefined: it follows the time. */
+  readonly fromMs: number | undefined;
+}
+
+/** Where one begins. */
+export const home: Route = {
+  view: "overview",
+  id: undefined,
+  search: "",
+  health: "all",
+  selected: undefined,
+  table: false,
+  spanMs: undefined,
+  fromMs: undefined,
+};
+
+/** Reads a fragment; what cannot be understood is as if it were not there. */
+export function parseRoute(fragment: string): Route {
+  const [path = "", query = ""] = fragment.replace(/^#?\/?/, "").split("?", 2);
+  const [name, ...rest] = path.split("/");
+  const view = viewNames.find((candidate) => candidate === name);
+  if (view === undefined) return home;
+  const parameters = new URLSearchParams(query);
+  return {
+    view,
+    id: view === "object" ? decodeText(rest.join("/")) : undefined,
+    search: parameters.get("search") ?? "",
+    health: parameters.get("health") ?? "all",
+    selected: parameters.get("selected") ?? undefined,
+    table: parameters.get("as") === "table",
+    spanMs: wholeNumber(parameters.get("span")),
+    fromMs: wholeNumber(parameters.get("from")),
+  };
+}
+
+/** The fragment of a route, with `#`. Only what is not as usual is in it. */
+export function formatRoute(route: Route): string {
+  const parameters = new URLSearchParams();
+  if (route.search !== "") parameters.set("search", route.search);
+  if (route.health !== "all") parameters.set("health", route.health);
+  if (route.selected !== undefined) parameters.set("selected", route.selected);
+  if (route.table) parameters.set("as", "table");
+  if (route.spanMs !== undefined) parameters.set("span", String(Math.round(route.spanMs)));
+  if (route.fromMs !== undefined) parameters.set("from", String(Math.round(route.fromMs)));
+  const query = parameters.toString();
+  const path = route.view === "object" ? `object/${encodeURIComponent(route.id ?? "")}` : route.view;
+  return `#/${path}${query === "" ? "" : `?${query}`}`;
+}
+
+/** The page of an object. */
+export function objectRoute(id: string): Route {
+  return { ...home, view: "object", id };
+}
+
+function wholeNumber(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A link that was cut off while it was copied.
+    return text;
+  }
+}

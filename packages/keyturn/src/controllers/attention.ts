@@ -1,0 +1,85 @@
+// Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
+import { type Condition, type KubeObject, type Notice, parseLabelSelector, setCondition } from "@keyturn/runtime";
+import { attentionFlags } from "../flags/attention-flags.ts";
+import { keyturn } from "../operator-identity.ts";
+import type { FlagReader } from "./feature.ts";
+
+/** On an object: `true`, or a time in RFC 3339 until which nothing is done for it. Never changes: objects in running clusters carry it. */
+export const pausedAnnotation = `${keyturn.domain}/paused`;
+
+/** The word for it, in conditions and Events. */
+export const pausedReason = "Paused";
+
+/** A pause; `untilMs` undefined for one that ends when the annotation goes. */
+export interface Pause {
+  readonly untilMs: number | undefined;
+}
+
+/** What is to be done about an object: its work, nothing for now, or nothing ever, because it is outside of what the flags select. */
+export type Attention = { readonly type: "served" } | ({ readonly type: "paused" } & Pause) | { readonly type: "elsewhere" };
+
+/** As much of an object as attention depends on. */
+type Regarded = Pick<KubeObject["metadata"], "namespace" | "labels" | "annotations">;
+
+/** The part of it that does not change with the time: whether an object is selected at all. */
+export type Selects = (metadata: Regarded) => boolean;
+
+/** Selects everything: what the flags say by default. */
+export const selectsAll: Selects = () => true;
+
+/** What `--selector` and `--skip-namespaces` say. */
+export function selectionOf(flag: FlagReader): Selects {
+  const matches = flag(attentionFlags.selector);
+  const skipped = new Set(flag(attentionFlags.skipNamespaces));
+  return ({ namespace = "", labels = {} }) => !skipped.has(namespace) && matches(labels);
+}
+
+/** What is to be done about an object at this time. */
+export function attentionTo(metadata: Regarded, selects: Selects, nowMs: number): Attention {
+  if (!selects(metadata)) return { type: "elsewhere" };
+  const pause = pauseOf(metadata.annotations?.[pausedAnnotation], nowMs);
+  return pause ? { type: "paused", ...pause } : { type: "served" };
+}
+
+/** RFC 3339: a date alone, or without a zone, would mean different times to different readers. */
+const time = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+/** Reads the annotation. What cannot be read pauses: who wrote it wanted something to stop. */
+export function pauseOf(text: string | undefined, nowMs: number): Pause | undefined {
+  const value = text?.trim() ?? "";
+  if (value === "" || value === "false") return undefined;
+  const untilMs = time.test(value) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(untilMs)) return { untilMs: undefined };
+  return untilMs > nowMs ? { untilMs } : undefined;
+}
+
+/** A pause in words, for conditions, Events and plans. */
+export function pauseInWords({ untilMs }: Pause): string {
+  return untilMs === undefined
+    ? `left as it is while it has the annotation ${pausedAnnotation}`
+    : `left as it is until ${new Date(untilMs).toISOString()}, as its annotation ${pausedAnnotation} says`;
+}
+
+/** How long until a pause ends by itself, as a reconcile's outcome. */
+export function afterPause({ untilMs }: Pause, nowMs: number): { readonly requeueAfterMs?: number } {
+  return untilMs === undefined ? {} : { requeueAfterMs: Math.max(0, untilMs - nowMs) };
+}
+
+/**
+ * The conditions of a paused object. Whether it is ready is as it was when it was last looked at, so that nobody is alarmed by a pause; only the reason is
+ * new. Resuming writes the conditions anew.
+ */
+export function pausedConditions(
+  before: readonly Condition[],
+  pause: Pause,
+  { type = "Ready", generation, nowMs }: { readonly type?: string; readonly generation: number | undefined; readonly nowMs: number },
+): readonly Condition[] {
+  const status = before.find((condition) => condition.type === type)?.status ?? "Unknown";
+  const message = pauseInWords(pause);
+  return setCondition(before, { type, status, reason: pausedReason, message, observedGeneration: generation }, nowMs);
+}
+
+/** What people are told when a pause begins. */
+export function pausedNotice(pause: Pause): Notice {
+  return { type: "Normal", reason: pausedReason, message: pauseInWords(pause) };
+}

@@ -1,0 +1,77 @@
+// How the checksums of a namespace fare, for people.
+import { type DeepReadonly, findCondition, type Kind, type Stored } from "@keyturn/runtime";
+import { type Health, type NextStep, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../summary.ts";
+import type { CheckSumObject } from "./check-sum-object.ts";
+import type { ConditionReason } from "./reasons.ts";
+
+/** A checksum as it is shown: its ids can be a megabyte, and are not. */
+export type ShownCheckSum = Stored<CheckSumObject>;
+
+/** For a watch. */
+export function keepShownCheckSum({
+  metadata: { managedFields: _, ...metadata },
+  spec: { ids: __, ...spec },
+  ...rest
+}: ShownCheckSum): ShownCheckSum {
+  return { ...rest, metadata, spec };
+}
+
+/** One summary for each namespace that has checksums: of the one that is about the objects as they are, or that they are to become. */
+export function checksumSummaries(kind: Pick<Kind, "kind">, checksums: Iterable<DeepReadonly<ShownCheckSum>>, nowMs: number): readonly Summary[] {
+  const byNamespace = Map.groupBy(checksums, ({ metadata }) => metadata.namespace ?? "");
+  return [...byNamespace].flatMap(([namespace, all]) => {
+    const [newest] = all.toSorted(newerFirst);
+    return newest ? [summaryOf(kind, namespace, { newest, nowMs })] : [];
+  });
+}
+
+function summaryOf(
+  { kind }: Pick<Kind, "kind">,
+  namespace: string,
+  { newest, nowMs }: { readonly newest: DeepReadonly<ShownCheckSum>; readonly nowMs: number },
+): Summary {
+  const { metadata, spec } = newest;
+  const summary: Summary = {
+    kind,
+    namespace,
+    name: metadata.name,
+    ...checksumVerdict(newest),
+    detail: `${spec.count ?? spec.ids?.length ?? 0} objects, checksum ${(spec.checksum ?? "none").slice(0, 12)}`,
+    next: nextOf(newest),
+    names: [metadata.name],
+  };
+  return unlessOverdue(summary, nowMs);
+}
+
+function newerFirst(left: DeepReadonly<ShownCheckSum>, right: DeepReadonly<ShownCheckSum>): number {
+  const newer = (timeMs(right.spec.timestamp) ?? 0) - (timeMs(left.spec.timestamp) ?? 0);
+  return newer || (left.metadata.name < right.metadata.name ? -1 : 1);
+}
+
+const healthOfReason: Readonly<Record<string, Health>> = {
+  Published: "healthy",
+  Reached: "healthy",
+  Awaited: "moving",
+  BatchAnnounced: "moving",
+  Superseded: "moving",
+  EmptySet: "attention",
+} satisfies Readonly<Record<Exclude<ConditionReason, "TooManyIds">, Health>>;
+
+function checksumVerdict({ metadata, status }: DeepReadonly<ShownCheckSum>): Verdict {
+  const current = findCondition(status?.conditions, "Current");
+  if (!current) {
+    const message = "the operator has not reported on it yet; is it running, with this controller?";
+    return { health: "unknown", reason: "NotReported", message, sinceMs: timeMs(metadata.creationTimestamp) };
+  }
+  const verdict = verdictOf(current, healthOfReason[current.reason] ?? "attention");
+  const { problemCount = 0, problems = [] } = status ?? {};
+  if (problemCount === 0 || verdict.health === "attention") return verdict;
+  const named = problems.slice(0, 3).map(({ name, reason }) => `${name} (${reason})`);
+  const message = `${problemCount} objects are left out or have an id in common: ${named.join(", ")}${problemCount > named.length ? ", …" : ""}`;
+  return { health: "attention", reason: problems[0]?.reason ?? "LeftOut", message, sinceMs: undefined };
+}
+
+function nextOf({ spec, status }: DeepReadonly<ShownCheckSum>): NextStep | undefined {
+  const atMs = status?.reached === undefined ? timeMs(spec.announcement?.expires) : undefined;
+  return atMs === undefined ? undefined : { atMs, what: "gives up waiting for the announced state" };
+}

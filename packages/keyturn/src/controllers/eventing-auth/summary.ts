@@ -1,0 +1,38 @@
+// How an EventingAuth fares, for people.
+import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
+import { type Health, readyVerdict, type Summary, type Verdict, verdictOf } from "../summary.ts";
+import type { EventingAuth } from "./api.ts";
+import type { ConditionReason } from "./reasons.ts";
+
+/** What passes by itself. */
+const passing: ReadonlySet<string> = new Set<ConditionReason>(["InProgress", "TargetConnecting", "DeletionWaiting"]);
+
+/** From the object as it is stored. */
+export function eventingAuthSummary(object: DeepReadonly<Stored<EventingAuth>>): Summary {
+  const { metadata, status } = object;
+  const { iasApplication, secret } = status ?? {};
+  return {
+    kind: "EventingAuth",
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    ...eventingAuthVerdict(object),
+    detail: [iasApplication ? `application ${iasApplication.uuid}` : "no application", ...(secret ? [`Secret ${secret.namespacedName}`] : [])].join(
+      ", ",
+    ),
+    // When credentials are replaced depends on the operator's flags and on the Secret in the runtime's cluster.
+    next: undefined,
+    names: [metadata.name],
+  };
+}
+
+function eventingAuthVerdict(object: DeepReadonly<Stored<EventingAuth>>): Verdict {
+  const verdict = readyVerdict(object, ({ status, reason }): Health => {
+    if (status === "True") return "healthy";
+    return passing.has(reason) ? "moving" : "attention";
+  });
+  if (verdict.health !== "healthy") return verdict;
+  // Ready is the original's word for "made"; whether it works is known from these.
+  const doubts = ["TargetReachable", "CredentialsValid"].map((type) => findCondition(object.status?.conditions, type));
+  const doubt = doubts.find((condition) => condition?.status === "False" && !passing.has(condition.reason));
+  return doubt ? verdictOf(doubt, "attention") : verdict;
+}

@@ -1,0 +1,41 @@
+// How a RotationTarget fares, for people.
+import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
+import { type Health, type NextStep, readyVerdict, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../summary.ts";
+import type { RotationTarget } from "./api.ts";
+
+/** From the target as it is stored: when its next version comes is what the plan has written there. */
+export function rotationSummary(target: DeepReadonly<Stored<RotationTarget>>, nowMs: number): Summary {
+  const { metadata, spec, status } = target;
+  const { rotationSet, rotationOrder, targetName = metadata.name } = spec;
+  const version = status?.currentVersion ? `v${status.currentVersion.seq}` : "no version";
+  const summary: Summary = {
+    kind: "RotationTarget",
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    ...targetVerdict(target),
+    detail: `set ${rotationSet}, order ${rotationOrder}, ${version}`,
+    next: nextOf(target),
+    names: [...new Set([metadata.name, targetName, rotationSet, ...(status?.sourceRef ? [status.sourceRef.name] : [])])],
+  };
+  return unlessOverdue(summary, nowMs);
+}
+
+function targetVerdict(target: DeepReadonly<Stored<RotationTarget>>): Verdict {
+  const verdict = readyVerdict(target, healthOf);
+  const progressing = findCondition(target.status?.conditions, "Progressing");
+  // Ready, and nothing moves all the same. Without a source that was somebody's wish.
+  const isHeldUp = progressing?.status === "False" && progressing.reason !== "NoSource";
+  return isHeldUp && (verdict.health === "healthy" || verdict.health === "moving") ? verdictOf(progressing, "attention") : verdict;
+}
+
+function healthOf({ status, reason }: { readonly status: string; readonly reason: string }): Health {
+  if (status === "True") return reason === "Rotating" ? "moving" : "healthy";
+  // An object that went with its source is what cascade asks for; one that waits for its first version gets it by itself.
+  if (reason === "Removed") return "healthy";
+  return reason === "InsufficientHistory" ? "moving" : "attention";
+}
+
+function nextOf({ status }: DeepReadonly<Pick<RotationTarget, "status">>): NextStep | undefined {
+  const atMs = timeMs(status?.pending?.notBefore);
+  return atMs === undefined ? undefined : { atMs, what: `gets version ${status?.pending?.seq}` };
+}

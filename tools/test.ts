@@ -1,0 +1,55 @@
+// Runs the tests and ends with the line `N passed, N failed`. A run without tests is a failed run.
+// With RERUN_FAILED_FILES=1, as CI has it, each file that failed is run once more, by itself, and is named if it passes then.
+import { writeSync } from "node:fs";
+import { relative } from "node:path";
+import { startVitest, type TestModule } from "vitest/node";
+
+/** What came of each file, by its path. */
+type Outcome = ReadonlyMap<string, { readonly passed: number; readonly failed: number; readonly ok: boolean }>;
+
+const first = await runTests(process.argv.slice(2));
+const second = process.env["RERUN_FAILED_FILES"] === "1" ? await rerun(failedFiles(first)) : new Map();
+const last = [...new Map([...first, ...second]).values()];
+const passed = sum(last.map((file) => file.passed));
+const failed = sum(last.map((file) => file.failed));
+// The very last line, after everything that tears down.
+process.once("exit", () => {
+  process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+  writeSync(1, `${passed} passed, ${failed} failed\n`);
+});
+
+async function rerun(files: readonly string[]): Promise<Outcome> {
+  if (files.length === 0) return new Map();
+  console.log(`\nonce more, one after another: ${files.join(", ")}\n`);
+  const again = await runTests(files, { maxWorkers: 1 });
+  const unsteady = files.filter((file) => again.get(file)?.ok);
+  if (unsteady.length > 0) console.log(`\nfailed at first and passed the second time, which is a defect too: ${unsteady.join(", ")}\n`);
+  return again;
+}
+
+async function runTests(files: readonly string[], options: { readonly maxWorkers?: number } = {}): Promise<Outcome> {
+  const vitest = await startVitest("test", [...files], { watch: false, ...options });
+  const strays = vitest.state.getUnhandledErrors().length;
+  const outcome = vitest.state.getTestModules().map((module) => [relative(process.cwd(), module.moduleId), outcomeOf(module)] as const);
+  await vitest.close();
+  // Errors that belong to no file cannot be mended by running a file again.
+  return new Map([...outcome, ...(strays > 0 ? ([["", { passed: 0, failed: strays, ok: false }]] as const) : [])]);
+}
+
+/** What failed outside a test, such as a hook or an import, counts as one failure each: its tests did not run. */
+function outcomeOf(module: TestModule): { readonly passed: number; readonly failed: number; readonly ok: boolean } {
+  const brokenSuites = [module, ...module.children.allSuites()].filter((suite) => suite.errors().length > 0).length;
+  return {
+    passed: [...module.children.allTests("passed")].length,
+    failed: [...module.children.allTests("failed")].length + brokenSuites,
+    ok: module.ok(),
+  };
+}
+
+function failedFiles(outcome: Outcome): readonly string[] {
+  return [...outcome].filter(([path, { ok }]) => path !== "" && !ok).map(([path]) => path);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
