@@ -1,8 +1,8 @@
 // How each contestant is started for a scenario, with the settings that suit it best.
 import { join } from "node:path";
-import { clientNodePeer, clientNodeVersion } from "./peers/client-node-peer.ts";
 import { controllerRuntimePeer, controllerRuntimeVersion } from "./peers/controller-runtime-peer.ts";
 import { kubeRsPeer, kubeRsVersion } from "./peers/kube-rs-peer.ts";
+import { installNpmPeer, type NpmPeer, npmPeerVersion } from "./peers/npm-peer.ts";
 import { bundlePrograms } from "./programs/bundle.ts";
 import type { Contestant } from "./scenario.ts";
 
@@ -24,6 +24,7 @@ const programs = [
   "rotation-idle",
   "rotation-settle",
   "agent",
+  "idle",
   "job",
   "job-bare-loop",
   "react",
@@ -46,13 +47,19 @@ export interface Contestants {
   kubeRs(scenario: string, label: string): Contestant;
   /** The client-node peer's scenario of that name. */
   clientNode(scenario: string, label: string): Contestant;
+  /** The fluent-client peer's scenario of that name. */
+  fluentClient(scenario: string, label: string): Contestant;
 }
+
+const clientNode: NpmPeer = { folder: "client-node", packageName: "@kubernetes/client-node" };
+const fluentClient: NpmPeer = { folder: "fluent-client", packageName: "kubernetes-fluent-client" };
 
 /** Builds what must be built. */
 export async function findContestants(say: (text: string) => void): Promise<Contestants> {
   const goPeer = await controllerRuntimePeer(say);
   const rustPeer = await kubeRsPeer(say);
-  const nodePeer = await clientNodePeer(say);
+  const onClientNode = await installNpmPeer(clientNode, say);
+  const onFluentClient = await installNpmPeer(fluentClient, say);
   const bundles = await bundlePrograms(programs);
   return {
     ours: (program, label) => ({
@@ -64,7 +71,7 @@ export async function findContestants(say: (text: string) => void): Promise<Cont
     controllerRuntime: (scenario, label) => ({
       id: `controller-runtime-${scenario}`,
       label,
-      settings: `sigs.k8s.io/controller-runtime ${controllerRuntimeVersion}, protobuf and WatchList as is its default, no client QPS limit, managedFields stripped`,
+      settings: `sigs.k8s.io/controller-runtime ${controllerRuntimeVersion}, protobuf and WatchList as is its default, no client QPS limit, managedFields stripped, reads wait for own writes`,
       command: { file: goPeer, args: [scenario] },
     }),
     kubeRs: (scenario, label) => ({
@@ -76,8 +83,14 @@ export async function findContestants(say: (text: string) => void): Promise<Cont
     clientNode: (scenario, label) => ({
       id: `client-node-${scenario}`,
       label,
-      settings: `@kubernetes/client-node ${clientNodeVersion}, its informer, managedFields stripped, node ${nodeFlags.join(" ")}`,
-      command: { file: process.execPath, args: [...nodeFlags, nodePeer, scenario] },
+      settings: `@kubernetes/client-node ${npmPeerVersion(clientNode)}, its informer, paged lists, connections shared, managedFields stripped, node ${nodeFlags.join(" ")}`,
+      command: { file: process.execPath, args: [...nodeFlags, onClientNode, scenario] },
+    }),
+    fluentClient: (scenario, label) => ({
+      id: `fluent-client-${scenario}`,
+      label,
+      settings: `kubernetes-fluent-client ${npmPeerVersion(fluentClient)}, its watcher with a second between watches, managedFields stripped, node ${nodeFlags.join(" ")}`,
+      command: { file: process.execPath, args: [...nodeFlags, onFluentClient, scenario] },
     }),
   };
 }

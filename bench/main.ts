@@ -1,40 +1,127 @@
 // `make bench` and `make bench-quick`: one real control plane, every scenario, all contestants side by side, and a page of results.
-import { writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startCluster } from "@keyturn/runtime/testing";
 import * as z from "zod";
 import { findContestants } from "./contestants.ts";
+import { baselineOf, guardedRatios, readBaseline, writeBaseline } from "./guard/baseline.ts";
+import { failuresIn, guard, guardTable, suspectsIn } from "./guard/guard.ts";
 import { describeMachine } from "./measure/machine.ts";
 import { runScenario, type ScenarioResult } from "./measure/rounds.ts";
 import { judge } from "./measure/verdict.ts";
+import { type BenchRun, readRun, writeRun } from "./report/bench-run.ts";
 import { goalTable, resultsPage } from "./report/results-page.ts";
-import { scenarios } from "./scenarios/index.ts";
+import { writeResults } from "./report/written-results.ts";
+import type { Bed } from "./scenario.ts";
+import { schedule, type Scheduled } from "./scenarios/index.ts";
 
 const { values: options } = parseArgs({
   options: {
+    /** Small sizes and short times; the ratios are held against the baseline, and the page of results stays as it is. */
     quick: { type: "boolean", default: false },
+    /** Exactly so many rounds, whatever they take. */
     rounds: { type: "string" },
-    /** Only scenarios with this in their name; the page of results is then left as it is. */
+    /** Only scenarios with this in their name; prints the page and leaves every file as it is. */
     only: { type: "string" },
+    /** With `--quick`: three times the rounds, and their ratios become the baseline. */
+    "write-baseline": { type: "boolean", default: false },
+    /** Measures nothing, and writes the page and the drawings again from results.json. */
+    render: { type: "boolean", default: false },
   },
 });
-const rounds = Number(options.rounds ?? (options.quick ? 3 : 11));
+const { quick, only, "write-baseline": writesBaseline } = options;
+const folder = import.meta.dirname;
 const startedMs = performance.now();
 const say = (text: string): void => void process.stderr.write(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(5)} s  ${text}\n`);
 
-const contestants = await findContestants(say);
-const chosen = scenarios(contestants).filter(({ id }) => id.includes(options.only ?? ""));
-if (chosen.length === 0) throw new Error(`choosing scenarios: none has ${options.only} in its name`);
+if (options.render) writeResults(readRun(join(folder, "results.json")), folder);
+else await bench();
 
-say("starting the control plane");
-await using cluster = await startCluster();
-const bed = { cluster, quick: options.quick, say };
-const results: ScenarioResult[] = [];
-for (const scenario of chosen) results.push(await runScenario(scenario, bed, rounds));
+async function bench(): Promise<void> {
+  const contestants = await findContestants(say);
+  const chosen = schedule(contestants).filter(
+    ({ scenario, quickS }) => scenario.id.includes(only ?? "") && (!quick || only !== undefined || quickS !== undefined),
+  );
+  if (chosen.length === 0) throw new Error(`choosing scenarios: none has ${only} in its name`);
+  say(`${chosen.length} scenarios in about ${Math.ceil(chosen.reduce((sum, each) => sum + secondsOf(each), 0) / 60)} minutes`);
 
-const { gitVersion } = z.object({ gitVersion: z.string() }).parse(await cluster.client.request({ method: "GET", path: "/version" }));
-const facts = [...(await describeMachine()), `Kubernetes ${gitVersion}: one kube-apiserver and one etcd on the same machine, at 127.0.0.1`];
-const page = resultsPage(results, { date: new Date().toISOString().slice(0, 10), quick: options.quick, rounds, facts });
-if (options.only === undefined) writeFileSync(join(import.meta.dirname, "RESULTS.md"), page);
-process.stdout.write(options.only === undefined ? `${goalTable(results.flatMap(judge))}\n\nall figures: bench/RESULTS.md\n` : page);
+  say("starting the control plane");
+  await using cluster = await startCluster();
+  const bed: Bed = { cluster, quick, say };
+  const { results, failures } = await measureAll(chosen, bed);
+  const { gitVersion } = z.object({ gitVersion: z.string() }).parse(await cluster.client.request({ method: "GET", path: "/version" }));
+  const facts = [...(await describeMachine()), `Kubernetes ${gitVersion}: one kube-apiserver and one etcd on the same machine, at 127.0.0.1`];
+  const date = new Date().toISOString().slice(0, 10);
+  const run: BenchRun = { command: quick ? "make bench-quick" : "make bench", date, facts, results, failures };
+  if (failures.length > 0) process.exitCode = 1;
+
+  if (only !== undefined) return void process.stdout.write(resultsPage(run));
+  if (!quick) {
+    writeRun(run, join(folder, "results.json"));
+    writeResults(run, folder);
+    process.stdout.write(`${goalTable(results.flatMap(judge))}\n\nall figures: bench/RESULTS.md\n`);
+  } else if (writesBaseline) {
+    writeBaseline(baselineOf(results, { date, facts }));
+    process.stdout.write("written: bench/baseline.json\n");
+  } else {
+    const reports = join(folder, "..", "dist", "bench-quick");
+    mkdirSync(reports, { recursive: true });
+    writeRun(run, join(reports, "results.json"));
+    writeResults(run, reports);
+    await guardRun(results, { chosen, bed });
+  }
+}
+
+/** Runs each; one that fails is named at the end and does not end the others. */
+async function measureAll(chosen: readonly Scheduled[], bed: Bed): Promise<Pick<BenchRun, "results" | "failures">> {
+  const results: ScenarioResult[] = [];
+  const failures: { scenario: string; message: string }[] = [];
+  for (const [index, scheduled] of chosen.entries()) {
+    say(`scenario ${index + 1} of ${chosen.length}`);
+    try {
+      results.push(await runScheduled(scheduled, bed, writesBaseline ? 3 : 1));
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      say(`${scheduled.scenario.id}: not measured: ${message}`);
+      failures.push({ scenario: scheduled.scenario.id, message });
+    }
+  }
+  return { results, failures };
+}
+
+/** `times` the rounds and the time of an ordinary run. */
+function runScheduled(scheduled: Scheduled, bed: Bed, times: number): Promise<ScenarioResult> {
+  const exactly = options.rounds === undefined ? undefined : Number(options.rounds);
+  return runScenario(scheduled.scenario, bed, {
+    budgetMs: secondsOf(scheduled) * 1000 * times,
+    atLeast: exactly ?? 3 * times,
+    atMost: exactly ?? 11 * times,
+    now: () => performance.now(),
+  });
+}
+
+function secondsOf({ fullS, quickS }: Scheduled): number {
+  return quick ? (quickS ?? fullS) : fullS;
+}
+
+/** Holds the ratios against the baseline. What seems worse is measured again, with twice the rounds; only what is worse both times fails the run. */
+async function guardRun(
+  results: readonly ScenarioResult[],
+  { chosen, bed }: { readonly chosen: readonly Scheduled[]; readonly bed: Bed },
+): Promise<void> {
+  const baseline = readBaseline();
+  const suspects = suspectsIn(guard(guardedRatios(results), baseline));
+  if (suspects.size > 0) say(`worse than the baseline, looking again: ${[...suspects].join(", ")}`);
+  const latest = new Map(results.map((result) => [result.scenario.id, result]));
+  for (const scheduled of chosen) {
+    if (suspects.has(scheduled.scenario.id)) latest.set(scheduled.scenario.id, await runScheduled(scheduled, bed, 2));
+  }
+  const findings = guard(guardedRatios([...latest.values()]), baseline);
+  process.stdout.write(`${guardTable(findings)}\n\nall figures of this run: dist/bench-quick/RESULTS.md\n`);
+  if (failuresIn(findings).length === 0) return;
+  process.stdout.write(
+    `The baseline is of ${baseline.date}, on: ${baseline.facts.join("; ")}. If what is worse is wanted, or the machine is another one, write it anew: node bench/main.ts --quick --write-baseline\n`,
+  );
+  process.exitCode = 1;
+}

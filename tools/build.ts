@@ -1,25 +1,37 @@
-// Bundles the program into one file, dist/keyturn.mjs, for the image. The same input gives the same bytes.
-import { chmod, stat } from "node:fs/promises";
+// Builds what goes into the image, in dist/: the program as one file, its bill of materials, and the licences of what is in it.
+import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { version } from "../packages/keyturn/src/cli/version.ts";
+import { bundleProgram } from "./build/bundle.ts";
+import { readLockFile } from "./build/lock-file.ts";
+import { renderNotices } from "./build/notices.ts";
+import { renderSbom } from "./build/sbom.ts";
+import { buildDashboard } from "./build-dashboard.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const outfile = `${root}dist/keyturn.mjs`;
+const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
-await build({
-  absWorkingDir: root,
-  entryPoints: ["packages/keyturn/src/main.ts"],
-  outfile,
-  bundle: true,
-  platform: "node",
-  target: "node24",
-  format: "esm",
-  minifySyntax: true,
-  legalComments: "none",
-  // CommonJS dependencies ask for Node's built-in modules through `require`, which ES modules lack.
-  banner: {
-    js: '#!/usr/bin/env -S node --max-semi-space-size=2\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
-  },
-});
-await chmod(outfile, 0o755);
-console.log(`dist/keyturn.mjs: ${Math.round((await stat(outfile)).size / 1024)} kB`);
+/** Builds everything and resolves to the path of the program. Readers never see half a file. */
+export async function buildProgram(): Promise<string> {
+  const lock = readLockFile(root);
+  const { content, folders } = await bundleProgram({ root, lock, pageFolder: await buildDashboard() });
+  const program = await write("keyturn.mjs", content);
+  await write("keyturn.cdx.json", renderSbom({ lock, folders, version, bundle: content }));
+  await write("THIRD-PARTY-LICENSES.txt", await renderNotices(root, lock, folders));
+  return program;
+}
+
+async function write(name: string, content: string | Uint8Array): Promise<string> {
+  const path = join(root, "dist", name);
+  const draft = `${path}.${process.pid}`;
+  await mkdir(join(root, "dist"), { recursive: true });
+  await writeFile(draft, content);
+  if (name.endsWith(".mjs")) await chmod(draft, 0o755);
+  await rename(draft, path);
+  return path;
+}
+
+if (import.meta.main) {
+  await buildProgram();
+  console.log("dist/keyturn.mjs, dist/keyturn.cdx.json, dist/THIRD-PARTY-LICENSES.txt");
+}

@@ -8,13 +8,15 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const check = process.argv.includes("--check");
 
 const stale: string[] = [];
-for (const [path, wanted] of Object.entries(generatedFiles())) {
-  const present = await readFile(root + path, "utf8").catch(() => undefined);
-  if (present === wanted) continue;
-  stale.push(path);
-  if (check) continue;
-  await mkdir(dirname(root + path), { recursive: true });
-  await writeFile(root + path, wanted);
+for (const step of generatedFiles) {
+  for (const [path, wanted] of Object.entries(await step())) {
+    const present = await readFile(root + path, "utf8").catch(() => undefined);
+    if (present === wanted) continue;
+    stale.push(path);
+    if (check) continue;
+    await mkdir(dirname(root + path), { recursive: true });
+    await writeFile(root + path, wanted);
+  }
 }
 
 if (check && stale.length > 0) {

@@ -4,8 +4,16 @@ import { writeSync } from "node:fs";
 import { relative } from "node:path";
 import { startVitest, type TestModule } from "vitest/node";
 
-/** What came of each file, by its path. */
-type Outcome = ReadonlyMap<string, { readonly passed: number; readonly failed: number; readonly ok: boolean }>;
+/** What came of a file. */
+interface FileOutcome {
+  readonly path: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly ok: boolean;
+}
+
+/** What came of each file, by its project and path: some files run in two projects. */
+type Outcome = ReadonlyMap<string, FileOutcome>;
 
 const first = await runTests(process.argv.slice(2));
 const second = process.env["RERUN_FAILED_FILES"] === "1" ? await rerun(failedFiles(first)) : new Map();
@@ -22,7 +30,7 @@ async function rerun(files: readonly string[]): Promise<Outcome> {
   if (files.length === 0) return new Map();
   console.log(`\nonce more, one after another: ${files.join(", ")}\n`);
   const again = await runTests(files, { maxWorkers: 1 });
-  const unsteady = files.filter((file) => again.get(file)?.ok);
+  const unsteady = files.filter((file) => [...again.values()].every(({ path, ok }) => path !== file || ok));
   if (unsteady.length > 0) console.log(`\nfailed at first and passed the second time, which is a defect too: ${unsteady.join(", ")}\n`);
   return again;
 }
@@ -30,16 +38,17 @@ async function rerun(files: readonly string[]): Promise<Outcome> {
 async function runTests(files: readonly string[], options: { readonly maxWorkers?: number } = {}): Promise<Outcome> {
   const vitest = await startVitest("test", [...files], { watch: false, ...options });
   const strays = vitest.state.getUnhandledErrors().length;
-  const outcome = vitest.state.getTestModules().map((module) => [relative(process.cwd(), module.moduleId), outcomeOf(module)] as const);
+  const outcome = vitest.state.getTestModules().map((module) => [`${module.project.name} ${module.moduleId}`, outcomeOf(module)] as const);
   await vitest.close();
   // Errors that belong to no file cannot be mended by running a file again.
-  return new Map([...outcome, ...(strays > 0 ? ([["", { passed: 0, failed: strays, ok: false }]] as const) : [])]);
+  return new Map([...outcome, ...(strays > 0 ? ([["", { path: "", passed: 0, failed: strays, ok: false }]] as const) : [])]);
 }
 
 /** What failed outside a test, such as a hook or an import, counts as one failure each: its tests did not run. */
-function outcomeOf(module: TestModule): { readonly passed: number; readonly failed: number; readonly ok: boolean } {
+function outcomeOf(module: TestModule): FileOutcome {
   const brokenSuites = [module, ...module.children.allSuites()].filter((suite) => suite.errors().length > 0).length;
   return {
+    path: relative(process.cwd(), module.moduleId),
     passed: [...module.children.allTests("passed")].length,
     failed: [...module.children.allTests("failed")].length + brokenSuites,
     ok: module.ok(),
@@ -47,7 +56,8 @@ function outcomeOf(module: TestModule): { readonly passed: number; readonly fail
 }
 
 function failedFiles(outcome: Outcome): readonly string[] {
-  return [...outcome].filter(([path, { ok }]) => path !== "" && !ok).map(([path]) => path);
+  const failed = [...outcome.values()].filter(({ path, ok }) => path !== "" && !ok);
+  return [...new Set(failed.map(({ path }) => path))];
 }
 
 function sum(numbers: readonly number[]): number {

@@ -24,7 +24,13 @@ export function nLogN(size: number): number {
 export function fitNLogN(costs: readonly SizedCost[]): GrowthCurve {
   const rows = costs.map(({ size, cost }) => ({ weight: 1 / Math.max(cost, Number.MIN_VALUE) ** 2, unit: nLogN(size), cost }));
   const sum = (of: (row: (typeof rows)[number]) => number): number => rows.reduce((total, row) => total + row.weight * of(row), 0);
-  const [one, unit, unit2, cost, unitCost] = [sum(() => 1), sum((row) => row.unit), sum((row) => row.unit ** 2), sum((row) => row.cost), sum((row) => row.unit * row.cost)];
+  const [one, unit, unit2, cost, unitCost] = [
+    sum(() => 1),
+    sum((row) => row.unit),
+    sum((row) => row.unit ** 2),
+    sum((row) => row.cost),
+    sum((row) => row.unit * row.cost),
+  ];
   const determinant = one * unit2 - unit ** 2;
   const fixed = (cost * unit2 - unit * unitCost) / determinant;
   const perUnit = (one * unitCost - unit * cost) / determinant;

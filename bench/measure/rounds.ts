@@ -7,26 +7,70 @@ export interface ContestantResult {
   readonly samples: readonly Sample[];
 }
 
+/** What of a scenario belongs to its results. */
+export type ScenarioFacts = Omit<Scenario, "prepare" | "measure" | "finish">;
+
 /** All that was measured of a scenario. */
 export interface ScenarioResult {
-  readonly scenario: Scenario;
+  readonly scenario: ScenarioFacts;
   readonly results: readonly ContestantResult[];
+  readonly rounds: number;
+  /** With its preparation. */
+  readonly tookMs: number;
+}
+
+/** How long a scenario goes on. */
+export interface Effort {
+  /** No round is begun that would end after this, by the time of those before. */
+  readonly budgetMs: number;
+  /** So many rounds are run whatever they take. */
+  readonly atLeast: number;
+  readonly atMost: number;
+  /** Milliseconds on any clock. */
+  readonly now: () => number;
 }
 
 /** Prepares the scenario, runs one round that does not count (caches of the machine and of the API server fill), then those that do. */
-export async function runScenario(scenario: Scenario, bed: Bed, rounds: number): Promise<ScenarioResult> {
-  bed.say(`${scenario.id}: preparing`);
-  await scenario.prepare(bed);
+export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort): Promise<ScenarioResult> {
+  const startedMs = effort.now();
+  bed.say(`${scenario.id}: preparing; its time is ${(effort.budgetMs / 1000).toFixed(0)} s`);
   const samples = new Map<Contestant, Sample[]>(scenario.contestants.map((contestant) => [contestant, []]));
-  for (let round = 0; round <= rounds; round++) {
-    for (const contestant of rotated(scenario.contestants, round)) {
-      const sample = await scenario.measure(contestant, bed);
-      const figures = scenario.metrics.flatMap(({ id, unit }) => (sample[id] === undefined ? [] : [`${id} ${sample[id].toFixed(1)} ${unit}`]));
-      bed.say(`${scenario.id}: ${round === 0 ? "warm-up" : `round ${round} of ${rounds}`}: ${contestant.id}: ${figures.join(", ")}`);
-      if (round > 0) samples.get(contestant)?.push(sample);
+  let rounds = 0;
+  try {
+    await scenario.prepare(bed);
+    for (const contestant of scenario.warmUp ?? scenario.contestants) await measureOne(scenario, { contestant, bed, round: "warm-up" });
+    const firstRoundMs = effort.now();
+    while (wantsMore(rounds, { ...effort, startedMs, firstRoundMs })) {
+      rounds += 1;
+      for (const contestant of rotated(scenario.contestants, rounds)) {
+        samples.get(contestant)?.push(await measureOne(scenario, { contestant, bed, round: `round ${rounds}` }));
+      }
     }
+  } finally {
+    await scenario.finish?.(bed);
   }
-  return { scenario, results: [...samples].map(([contestant, samples]) => ({ contestant, samples })) };
+  const tookMs = effort.now() - startedMs;
+  bed.say(`${scenario.id}: ${rounds} rounds in ${(tookMs / 1000).toFixed(0)} s`);
+  return { scenario, results: [...samples].map(([contestant, samples]) => ({ contestant, samples })), rounds, tookMs };
+}
+
+/** Whether another round is to be run: the next is taken to be as long as those before. */
+export function wantsMore(rounds: number, effort: Effort & { readonly startedMs: number; readonly firstRoundMs: number }): boolean {
+  if (rounds < effort.atLeast) return true;
+  if (rounds >= effort.atMost) return false;
+  const nowMs = effort.now();
+  const roundMs = (nowMs - effort.firstRoundMs) / rounds;
+  return nowMs + roundMs <= effort.startedMs + effort.budgetMs;
+}
+
+async function measureOne(
+  scenario: Scenario,
+  { contestant, bed, round }: { readonly contestant: Contestant; readonly bed: Bed; readonly round: string },
+): Promise<Sample> {
+  const sample = await scenario.measure(contestant, bed);
+  const figures = scenario.metrics.flatMap(({ id, unit }) => (sample[id] === undefined ? [] : [`${id} ${sample[id].toFixed(1)} ${unit}`.trimEnd()]));
+  bed.say(`${scenario.id}: ${round}: ${contestant.id}: ${figures.join(", ")}`);
+  return sample;
 }
 
 /** The list begun at another place. */

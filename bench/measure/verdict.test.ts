@@ -1,30 +1,35 @@
-// Goals against figures: medians, worst rounds, and ratios round by round.
-import { expect, test } from "vitest";
-import type { Contestant, Goal, Sample, Scenario } from "../scenario.ts";
+// Goals against figures: medians, worst rounds, ratios round by round, growth, and those who do not finish.
+import { describe, expect, test } from "vitest";
+import type { Contestant, Goal, Sample } from "../scenario.ts";
 import type { ScenarioResult } from "./rounds.ts";
-import { rotated } from "./rounds.ts";
 import { judge } from "./verdict.ts";
 
 const contestant = (id: string): Contestant => ({ id, label: id, settings: "", command: { file: id, args: [] } });
 
-function result(goals: readonly Goal[], samples: Readonly<Record<string, readonly Sample[]>>): ScenarioResult {
-  const scenario: Scenario = {
-    id: "race",
-    title: "",
-    method: "",
-    contestants: [],
-    metrics: [],
-    goals,
-    prepare: () => Promise.resolve(),
-    measure: () => Promise.resolve({}),
-  };
+function result(goals: readonly Goal[], samples: Readonly<Record<string, readonly Sample[]>>): Pick<ScenarioResult, "scenario" | "results"> {
+  const metrics = ["ms", "hold"].map((id) => ({ id, label: id, unit: "" }) as const);
+  const scenario = { id: "race", title: "", method: "", contestants: [], metrics, goals };
   return { scenario, results: Object.entries(samples).map(([id, samples]) => ({ contestant: contestant(id), samples })) };
 }
 
-test("a ratio is the median of the rounds' ratios, not the ratio of the medians", () => {
+describe("a ratio", () => {
   const goal: Goal = { text: "", contestant: "ours", metric: "ms", type: "ratio", of: "peer", atMost: 1 };
-  const [verdict] = judge(result([goal], { ours: [{ ms: 1 }, { ms: 30 }, { ms: 2 }], peer: [{ ms: 2 }, { ms: 20 }, { ms: 4 }] }));
-  expect(verdict).toMatchObject({ met: true, reached: { median: 0.5, lowest: 0.5, highest: 1.5 } });
+
+  test("is the median of the rounds' ratios, not the ratio of the medians", () => {
+    const [verdict] = judge(result([goal], { ours: [{ ms: 1 }, { ms: 30 }, { ms: 2 }], peer: [{ ms: 2 }, { ms: 20 }, { ms: 4 }] }));
+    expect(verdict).toMatchObject({ met: true, reached: { median: 0.5, lowest: 0.5, highest: 1.5 } });
+  });
+
+  test("is taken of the rounds that both finished, each with its own", () => {
+    const [verdict] = judge(result([goal], { ours: [{ ms: 1 }, { ms: 30 }, { ms: 3 }], peer: [{ ms: 2 }, {}, { ms: 1 }] }));
+    expect(verdict).toMatchObject({ met: false, reached: { median: 1.75, lowest: 0.5, highest: 3, rounds: 2 } });
+  });
+
+  test("is met by whoever finishes next to one that does not, and missed by one that does not", () => {
+    expect(judge(result([goal], { ours: [{ ms: 1 }], peer: [{}] }))).toEqual([{ goal, reached: undefined, met: true }]);
+    expect(judge(result([goal], { ours: [{}], peer: [{ ms: 1 }] }))).toEqual([{ goal, reached: undefined, met: false }]);
+    expect(judge(result([goal], { ours: [{}], peer: [{}] }))).toEqual([{ goal, reached: undefined, met: false }]);
+  });
 });
 
 test("what must never happen is judged by the worst round", () => {
@@ -34,11 +39,15 @@ test("what must never happen is judged by the worst round", () => {
   expect(judge(result([{ ...goal, over: "median" }], samples))[0]?.met).toBe(true);
 });
 
-test("a goal for a figure that was not measured is an error", () => {
-  const goal: Goal = { text: "", contestant: "ours", metric: "hold", type: "limit", below: 25, over: "median" };
-  expect(() => judge(result([goal], { ours: [{ ms: 3 }] }))).toThrow("ours has no hold");
+test("growth is judged by the median of the rounds' own excesses", () => {
+  const goal: Goal = { text: "", metric: "ms", type: "growth", sizes: { small: 100, middle: 200, large: 400 }, atMost: 1.1 };
+  const linear = { small: [{ ms: 10 }, { ms: 10 }], middle: [{ ms: 20 }, { ms: 20 }], large: [{ ms: 40 }, { ms: 42 }] };
+  expect(judge(result([goal], linear))[0]).toMatchObject({ met: true, reached: { rounds: 2 } });
+  const square = { small: [{ ms: 10 }], middle: [{ ms: 40 }], large: [{ ms: 160 }] };
+  expect(judge(result([goal], square))[0]?.met).toBe(false);
 });
 
-test("the order moves on by one each round", () => {
-  expect([0, 1, 4].map((round) => rotated(["a", "b", "c"], round).join(""))).toEqual(["abc", "bca", "bca"]);
+test("a goal for a figure that the scenario does not have is an error", () => {
+  const goal: Goal = { text: "", contestant: "ours", metric: "mb", type: "limit", below: 25, over: "median" };
+  expect(() => judge(result([goal], { ours: [{ ms: 3 }] }))).toThrow("there is no mb of ours");
 });

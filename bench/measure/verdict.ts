@@ -1,32 +1,71 @@
 // Holds what was measured against the goals.
 import type { Goal } from "../scenario.ts";
+import { excessOverNLogN } from "./growth.ts";
 import type { ScenarioResult } from "./rounds.ts";
 import { summarize, type Summary } from "./statistics.ts";
 
 /** How a goal fared. */
 export interface Verdict {
   readonly goal: Goal;
-  /** The ratio, or the figure itself. */
-  readonly reached: Summary;
+  /** The ratio, or the figure itself; undefined if one side of it did not get as far as having one. */
+  readonly reached: Summary | undefined;
   readonly met: boolean;
 }
 
 /** Judges every goal; a ratio is the median of the rounds' own ratios, because both sides of one round ran in the same minute. */
-export function judge({ scenario, results }: ScenarioResult): readonly Verdict[] {
-  const valuesOf = (id: string, metric: string): readonly number[] => {
-    const found = results.find(({ contestant }) => contestant.id === id);
-    const values = found?.samples.map((sample) => sample[metric]).filter((value) => value !== undefined) ?? [];
-    if (values.length === 0) throw new Error(`judging ${scenario.id}: ${id} has no ${metric}; correct the goal or the scenario`);
-    return values;
-  };
-  return scenario.goals.map((goal) => {
-    const values = valuesOf(goal.contestant, goal.metric);
-    if (goal.type === "limit") {
-      const reached = summarize(values);
-      return { goal, reached, met: (goal.over === "worst" ? reached.highest : reached.median) < goal.below };
+export function judge(result: Pick<ScenarioResult, "scenario" | "results">): readonly Verdict[] {
+  return result.scenario.goals.map((goal) => {
+    const rounds = roundsOf(result, goal);
+    if (rounds.length > 0) {
+      const reached = summarize(rounds);
+      return { goal, reached, met: isMet(goal, reached) };
     }
-    const others = valuesOf(goal.of, goal.metric);
-    const reached = summarize(values.map((value, round) => value / (others[round] ?? Number.NaN)));
-    return { goal, reached, met: reached.median <= goal.atMost };
+    // Who finishes is ahead of who does not.
+    const finished = goal.type === "ratio" && figuresOf(result, goal.contestant, goal.metric).some((figure) => figure !== undefined);
+    return { goal, reached: undefined, met: finished };
   });
+}
+
+/** What a scenario's rounds gave for a goal: the figure, or the ratio of two figures of the same round. Rounds that lack one of them are left out. */
+export function roundsOf(result: Pick<ScenarioResult, "scenario" | "results">, goal: Goal): readonly number[] {
+  switch (goal.type) {
+    case "limit":
+      return known(figuresOf(result, goal.contestant, goal.metric));
+    case "ratio": {
+      const others = figuresOf(result, goal.of, goal.metric);
+      return known(
+        figuresOf(result, goal.contestant, goal.metric).map((ours, round) => {
+          const other = others[round];
+          return ours === undefined || other === undefined ? undefined : ours / other;
+        }),
+      );
+    }
+    case "growth": {
+      const columns = Object.entries(goal.sizes).map(([id, size]) => ({ size, figures: figuresOf(result, id, goal.metric) }));
+      const rounds = Math.max(...columns.map(({ figures }) => figures.length));
+      return Array.from({ length: rounds }, (_, round) =>
+        columns.flatMap(({ size, figures }) => (figures[round] === undefined ? [] : [{ size, cost: figures[round] }])),
+      )
+        .filter((costs) => costs.length === columns.length)
+        .map(excessOverNLogN);
+    }
+  }
+}
+
+/** One figure of one contestant, round by round. */
+function figuresOf({ scenario, results }: Pick<ScenarioResult, "scenario" | "results">, id: string, metric: string): readonly (number | undefined)[] {
+  const found = results.find(({ contestant }) => contestant.id === id);
+  if (!found || !scenario.metrics.some((each) => each.id === metric)) {
+    throw new Error(`judging ${scenario.id}: there is no ${metric} of ${id}; correct the goal or the scenario`);
+  }
+  return found.samples.map((sample) => sample[metric]);
+}
+
+function known(figures: readonly (number | undefined)[]): readonly number[] {
+  return figures.filter((figure) => figure !== undefined);
+}
+
+function isMet(goal: Goal, { median, highest }: Summary): boolean {
+  if (goal.type !== "limit") return median <= goal.atMost;
+  return (goal.over === "worst" ? highest : median) < goal.below;
 }

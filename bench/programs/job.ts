@@ -17,6 +17,7 @@ import {
   systemClock,
 } from "@keyturn/runtime";
 import { endWithInput, report } from "./contestant-line.ts";
+import { probeLoop } from "./loop-probe.ts";
 
 const operator = { name: "bench", domain: "bench.keyturn.io" };
 const digestKey = "bench/digest";
@@ -54,10 +55,16 @@ const publisher: ControllerDefinition = {
 };
 
 endWithInput();
+const connection = await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} });
+// Only when asked for: its timer keeps a process awake that would otherwise sleep.
+if (process.argv.includes("probe")) {
+  const endProbe = probeLoop();
+  process.stdin.once("data", () => report({ type: "hold", ...endProbe() }));
+}
 await runOperator(
   {
     operator,
-    connection: await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} }),
+    connection,
     controllers: [publisher],
     leaderElection: { enabled: false },
     log: createLogger({ level: "warn", destination: process.stderr }),

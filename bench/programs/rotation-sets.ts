@@ -1,8 +1,9 @@
 // The rotation controller over the sets of one namespace, as both rotation programs run it.
-import { createHttpTransport, createLogger, loadConfig, runOperator, type Transport } from "@keyturn/runtime";
+import { createHttpTransport, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { countedTransport } from "./counted-transport.ts";
 
 /** What a program sees of the operator's work. */
 export interface RotationRun {
@@ -38,18 +39,8 @@ export async function runRotation({ namespace, onVersion, onRequest }: RotationR
       namespaces: [namespace],
       leaderElection: { enabled: false },
       log: createLogger({ level: "error", destination: process.stderr }),
-      transport: counted(createHttpTransport(connection), onRequest),
+      transport: countedTransport(createHttpTransport(connection), () => onRequest?.()),
     },
     new AbortController().signal,
   );
-}
-
-function counted(transport: Transport, onRequest: (() => void) | undefined): Transport {
-  return {
-    send(request, signal) {
-      onRequest?.();
-      return transport.send(request, signal);
-    },
-    close: () => transport.close(),
-  };
 }

@@ -1,4 +1,4 @@
-// A plain scan for outdated workloads: lists everything, and asks the webhook about each pod, one after the other.
+// A plain scan for the outdated workloads of one namespace: lists everything, and asks the webhook about each pod, one after the other.
 import {
   createClient,
   createHttpTransport,
@@ -17,6 +17,8 @@ import { createWebhookCaller } from "../../packages/keyturn/src/controllers/side
 import { endWithInput, report } from "./contestant-line.ts";
 import { probeLoop } from "./loop-probe.ts";
 
+const [, namespace = ""] = process.argv.slice(2);
+
 endWithInput();
 const client = createClient(createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} })));
 const endProbe = probeLoop();
@@ -24,15 +26,15 @@ const startedMs = performance.now();
 
 const injectors = readInjectors((await client.list(MutatingWebhookConfiguration)).items);
 const namespaces = new Map((await client.list(Namespace)).items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-const deployments = new Map((await client.list(Deployment)).items.map((deployment) => [deployment.metadata.uid, deployment]));
-const replicaSets = new Map((await client.list(ReplicaSet)).items.map((replicaSet) => [replicaSet.metadata.uid, replicaSet]));
+const deployments = new Map((await client.list(Deployment, { namespace })).items.map((deployment) => [deployment.metadata.uid, deployment]));
+const replicaSets = new Map((await client.list(ReplicaSet, { namespace })).items.map((replicaSet) => [replicaSet.metadata.uid, replicaSet]));
 const caller = createWebhookCaller();
 const outdated = new Set<string>();
-for (const pod of (await client.list(Pod)).items) {
+for (const pod of (await client.list(Pod, { namespace })).items) {
   const replicaSet = replicaSets.get(pod.metadata.ownerReferences?.[0]?.uid ?? "");
   const deployment = deployments.get(replicaSet?.metadata.ownerReferences?.[0]?.uid ?? "");
   if (!deployment?.spec) continue;
-  const { name, namespace = "", uid } = deployment.metadata;
+  const { name, uid } = deployment.metadata;
   const options = { namespaceLabels: namespaces.get(namespace) ?? {}, injectors, caller, whole: false };
   const expectation = await expectSidecar({ kind: "Deployment", namespace, name, uid, template: deployment.spec.template }, options);
   if (expectation.type !== "known") throw new Error(`asking about ${namespace}/${name}: ${expectation.message}`);

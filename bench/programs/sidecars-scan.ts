@@ -1,11 +1,12 @@
-// The sidecars controller over the seeded fleet, from nothing until it knows about every workload. It restarts none.
+// The sidecars controller over the fleet of one namespace, from nothing until it knows about every workload. It restarts none.
 import { type ControllerScope, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 import { probeLoop } from "./loop-probe.ts";
 
-const expected = Number(process.argv[2] ?? "0");
+const [wanted = "0", namespace = ""] = process.argv.slice(2);
+const expected = Number(wanted);
 /** How often it is looked whether all is known. */
 const lookEveryMs = 10;
 const given: Readonly<Record<string, string>> = {
@@ -35,6 +36,7 @@ await runOperator(
         },
       },
     ],
+    namespaces: [namespace],
     leaderElection: { enabled: false },
     // What it takes to start is not what it takes to work.
     onStarted: () => {

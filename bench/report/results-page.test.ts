@@ -1,19 +1,70 @@
-// The goal table as it is printed.
+// The page as it is written: what is behind first, then all goals, then the figures with their drawings.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { goalTable } from "./results-page.ts";
+import { temporaryFolder } from "../../test/temporary-folder.ts";
+import { type BenchRun, readRun, writeRun } from "./bench-run.ts";
+import { goalTable, resultsPage } from "./results-page.ts";
+import { writeResults } from "./written-results.ts";
+
+const ratio = { text: "digest: time", contestant: "a", metric: "ms", type: "ratio", of: "b", atMost: 1.1 } as const;
+const limit = { text: "hold, ms", contestant: "a", metric: "hold", type: "limit", below: 25, over: "worst" } as const;
+const growth = { text: "CPU against Secrets", metric: "ms", type: "growth", sizes: { a: 1 }, atMost: 1.1 } as const;
 
 test("goals are shown with what was wanted and reached", () => {
   const reached = { median: 0.714, lowest: 0.6, highest: 0.8, rounds: 3 };
-  const ratio = { text: "digest: time", contestant: "a", metric: "ms", type: "ratio", of: "b", atMost: 1.1 } as const;
-  const limit = { text: "hold, ms", contestant: "a", metric: "hold", type: "limit", below: 25, over: "worst" } as const;
   const table = goalTable([
     { goal: ratio, reached, met: true },
+    { goal: ratio, reached: { median: 0.0034, lowest: 0.003, highest: 0.004, rounds: 3 }, met: true },
     { goal: limit, reached: { median: 12, lowest: 9, highest: 131.4, rounds: 3 }, met: false },
+    { goal: growth, reached, met: true },
+    { goal: ratio, reached: undefined, met: true },
+    { goal: ratio, reached: undefined, met: false },
   ]);
-  expect(table).toMatchInlineSnapshot(`
-    "| goal         |              wanted |           reached |            |
-    | ------------ | ------------------: | ----------------: | ---------: |
-    | digest: time |              ≤ 1.1× | 0.71× (0.60–0.80) |        met |
-    | hold, ms     | < 25 in every round |    12.0 (9.0–131) | **missed** |"
-  `);
+  expect(table).toMatchInlineSnapshot();
+});
+
+const contestant = (id: string, label: string) => ({ id, label, settings: `${label} 1.0`, command: { file: `/home/me/${id}`, args: [] } });
+const run: BenchRun = {
+  command: "make bench",
+  date: "2026-11-15",
+  facts: ["2 cores"],
+  failures: [{ scenario: "recovery", message: "no peer came back" }],
+  results: [
+    {
+      scenario: {
+        id: "race",
+        title: "A race",
+        method: "They run.",
+        contestants: [],
+        metrics: [
+          { id: "ms", label: "time", unit: "ms" },
+          { id: "hold", label: "hold", unit: "ms" },
+        ],
+        goals: [ratio, limit],
+      },
+      results: [
+        { contestant: contestant("a", "Keyturn"), samples: [{ ms: 100, hold: 30.123_456_789 }] },
+        { contestant: contestant("b", "a peer"), samples: [{ ms: 200 }] },
+      ],
+      rounds: 1,
+      tookMs: 61_000,
+    },
+  ],
+};
+
+test("the page tells what was missed and what was not measured before anything else", () => {
+  expect(resultsPage(run)).toMatchInlineSnapshot();
+});
+
+test("a run is written with its drawings, and can be written again from what was kept of it", async () => {
+  const folder = await temporaryFolder();
+  writeResults(run, folder);
+  const page = readFileSync(join(folder, "RESULTS.md"), "utf8");
+  expect(readdirSync(join(folder, "images")).toSorted()).toEqual(["race.svg", "ratios.svg"]);
+  const kept = join(folder, "results.json");
+  writeRun(run, kept);
+  expect(readFileSync(kept, "utf8")).not.toContain("/home/me");
+  writeResults(readRun(kept), folder);
+  expect(readFileSync(join(folder, "RESULTS.md"), "utf8")).toBe(page);
 });

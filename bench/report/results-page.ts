@@ -1,30 +1,36 @@
-// Writes what was measured as a page for people: goals first, then every figure with its spread.
+// Writes what was measured as a page for people: where it is behind, all goals, then every figure with its spread.
 import type { ScenarioResult } from "../measure/rounds.ts";
-import { summarize, type Summary } from "../measure/statistics.ts";
+import type { Summary } from "../measure/statistics.ts";
 import { judge, type Verdict } from "../measure/verdict.ts";
-import type { Metric } from "../scenario.ts";
+import type { Goal } from "../scenario.ts";
 import { markdownTable } from "./markdown-table.ts";
+import type { BenchRun } from "./bench-run.ts";
+import { figureOf, headingOf, plotsOf, ratiosPlot } from "./scenario-plots.ts";
 
-/** What the page says besides the figures. */
-export interface PageHead {
-  readonly date: string;
-  readonly quick: boolean;
-  readonly rounds: number;
-  readonly facts: readonly string[];
-}
+/** The folder of images, from the page. */
+export const imagesFolder = "images";
 
 /** The whole page, as Markdown. */
-export function resultsPage(results: readonly ScenarioResult[], head: PageHead): string {
-  const command = head.quick ? "make bench-quick" : "make bench";
-  const verdicts = results.flatMap(judge);
+export function resultsPage(run: BenchRun): string {
+  const verdicts = run.results.flatMap(judge);
+  const missed = verdicts.filter(({ met }) => !met);
+  const ratios = ratiosPlot(verdicts);
+  const took = Math.round(run.results.reduce((sum, { tookMs }) => sum + tookMs, 0) / 60_000);
   return [
     "# Results",
-    `Written by \`${command}\` on ${head.date}; how it was measured is in [README.md](README.md). Ratios are what counts: both sides of a ratio ran in the same round on the same machine.`,
-    head.facts.map((fact) => `- ${fact}`).join("\n"),
-    `Each figure is the median of ${head.rounds} rounds, with the lowest and the highest behind it.`,
+    `Written by \`${run.command}\` on ${run.date}, in ${took} minutes; how it was measured is in [README.md](README.md), and every round of it in [results.json](results.json). ` +
+      "Ratios are what counts: both sides of a ratio ran in the same round on the same machine. Each figure is the median of its rounds, with the lowest and the highest behind it.",
+    run.facts.map((fact) => `- ${fact}`).join("\n"),
+    ...(run.failures.length === 0 ? [] : ["## Not measured", run.failures.map(({ scenario, message }) => `- ${scenario}: ${message}`).join("\n")]),
+    "## Where it is behind",
+    missed.length === 0 ? "Nowhere: every goal was met." : `${missed.length} of ${verdicts.length} goals were missed.`,
+    ...(missed.length === 0 ? [] : [goalTable(missed)]),
     "## Goals",
+    ...(ratios ? [image(ratios)] : []),
     goalTable(verdicts),
-    ...results.flatMap(scenarioSection),
+    "## Who took part",
+    whoTookPart(run.results),
+    ...run.results.flatMap(scenarioSection),
     "",
   ].join("\n\n");
 }
@@ -32,31 +38,57 @@ export function resultsPage(results: readonly ScenarioResult[], head: PageHead):
 /** The goals with what was reached. */
 export function goalTable(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map(({ goal, reached, met }) => {
-    const wanted = goal.type === "ratio" ? `≤ ${goal.atMost}×` : `< ${goal.below}${goal.over === "worst" ? " in every round" : ""}`;
-    const unit = goal.type === "ratio" ? "×" : "";
-    return [goal.text, wanted, withSpread(reached, goal.type === "ratio" ? 2 : 1, unit), met ? "met" : "**missed**"];
+    const isRatio = goal.type !== "limit";
+    const figure = reached ? withSpread(reached, isRatio ? 2 : 1, isRatio ? "×" : "") : "did not finish";
+    return [goal.text, wantedBy(goal), !reached && met ? "the other did not finish" : figure, met ? "met" : "**missed**"];
   });
   return markdownTable(["goal", "wanted", "reached", ""], rows);
 }
 
-function scenarioSection({ scenario, results }: ScenarioResult): readonly string[] {
-  const heading = (metric: Metric): string => (metric.unit === "" ? metric.label : `${metric.label}, ${metric.unit}`);
+function wantedBy(goal: Goal): string {
+  switch (goal.type) {
+    case "ratio":
+      return `≤ ${goal.atMost}×`;
+    case "growth":
+      return `≤ ${goal.atMost}× of N log N`;
+    case "limit":
+      return `< ${goal.below}${goal.over === "worst" ? " in every round" : ""}`;
+  }
+}
+
+/** A line for each way in which contestants were started, with those that were. */
+function whoTookPart(results: readonly ScenarioResult[]): string {
+  const settings = new Set(results.flatMap((result) => result.results.map(({ contestant }) => contestant.settings)));
+  return [...settings].map((setting) => `- ${setting}`).join("\n");
+}
+
+function scenarioSection(result: ScenarioResult): readonly string[] {
+  const { scenario, results, rounds, tookMs } = result;
   const rows = results.map(({ contestant, samples }) => [
     contestant.label,
     ...scenario.metrics.map(({ id }) => {
-      const values = samples.map((sample) => sample[id]).filter((value) => value !== undefined);
-      return values.length === 0 ? "" : withSpread(summarize(values), 1);
+      const figure = figureOf(samples, id);
+      return figure ? withSpread(figure, 1) : "";
     }),
   ]);
   return [
     `## ${scenario.title}`,
     scenario.method,
-    markdownTable(["contestant", ...scenario.metrics.map(heading)], rows),
-    results.map(({ contestant }) => `- ${contestant.label}: ${contestant.settings}`).join("\n"),
+    markdownTable(["contestant", ...scenario.metrics.map(headingOf)], rows),
+    ...plotsOf(result).map(image),
+    `\`${scenario.id}\`: ${rounds} ${rounds === 1 ? "round" : "rounds"} in ${(tookMs / 1000).toFixed(0)} s.`,
   ];
 }
 
+function image({ name, title }: { readonly name: string; readonly title: string }): string {
+  return `![${title}](${imagesFolder}/${name})`;
+}
+
 function withSpread({ median, lowest, highest }: Summary, digits: number, unit = ""): string {
-  const round = (value: number): string => (digits === 1 && Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(digits));
+  const round = (value: number): string => {
+    if (digits === 1 && Math.abs(value) >= 100) return value.toFixed(0);
+    // A ratio that is nearly nothing is not nothing.
+    return digits === 2 && value > 0 && value < 0.01 ? value.toPrecision(1) : value.toFixed(digits);
+  };
   return `${round(median)}${unit} (${round(lowest)}–${round(highest)})`;
 }

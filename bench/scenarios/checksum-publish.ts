@@ -1,18 +1,15 @@
 // What does it cost to publish the checksum of 20,000 Secrets, and to publish it again after one change?
 import { setTimeout as delay } from "node:timers/promises";
-import { type Client, collectionPath, isApiError, Namespace, Secret } from "@keyturn/runtime";
+import { Secret } from "@keyturn/runtime";
 import * as z from "zod";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
-import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
-import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import type { Contestants } from "../contestants.ts";
 import { type Command, ContestantProcess } from "../measure/contestant-process.ts";
 import type { Bed, Sample, Scenario } from "../scenario.ts";
+import { checksumNamespace, checksumWorld, seedCertificates } from "../worlds/checksum-world.ts";
+import { applyProductCrds } from "../worlds/product-crds.ts";
 
-const namespace = "bench-checksum";
-const writers = 16;
+const countOf = ({ quick }: Bed): number => (quick ? 2000 : 20_000);
 const published = z.object({ type: z.literal("published"), ms: z.number() });
 /** After the work: long enough for a garbage collector to give memory back if it is going to. */
 const settleMs = 2000;
@@ -40,66 +37,36 @@ export function checksumPublish(contestants: Contestants): Scenario {
       { text: "checksum of 20,000 Secrets: memory, MB", contestant: "checksum-publish", metric: "peak", type: "limit", below: 150, over: "worst" },
     ],
     async prepare(bed) {
-      await bed.cluster.apply(renderCrds([checksumFeature]));
-      await seed(bed);
+      await applyProductCrds(bed);
+      await seedCertificates(bed, countOf(bed));
     },
     measure: ({ command }, bed) => measure(command, bed, ++version),
   };
 }
 
-async function measure(command: Command, { cluster: { client, adminKubeconfig } }: Bed, version: number): Promise<Sample> {
-  try {
-    await using contestant = new ContestantProcess({ ...command, args: [...command.args, namespace] }, adminKubeconfig);
-    const first = published.parse(await contestant.next());
-    const firstCpu = contestant.usage().cpuMs;
-    await delay(settleMs);
-    const before = contestant.usage();
-    const startedMs = performance.now();
-    const annotations = { [defaultVersionAnnotation]: String(version) };
-    await client.mergePatch(Secret, { namespace, name: "shop-7" }, { metadata: { annotations } });
-    published.parse(await contestant.next());
-    const change = performance.now() - startedMs;
-    // The status follows the checksum, and belongs to its cost.
-    await delay(settleMs);
-    const after = contestant.usage();
-    return {
-      first: first.ms,
-      firstCpu,
-      change,
-      changeCpu: after.cpuMs - before.cpuMs,
-      settled: after.rssBytes / 2 ** 20,
-      peak: after.peakRssBytes / 2 ** 20,
-    };
-  } finally {
-    await client.request({ method: "DELETE", path: collectionPath(SecretCheckSum, namespace), timeoutMs: 120_000 });
-  }
-}
-
-/** One certificate for all: what differs between objects is their names. */
-async function seed({ cluster: { client }, quick, say }: Bed): Promise<void> {
-  const count = quick ? 2000 : 20_000;
-  say(`creating ${count} Secrets with certificates`);
-  const issuer = makeCertificate({ keyType: "rsa2048", commonName: "issuer" });
-  const leaf = makeCertificate({ keyType: "rsa2048", issuer });
-  const data = secretData(leaf.certificate + issuer.certificate, leaf.privateKey);
-  await unlessThere(client.create(Namespace, { metadata: { name: namespace } }));
-  let next = 0;
-  await Promise.all(
-    Array.from({ length: writers }, async () => {
-      while (next < count) await unlessThere(createSecret(client, next++, data));
-    }),
-  );
-}
-
-function createSecret(client: Client, index: number, data: Readonly<Record<string, string>>): Promise<unknown> {
-  const metadata = { namespace, name: `shop-${index}`, annotations: { [defaultVersionAnnotation]: "1" } };
-  return client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench" });
-}
-
-async function unlessThere(creation: Promise<unknown>): Promise<void> {
-  try {
-    await creation;
-  } catch (error) {
-    if (!isApiError(error, "AlreadyExists")) throw error;
-  }
+async function measure(command: Command, bed: Bed, version: number): Promise<Sample> {
+  const { client, adminKubeconfig } = bed.cluster;
+  const namespace = checksumNamespace(countOf(bed));
+  await using world = checksumWorld(bed, countOf(bed));
+  await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, adminKubeconfig);
+  const first = published.parse(await contestant.next());
+  const firstCpu = contestant.usage().cpuMs;
+  await delay(settleMs);
+  const before = contestant.usage();
+  const startedMs = performance.now();
+  const annotations = { [defaultVersionAnnotation]: String(version) };
+  await client.mergePatch(Secret, { namespace, name: "shop-7" }, { metadata: { annotations } });
+  published.parse(await contestant.next());
+  const change = performance.now() - startedMs;
+  // The status follows the checksum, and belongs to its cost.
+  await delay(settleMs);
+  const after = contestant.usage();
+  return {
+    first: first.ms,
+    firstCpu,
+    change,
+    changeCpu: after.cpuMs - before.cpuMs,
+    settled: after.rssBytes / 2 ** 20,
+    peak: after.peakRssBytes / 2 ** 20,
+  };
 }

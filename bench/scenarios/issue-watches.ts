@@ -7,7 +7,7 @@ import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Scenario } from "../scenario.ts";
-import { startTargetClusters } from "./target-clusters.ts";
+import { startTargetClusters } from "../worlds/target-clusters.ts";
 
 const line = z.object({ type: z.enum(["ready", "open"]), heapBytes: z.number() });
 /** So many first, which do not count; the programs know it too. */

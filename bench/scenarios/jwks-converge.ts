@@ -1,14 +1,10 @@
 // How long does it take to publish 1,000 JWKSConfigs from nothing, next to a bare loop that makes the same writes?
-import { generateKeyPairSync } from "node:crypto";
-import { type Client, collectionPath, ConfigMap, Deployment, Namespace, Secret, Service } from "@keyturn/runtime";
 import * as z from "zod";
-import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
-import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import type { Contestants } from "../contestants.ts";
-import { type Command, ContestantProcess } from "../measure/contestant-process.ts";
-import { forEachIndex } from "../programs/for-each-index.ts";
-import type { Bed, Scenario } from "../scenario.ts";
+import { ContestantProcess } from "../measure/contestant-process.ts";
+import type { Scenario } from "../scenario.ts";
+import { createJwksWorld } from "../worlds/jwks-world.ts";
+import { applyProductCrds } from "../worlds/product-crds.ts";
 
 const done = z.object({ type: z.literal("done"), ms: z.number() });
 
@@ -35,44 +31,11 @@ export function jwksConverge(contestants: Contestants): Scenario {
         atMost: 1.5,
       },
     ],
-    async prepare({ cluster }) {
-      await cluster.apply(renderCrds());
-    },
+    prepare: applyProductCrds,
     async measure({ command }, bed) {
-      const namespace = `bench-jwks-${runs++}`;
-      const count = bed.quick ? 200 : 1000;
-      await seed(bed.cluster.client, namespace, count);
-      return { converged: await converge({ ...command, args: [...command.args, namespace, String(count)] }, bed, namespace) };
+      await using world = await createJwksWorld(bed, { name: String(runs++), size: bed.quick ? 200 : 1000 });
+      await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, bed.cluster.adminKubeconfig);
+      return { converged: done.parse(await contestant.next(300_000)).ms };
     },
   };
-}
-
-async function converge(command: Command, { cluster }: Bed, namespace: string): Promise<number> {
-  try {
-    await using contestant = new ContestantProcess(command, cluster.adminKubeconfig);
-    return done.parse(await contestant.next(300_000)).ms;
-  } finally {
-    // What is left behind makes the next run slower: the API server looks for a free address among all Services.
-    for (const kind of [Service, Deployment, ConfigMap, Secret]) {
-      await cluster.client.request({ method: "DELETE", path: collectionPath(kind, namespace), timeoutMs: 120_000 });
-    }
-  }
-}
-
-/** One certificate for all: what differs between objects is their names. */
-async function seed(client: Client, namespace: string, count: number): Promise<void> {
-  const { certificate, privateKey } = makeCertificate({ privateKey: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey });
-  const data = secretData(certificate, privateKey);
-  await client.create(Namespace, { metadata: { name: namespace } });
-  await forEachIndex(count, async (index) => {
-    const name = `object-${String(index).padStart(4, "0")}`;
-    await client.create(Secret, { metadata: { namespace, name }, type: "kubernetes.io/tls", data });
-    const spec = { certificateSecret: name, configMapName: `${name}-jwks`, nginxConfigMapName: `${name}-nginx` };
-    await client.request({
-      method: "POST",
-      path: collectionPath(JWKSConfig, namespace),
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ apiVersion: `${JWKSConfig.group}/${JWKSConfig.version}`, kind: JWKSConfig.kind, metadata: { namespace, name }, spec }),
-    });
-  });
 }

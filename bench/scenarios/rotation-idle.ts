@@ -4,7 +4,7 @@ import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import type { Contestants } from "../contestants.ts";
 import { type Command, ContestantProcess } from "../measure/contestant-process.ts";
 import type { Bed, Sample, Scenario } from "../scenario.ts";
-import { seedSets } from "./rotation-seed.ts";
+import { seedSets } from "../worlds/rotation-world.ts";
 
 const idle = z.object({ type: z.literal("idle"), heapBytes: z.number() });
 const watched = z.object({ type: z.literal("watched"), requests: z.number(), corePercent: z.number() });

@@ -1,11 +1,13 @@
 // How long does it take until many sources that changed at once have been rotated, next to a bare loop that makes the same writes?
 import * as z from "zod";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Scenario } from "../scenario.ts";
-import { clearSets, seedSets } from "./rotation-seed.ts";
+import { applyProductCrds } from "../worlds/product-crds.ts";
+import { rotationWorlds } from "../worlds/rotation-world.ts";
 
+/** Without delay, so that nothing is waited for. */
+export const promptTargets = { live: "0s", fallback: "0s" };
 const done = z.object({ type: z.literal("done"), ms: z.number() });
 
 /** The scenario, for these contestants. */
@@ -30,19 +32,11 @@ export function rotationSettle(contestants: Contestants): Scenario {
         atMost: 1.5,
       },
     ],
-    async prepare({ cluster }) {
-      await cluster.apply(renderCrds());
-    },
-    async measure({ command }, { cluster, quick }) {
-      const namespace = `bench-rotation-${runs++}`;
-      const sets = quick ? 200 : 1000;
-      await seedSets(cluster.client, { namespace, sets, targets: { live: "0s", fallback: "0s" } });
-      try {
-        await using contestant = new ContestantProcess({ ...command, args: [...command.args, namespace, String(sets)] }, cluster.adminKubeconfig);
-        return { settled: done.parse(await contestant.next(600_000)).ms };
-      } finally {
-        await clearSets(cluster.client, namespace);
-      }
+    prepare: applyProductCrds,
+    async measure({ command }, bed) {
+      await using world = await rotationWorlds(promptTargets)(bed, { name: String(runs++), size: bed.quick ? 200 : 1000 });
+      await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, bed.cluster.adminKubeconfig);
+      return { settled: done.parse(await contestant.next(600_000)).ms };
     },
   };
 }

@@ -1,15 +1,12 @@
 // How long, with how many questions to istiod and how much memory, does it take to find the outdated workloads of a cluster?
 import { setTimeout as delay } from "node:timers/promises";
-import { MutatingWebhookConfiguration } from "@keyturn/runtime";
 import * as z from "zod";
-import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
-import type { Scenario } from "../scenario.ts";
-import { type FleetSize, fleetSettings, seedFleet } from "./sidecars-fleet.ts";
+import type { Bed, Scenario } from "../scenario.ts";
+import { fleetWorld, outdatedOf, seedFleet, startFleetIstiod } from "../worlds/sidecars-world.ts";
 
-const whole: FleetSize = { workloads: 500, podsEach: 20, outdated: 20 };
-const small: FleetSize = { workloads: 50, podsEach: 20, outdated: 2 };
+const workloadsOf = ({ quick }: Bed): number => (quick ? 50 : 500);
 const settleMs = 2000;
 
 const doneLine = z.object({
@@ -60,32 +57,26 @@ export function sidecarsScan(contestants: Contestants): Scenario {
       },
       { text: "scan: longest hold, ms", contestant: "sidecars-scan", metric: "holdCpu", type: "limit", below: 25, over: "worst" },
     ],
-    prepare: (bed) => seedFleet(bed, bed.quick ? small : whole),
-    async measure({ command }, { cluster, quick }) {
-      const { outdated } = quick ? small : whole;
-      await using istiod = await startIstiod(fleetSettings);
-      const configuration = istiod.revisionConfiguration();
-      await cluster.apply({ apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration", ...configuration });
-      try {
-        await using contestant = new ContestantProcess({ ...command, args: [...command.args, String(outdated)] }, cluster.adminKubeconfig);
-        const done = doneLine.parse(await contestant.next(600_000));
-        if (done.outdated !== outdated) throw new Error(`found ${done.outdated} outdated workloads where there are ${outdated}`);
-        const { cpuMs } = contestant.usage();
-        await delay(settleMs);
-        const { rssBytes, peakRssBytes } = contestant.usage();
-        const questions = istiod.calls.length;
-        return {
-          scan: done.ms,
-          questions,
-          cpu: cpuMs,
-          settled: rssBytes / 2 ** 20,
-          peak: peakRssBytes / 2 ** 20,
-          hold: done.holdMs,
-          holdCpu: done.holdCpuMs,
-        };
-      } finally {
-        await cluster.client.delete(MutatingWebhookConfiguration, { name: configuration.metadata.name ?? "" });
-      }
+    prepare: (bed) => seedFleet(bed, workloadsOf(bed)),
+    async measure({ command }, bed) {
+      const outdated = outdatedOf(workloadsOf(bed));
+      await using plane = await startFleetIstiod(bed);
+      const { args } = fleetWorld(workloadsOf(bed));
+      await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...args] }, bed.cluster.adminKubeconfig);
+      const done = doneLine.parse(await contestant.next(600_000));
+      if (done.outdated !== outdated) throw new Error(`found ${done.outdated} outdated workloads where there are ${outdated}`);
+      const { cpuMs } = contestant.usage();
+      await delay(settleMs);
+      const { rssBytes, peakRssBytes } = contestant.usage();
+      return {
+        scan: done.ms,
+        questions: plane.istiod.calls.length,
+        cpu: cpuMs,
+        settled: rssBytes / 2 ** 20,
+        peak: peakRssBytes / 2 ** 20,
+        hold: done.holdMs,
+        holdCpu: done.holdCpuMs,
+      };
     },
   };
 }

@@ -1,9 +1,7 @@
-// The program as a user starts it: bin/keyturn in a process of its own.
+// The program as a user starts it, in a process of its own.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-
-const program = fileURLToPath(new URL("../../bin/keyturn", import.meta.url));
+import { program } from "../program.ts";
 
 /** A running or finished program. */
 export interface KeyturnProcess {
@@ -17,7 +15,11 @@ export interface KeyturnProcess {
 /** Starts the program. Its environment is ours without anything that would point it at a cluster. */
 export function startKeyturn(argumentsGiven: readonly string[], environment: Readonly<Record<string, string>> = {}): KeyturnProcess {
   const { KUBECONFIG: _, ...inherited } = process.env;
-  const child = spawn(program, argumentsGiven, { env: { ...inherited, HOME: "/nonexistent", ...environment }, stdio: ["ignore", "pipe", "pipe"] });
+  const [command, ...first] = program;
+  const child = spawn(command, [...first, ...argumentsGiven], {
+    env: { ...inherited, HOME: "/nonexistent", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const output = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.err += text));

@@ -20,7 +20,7 @@ test("kubectl get tells at a glance; wait, describe and the category work", asyn
   await inPlace("wait", "--for=condition=Ready", "jwksconfig/site", "--timeout=20s");
 
   const { nextRemoval = "" } = await place.status("site");
-  const [header = "", row = ""] = (await inPlace("get", "jwksconfig")).split("\n");
+  const [header = "", row = ""] = (await inPlace("get", "jwkc")).split("\n");
   expect(header.split(/ {2,}/)).toEqual(["NAME", "READY", "KEYS", "NEXT REMOVAL", "REASON", "AGE"]);
   expect(row.split(/ {2,}/)).toEqual(["site", "True", "2", nextRemoval, "Ready", expect.stringMatching(/^\d+s$/)]);
   expect(await inPlace("get", "jwksconfig", "-o", "wide")).toContain(await kidOf(second));

@@ -17,11 +17,12 @@ test("kubectl get tells at a glance; wait, describe, explain and the category wo
   await inPlace("wait", "--for=jsonpath={.status.pending.seq}=2", "rotationtarget/key-live", "--timeout=60s");
 
   const { pending } = await place.status("key-live");
-  const [header = "", ...rows] = (await inPlace("get", "rotationtargets")).trim().split("\n");
-  expect(header.split(/ {2,}/)).toEqual(["NAME", "SET", "ORDER", "VERSION", "NEXT", "READY"]);
+  const age = expect.stringMatching(/^\d+s$/);
+  const [header = "", ...rows] = (await inPlace("get", "rott")).trim().split("\n");
+  expect(header.split(/ {2,}/)).toEqual(["NAME", "SET", "ORDER", "VERSION", "NEXT", "READY", "REASON", "AGE"]);
   expect(rows.map((row) => row.split(/ {2,}/).map((cell) => cell.trim()))).toEqual([
-    ["key-fallback", "my-key", "2", "1", "", "True"].filter((cell) => cell !== ""),
-    ["key-live", "my-key", "1", "1", pending?.notBefore, "True"],
+    ["key-fallback", "my-key", "2", "1", "True", "UpToDate", age],
+    ["key-live", "my-key", "1", "1", pending?.notBefore, "True", "Rotating", age],
   ]);
   // Other tests install CRDs of the same category meanwhile, which kubectl may know of a moment before they are served.
   await soon(async () => expect(await inPlace("get", "keyturn")).toContain("key-live"));

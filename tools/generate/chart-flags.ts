@@ -14,14 +14,14 @@ export interface ChartFlag {
   readonly of: FeatureName | "operator" | "agent";
 }
 
-/** What the chart decides itself: which controllers run, who talks to which cluster, and where an agent works. Ports are values of their own. */
-const decidedByChart: ReadonlySet<Flag> = new Set<Flag>([
-  operatorFlags.controllers,
-  operatorFlags.kubeconfig,
-  operatorFlags.context,
+/** What the chart decides itself: which controllers run and who talks to which cluster. Ports are values of their own. */
+const operatorsOwn: ReadonlySet<Flag> = new Set<Flag>([operatorFlags.controllers, operatorFlags.kubeconfig, operatorFlags.context]);
+
+/** The same for an agent: where it works, how it logs, and what it counts, which has to be what the control plane counts (`controllers.checksum`). */
+const agentsOwn: ReadonlySet<Flag> = new Set<Flag>([
+  ...operatorsOwn,
   agentFlags.namespace,
   agentFlags.dir,
-  // An agent has to count the same objects as the control plane: it gets what controllers.checksum says.
   agentFlags.versionAnnotations,
   agentFlags.secretSelector,
   agentFlags.secretTypes,
@@ -29,20 +29,25 @@ const decidedByChart: ReadonlySet<Flag> = new Set<Flag>([
   agentFlags.logFormat,
 ]);
 
-const isValue = (flag: Flag): boolean => !decidedByChart.has(flag) && flag.takes.type !== "address";
+const valuesAmong = (flags: readonly Flag[], own: ReadonlySet<Flag>): readonly Flag[] =>
+  flags.filter((flag) => !own.has(flag) && flag.takes.type !== "address");
 
 /** Every flag that is a value, in the order of the command line. */
 export const chartFlags: readonly ChartFlag[] = [
-  ...Object.values<Flag>(operatorFlags)
-    .filter(isValue)
-    .map((flag): ChartFlag => ({ flag, path: flag.name.split(".").map(camelCase), of: "operator" })),
+  ...valuesAmong(Object.values<Flag>(operatorFlags), operatorsOwn).map((flag): ChartFlag => ({ flag, path: pathOf(flag), of: "operator" })),
   ...features.flatMap(({ name, flags }) =>
-    flags.filter(isValue).map((flag): ChartFlag => ({ flag, path: ["controllers", ...flag.name.split(".").map(camelCase)], of: name })),
+    valuesAmong(flags, operatorsOwn).map((flag): ChartFlag => ({ flag, path: ["controllers", ...pathOf(flag)], of: name })),
   ),
-  ...[...Object.values<Flag>(agentFlags), ...Object.values<Flag>(policyFlags)]
-    .filter(isValue)
-    .map((flag): ChartFlag => ({ flag, path: ["agent", camelCase(flag.name)], of: "agent" })),
+  ...valuesAmong([...Object.values<Flag>(agentFlags), ...Object.values<Flag>(policyFlags)], agentsOwn).map((flag): ChartFlag => ({
+    flag,
+    path: ["agent", ...pathOf(flag)],
+    of: "agent",
+  })),
 ];
+
+function pathOf(flag: Flag): readonly string[] {
+  return flag.name.split(".").map(camelCase);
+}
 
 /** `reconcile-interval` as a value's name: `reconcileInterval`. */
 export function camelCase(name: string): string {

@@ -1,19 +1,22 @@
 // Which files are generated, and from what.
-import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
-import { renderRbac } from "../../packages/keyturn/src/cli/rbac.ts";
+import { chartFiles } from "./chart-files.ts";
 import { commandReference } from "./command-reference.ts";
 import { kindReference } from "./kind-reference.ts";
+import { kustomizeFiles } from "./kustomize-files.ts";
 import { metricReference } from "./metric-reference.ts";
 import { reasonReference } from "./reason-reference.ts";
 import { rightsReference } from "./rights-reference.ts";
 
-/** Every generated file of the repository: its path, and what it should contain. */
-export function generatedFiles(): Readonly<Record<string, string>> {
-  const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };
+/** What is generated from source, and then what is generated from that: each path, and what the file should contain. */
+export const generatedFiles: readonly (() => FileTexts | Promise<FileTexts>)[] = [sourceFiles, kustomizeFiles];
+
+type FileTexts = Readonly<Record<string, string>>;
+
+function sourceFiles(): FileTexts {
   return {
-    ...(features.some(({ kinds }) => kinds.length > 0) && { "config/crd/keyturn.yaml": renderCrds() }),
-    "config/rbac/keyturn.yaml": renderRbac({ controllers: controllersOf(features, {}, {}), namespaces: [], leaderElection: true, serviceAccount }),
+    ...chartFiles(),
+    "config/crd/keyturn.yaml": renderCrds(),
     "docs/reference/command-line.md": commandReference(),
     "docs/reference/kinds.md": kindReference(),
     "docs/reference/metrics.md": metricReference(),

@@ -19,9 +19,11 @@ import (
 
 func main() {
 	log.SetLogger(logr.Discard())
-	scenarios := map[string]func(context.Context, *rest.Config) error{"sync-whole": syncWhole, "react": react, "job": job}
+	scenarios := map[string]func(context.Context, *rest.Config) error{
+		"sync-whole": syncWhole, "sync-digest": syncDigest, "react": react, "job": job,
+	}
 	if len(os.Args) != 2 || scenarios[os.Args[1]] == nil {
-		fail(fmt.Errorf("usage: peer sync-whole|react|job"))
+		fail(fmt.Errorf("usage: peer sync-whole|sync-digest|react|job"))
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("BENCH_KUBECONFIG"))
 	if err != nil {

@@ -29,9 +29,12 @@ func start(ctx context.Context, config *rest.Config, scenario scenarioController
 	for _, kind := range scenario.owned {
 		byObject[kind] = selected
 	}
+	consistent := true
 	manager, err := controllerruntime.NewManager(config, controllerruntime.Options{
 		Metrics: server.Options{BindAddress: "0"},
 		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
+		// Reads wait for the process's own writes: without, a key that runs again at once would repeat its last write from an older cache.
+		Client: client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &consistent}},
 	})
 	if err != nil {
 		return err

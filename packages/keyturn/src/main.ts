@@ -7,7 +7,15 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.once(name, () => stop.abort(new Error(`received ${name}`)));
 }
 
+// `keyturn status --watch | head` ends when head does, and has not failed.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  stop.abort(new Error("nobody reads the output any more"));
+});
+
 process.exitCode = await runProgram(process.argv.slice(2), {
+  // Set by bin/kubectl-keyturn.
+  program: process.env["KEYTURN_CALLED_AS"] ?? "keyturn",
   environment: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),

@@ -12,6 +12,7 @@ export { ApiError, type ApiErrorCode, isApiError } from "./client/api-error.ts";
 export { abortRace } from "./client/abort-race.ts";
 export { ConfigError } from "./client/auth/config-error.ts";
 export type { ConnectionConfig } from "./client/auth/connection-config.ts";
+export { fileText, type TextSource } from "./client/auth/text-source.ts";
 export { type Credentials, fixedCredentials } from "./client/auth/credentials.ts";
 export { embeddedKubeconfig, type EmbeddedKubeconfigOptions } from "./client/auth/embedded-kubeconfig.ts";
 export { loadConfig } from "./client/auth/load-config.ts";
@@ -32,6 +33,7 @@ export {
   type Stored,
 } from "./client/object.ts";
 export { readText, retryAfterOf } from "./client/response-json.ts";
+export { observeServerClock, type ServerClock } from "./client/server-clock.ts";
 export { ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "./client/transport.ts";
 
 // Watching and caching
@@ -59,8 +61,8 @@ export { canonicalJson, covers } from "./controller/unchanged.ts";
 export { conditionSchema, conditionsSchema } from "./schema/condition-schema.ts";
 export { crdOf } from "./schema/crd.ts";
 export { managerAccess } from "./schema/manager-access.ts";
-export { missingAccess, rightInWords } from "./schema/missing-access.ts";
-export { ageColumn, conditionColumn, type PrinterColumn } from "./schema/printer-column.ts";
+export { type AccessSubject, missingAccess, rightInWords, singleRights } from "./schema/missing-access.ts";
+export { ageColumn, conditionColumn, type PrinterColumn, reasonColumn } from "./schema/printer-column.ts";
 export { type PolicyRule, policyRules, rbacObjects } from "./schema/rbac.ts";
 export { yamlDocuments } from "./schema/yaml-document.ts";
 export * from "./schema/kubernetes-values.ts";
@@ -83,7 +85,8 @@ export { createLogger } from "./observe/pino-logger.ts";
 export { observeProcess } from "./observe/process-metrics.ts";
 export { redactAndCut } from "./observe/redact.ts";
 export { observeCaches, observeWatches } from "./observe/runtime-observers.ts";
+export { fullBucket, takeToken, type TokenBucket, type TokenRate } from "./observe/token-bucket.ts";
 
 // Running it
 export { createManager, type Manager } from "./manager/manager.ts";
-export { type OperatorOptions, runOperator, type StartedOperator } from "./manager/run-operator.ts";
+export { type Companion, type CompanionHost, type OperatorOptions, runOperator, type StartedOperator } from "./manager/run-operator.ts";

@@ -24,9 +24,10 @@ async fn main() -> Result<()> {
     let client = Client::try_from(config)?;
     match std::env::args().nth(1).as_deref() {
         Some("sync-whole") => sync::whole(client).await?,
+        Some("sync-digest") => sync::digest(client).await?,
         Some("react") => react::run(client).await?,
         Some("job") => job::run(client).await?,
-        _ => bail!("usage: peer sync-whole|react|job"),
+        _ => bail!("usage: peer sync-whole|sync-digest|react|job"),
     }
     std::future::pending().await
 }

@@ -45,7 +45,7 @@ export interface ChecksumRecord extends RecordBase {
 /** An agent: a gateway's copy of the certificates of a namespace. Its `ref` is its Lease. */
 export interface AgentRecord extends RecordBase {
   readonly type: "agent";
-  /** `agent/<namespace>/<identity>`. */
+  /** `agent/<namespace>/<name of the Lease>`. */
   readonly id: string;
   readonly step: "checksum";
   readonly identity: string;

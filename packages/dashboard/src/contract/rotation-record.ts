@@ -62,7 +62,7 @@ export interface FreezeStretch {
   readonly toMs?: number;
 }
 
-/** A rotation set. Its `ref` is the target of the first rank. */
+/** A rotation set. Its `ref` is the target of the first rank; conditions are with the lanes, and here there are none. */
 export interface RotationSetRecord extends RecordBase {
   readonly type: "rotationSet";
   /** `rotation/<namespace>/<set>`. */

@@ -18,7 +18,7 @@ export interface DiffOptions {
 }
 
 /** What is found in one namespace. */
-interface NamespaceDiff {
+export interface NamespaceDiff {
   readonly namespace: string;
   readonly secrets: number;
   /** The newest checksum object; undefined if there is none. */
@@ -33,7 +33,16 @@ interface NamespaceDiff {
 }
 
 /** Compares, by the rules that control plane and agents share. */
-export async function diffReport({ client, namespace, signal }: Query, options: DiffOptions): Promise<Report> {
+export async function diffReport(query: Query, options: DiffOptions): Promise<Report> {
+  const diffs = await namespaceDiffs(query, options);
+  return { text: diffs.length === 0 ? "no namespace has a checksum" : diffs.map(inWords).join("\n"), data: diffs };
+}
+
+/** The same as data: one for each namespace that was asked about. */
+export async function namespaceDiffs(
+  { client, namespace, signal }: Pick<Query, "client" | "namespace" | "signal">,
+  options: DiffOptions,
+): Promise<readonly NamespaceDiff[]> {
   const { items } = await client.list(SecretCheckSum, options.allNamespaces ? {} : { namespace }, signal);
   const byNamespace = Map.groupBy(items, (object) => object.metadata.namespace ?? "");
   if (!options.allNamespaces && !byNamespace.has(namespace)) byNamespace.set(namespace, []);
@@ -49,7 +58,7 @@ export async function diffReport({ client, namespace, signal }: Query, options: 
     const set = observedSetOf(new Map(secrets.items.map((secret) => [secret.metadata.name, observe(secret)])));
     diffs.push(diffOf(name, set, newestFirst(objects.map(observedChecksum))));
   }
-  return { text: diffs.length === 0 ? "no namespace has a checksum" : diffs.map(inWords).join("\n"), data: diffs };
+  return diffs;
 }
 
 function diffOf(namespace: string, set: ObservedSet, objects: readonly ObservedChecksum[]): NamespaceDiff {

@@ -3,13 +3,19 @@ import type { Flag } from "../flags/flag.ts";
 import type { Console } from "./console.ts";
 import { agentCommand, agentCommandFlags } from "./agent.ts";
 import { checksumCommand, checksumCommandFlags } from "./checksum.ts";
+import { completionCommand } from "./completion.ts";
+import { shells } from "./completion/shells.ts";
 import { crdsCommand } from "./crds.ts";
+import { dashboardCommand, dashboardFlags } from "./dashboard.ts";
 import { devCommand, devFlags } from "./dev.ts";
 import { diffCommand, diffFlags } from "./diff.ts";
+import { doctorCommand, doctorFlags } from "./doctor.ts";
 import { historyCommand, historyFlags } from "./history.ts";
 import { planCommand, planFlags } from "./plan.ts";
 import { rbacCommand, rbacFlags } from "./rbac.ts";
 import { runCommand, runFlags } from "./run.ts";
+import { statusCommand, statusFlags } from "./status.ts";
+import { versionCommand, versionFlags } from "./versions.ts";
 
 /** A command: how it is typed, what it is for, and what it does. */
 export interface CommandEntry {
@@ -18,6 +24,8 @@ export interface CommandEntry {
   /** One line for `--help`. */
   readonly summary: string;
   readonly flags: readonly Flag[];
+  /** What its first argument can be, where that is one of a few words. */
+  readonly choices?: readonly string[];
   /** Gets the texts of the flags by name and the arguments in order. Throws a `UsageError` for wrong usage. */
   readonly run: (given: Readonly<Record<string, string | undefined>>, console: Console, args: readonly string[]) => void | Promise<void>;
 }
@@ -31,6 +39,12 @@ export const commands: readonly CommandEntry[] = [
     run: devCommand,
   },
   {
+    usage: "dashboard",
+    summary: "show a live page of all five steps in the browser, read with your own kubeconfig and rights; it changes nothing",
+    flags: dashboardFlags,
+    run: dashboardCommand,
+  },
+  {
     usage: "agent",
     summary: "keep the certificates of a namespace on disk for a gateway: verified as a whole, and never less than what was verified before",
     flags: agentCommandFlags,
@@ -40,7 +54,21 @@ export const commands: readonly CommandEntry[] = [
     usage: "checksum <action>",
     summary: "announce: publish the checksum of certificates that are about to be written, so that gateways adopt them all at once",
     flags: checksumCommandFlags,
+    choices: ["announce"],
     run: checksumCommand,
+  },
+  {
+    usage: "status [subject]",
+    summary:
+      "show how credentials fare in all five steps, what needs attention first and what happens next; with a name or kind/name, the life of that one",
+    flags: statusFlags,
+    run: statusCommand,
+  },
+  {
+    usage: "doctor",
+    summary: "check an installation: the server, kinds, rights, watches, leaders, clocks, operators beside it, agents; and say what to do",
+    flags: doctorFlags,
+    run: doctorCommand,
   },
   { usage: "diff", summary: "show which Secrets differ from the published checksum, and in which direction", flags: diffFlags, run: diffCommand },
   {
@@ -56,5 +84,18 @@ export const commands: readonly CommandEntry[] = [
     summary: "show what happens next and when: with the name of a rotation set, its promotions; with sidecars, the workloads to be restarted",
     flags: planFlags,
     run: planCommand,
+  },
+  {
+    usage: "completion <shell>",
+    summary: "print the script that makes a shell (bash, zsh, fish, powershell) complete commands, flags and names",
+    flags: [],
+    choices: shells,
+    run: completionCommand,
+  },
+  {
+    usage: "version",
+    summary: "show the versions of this program, of the cluster and of the operators that run in it",
+    flags: versionFlags,
+    run: versionCommand,
   },
 ];

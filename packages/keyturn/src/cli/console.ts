@@ -2,6 +2,8 @@
 
 /** The outside of a command. */
 export interface Console {
+  /** How the person called the program, for usage texts. Default `keyturn`. */
+  readonly program?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

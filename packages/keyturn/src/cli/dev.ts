@@ -2,6 +2,7 @@
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import {
+  type Companion,
   type ControllerDefinition,
   createCaches,
   createHttpTransport,
@@ -15,12 +16,15 @@ import {
 } from "@keyturn/runtime";
 import { type Cluster, everything, startCluster } from "@keyturn/runtime/testing";
 import { controllersOf, features } from "../controllers/registry.ts";
+import type { Dashboard } from "../dashboard/dashboard.ts";
+import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
+import { secretAccess } from "../dashboard/secret-access.ts";
 import { examplesFolder, readManifests } from "../dev/checkout.ts";
 import { renderInventory, watchInventory } from "../dev/inventory.ts";
-import { LiveText } from "../dev/live-text.ts";
+import { LiveText } from "../text/live-text.ts";
 import { watchNews } from "../dev/news.ts";
 import { stories } from "../dev/stories/index.ts";
-import { readFlags, textFlagWithDefault } from "../flags/flag.ts";
+import { numberFlag, readFlags, textFlagWithDefault } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
 import type { Console } from "./console.ts";
@@ -30,18 +34,19 @@ import { version } from "./version.ts";
 
 const flags = {
   examples: textFlagWithDefault({ name: "examples", placeholder: "FOLDER", default: examplesFolder, help: "the manifests to apply" }),
+  port: numberFlag({ name: "port", default: 0, least: 0, most: 65_535, help: "where the dashboard is served on this machine; 0 = a free port" }),
   logLevel: operatorFlags.logLevel,
 };
 
 /** The flags of `keyturn dev`. The folder is that of the checkout, which is different on every machine. */
-export const devFlags = [{ ...flags.examples, default: "examples" }, flags.logLevel];
+export const devFlags = [{ ...flags.examples, default: "examples" }, flags.port, flags.logLevel];
 
 const serviceAccount = { namespace: "keyturn-system", name: keyturn.name };
 const redrawEveryMs = 1000;
 
 /** Runs until asked to stop; then everything is gone again. */
 export async function devCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
-  const { examples, logLevel } = readFlags(flags, given, console.environment);
+  const { examples, port, logLevel } = readFlags(flags, given, console.environment);
   const manifests = await readManifests(examples);
   const say = (line: string): void => console.out(`${line}\n`);
   const { signal } = console;
@@ -51,19 +56,29 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   if (signal.aborted) return;
   await using stack = new AsyncDisposableStack();
   const told = await Promise.all(stories.map((begin) => begin(cluster, stack)));
-  const controllers = controllersOf(features, { ...Object.assign({}, ...told.map(({ flags = {} }) => flags)), ...given }, console.environment);
+  const settings: typeof given = { ...Object.assign({}, ...told.map(({ flags = {} }) => flags)), ...given };
+  const { secret, access } = secretAccess();
+  const page = Promise.withResolvers<Dashboard>();
+  const { controllers, companion } = operatorDashboard(controllersOf(features, settings, console.environment), {
+    bindAddress: `127.0.0.1:${port}`,
+    features: features.map(({ name }) => name),
+    flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
+    cluster: "keyturn dev",
+    version,
+    access,
+    onStarted: page.resolve,
+  });
   const namespaces = [...(await applyAll(cluster, { manifests, controllers })), ...told.flatMap(({ namespaces = [] }) => namespaces)];
   const logFile = join(cluster.folder, "keyturn.log");
   const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
   say(`the cluster is ready: export KUBECONFIG=${cluster.adminKubeconfig}`);
   say(`the operator's log: ${logFile}`);
+  const operating = operate(cluster, { log, controllers, companion, signal });
+  const { url } = await Promise.race([page.promise, operating.then(() => ({ url: "" }))]);
+  say(`the dashboard: ${url}#secret=${secret}`);
   say("Ctrl-C stops everything and leaves nothing behind\n");
 
-  await Promise.all([
-    operate(cluster, { log, controllers, signal }),
-    follow(cluster, { namespaces, log, console }),
-    ...told.map(({ happen }) => happen?.(signal)),
-  ]);
+  await Promise.all([operating, follow(cluster, { namespaces, log, console }), ...told.map(({ happen }) => happen?.(signal))]);
   say("\nstopping");
 }
 
@@ -76,7 +91,7 @@ async function applyAll(
     { apiVersion: "v1", kind: "Namespace", metadata: { name: serviceAccount.namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
   ]);
-  await cluster.apply(renderRbac({ controllers, namespaces: [], leaderElection: true, serviceAccount }));
+  await cluster.apply(renderRbac({ controllers, namespaces: [], leaderElection: true, dashboard: true, serviceAccount }));
   await cluster.apply(renderCrds());
   const applied = [];
   for (const manifest of manifests) applied.push(...(await cluster.apply(manifest)));
@@ -86,7 +101,17 @@ async function applyAll(
 /** Runs every controller as the ServiceAccount that it has in production, with exactly its rights. */
 async function operate(
   cluster: Cluster,
-  { log, controllers, signal }: { readonly log: Logger; readonly controllers: readonly ControllerDefinition[]; readonly signal: AbortSignal },
+  {
+    log,
+    controllers,
+    companion,
+    signal,
+  }: {
+    readonly log: Logger;
+    readonly controllers: readonly ControllerDefinition[];
+    readonly companion: Companion;
+    readonly signal: AbortSignal;
+  },
 ): Promise<void> {
   const kubeconfig = await cluster.kubeconfigFor({ serviceAccount });
   await runOperator(
@@ -94,6 +119,7 @@ async function operate(
       operator: keyturn,
       connection: await loadConfig({ kubeconfig, env: {} }),
       controllers,
+      companions: [companion],
       version,
       log,
       env: {},

@@ -1,22 +1,32 @@
 // `keyturn plan <subject>`: what happens next and when, from the same plans that the operator carries out.
+import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
 import { rotationPlanReport } from "../controllers/rotation/plan-report.ts";
+import { rotationKinds } from "../controllers/rotation/set-query.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { sidecarsPlanReport } from "../controllers/sidecars/plan-report.ts";
+import { attentionFlags } from "../flags/attention-flags.ts";
 import { type Flag, readFlags } from "../flags/flag.ts";
 import type { Console } from "./console.ts";
-import { allNamespacesFlag, answerQuery, queryFlags } from "./query.ts";
+import { allNamespacesFlag } from "./output.ts";
+import { answerQuery, followedQueryFlags } from "./query.ts";
 
 /** The flags of `keyturn plan`: those of the controller are there because its plan depends on them. */
-export const planFlags: readonly Flag[] = [...queryFlags, allNamespacesFlag, ...Object.values(sidecarsFlags)];
+export const planFlags: readonly Flag[] = [
+  ...followedQueryFlags,
+  allNamespacesFlag,
+  ...Object.values(attentionFlags),
+  ...Object.values(sidecarsFlags),
+];
 
 /** Prints the plan for a rotation set, or with `sidecars` for the workloads whose sidecars are outdated. */
 export function planCommand(given: Readonly<Record<string, string | undefined>>, console: Console, [subject = ""]: readonly string[]): Promise<void> {
-  return answerQuery(given, console, (query) => {
-    // `rotation/sidecars` is a set of that name.
-    if (subject !== "sidecars") return rotationPlanReport(query, subject.replace(/^rotation\//, ""));
-    const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
-    const options = sidecarsOptions((flag) => readFlags({ flag }, given, console.environment).flag);
-    return sidecarsPlanReport(query, { options, allNamespaces });
-  });
+  // `rotation/sidecars` is a set of that name.
+  if (subject !== "sidecars") {
+    return answerQuery(given, console, (query) => rotationPlanReport(query, subject.replace(/^rotation\//, "")), { kinds: rotationKinds });
+  }
+  const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
+  const options = sidecarsOptions((flag) => readFlags({ flag }, given, console.environment).flag);
+  const follows = { kinds: [Deployment, StatefulSet, DaemonSet, Pod], allNamespaces };
+  return answerQuery(given, console, (query) => sidecarsPlanReport(query, { options, allNamespaces }), follows);
 }

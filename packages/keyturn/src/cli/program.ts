@@ -3,12 +3,18 @@ import { Command, CommanderError } from "commander";
 import { UsageError } from "../flags/flag.ts";
 import { addFlags, givenTexts } from "./command-line.ts";
 import { commands } from "./commands.ts";
+import { complete } from "./completion/complete.ts";
 import type { Console } from "./console.ts";
 import { version } from "./version.ts";
 
 /** Runs the command line and resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
 export async function runProgram(argumentsGiven: readonly string[], console: Console): Promise<number> {
   try {
+    const [first, ...words] = argumentsGiven;
+    if (first === "__complete") {
+      await complete(words, commands, console);
+      return 0;
+    }
     await buildProgram(console).parseAsync([...argumentsGiven], { from: "user" });
     return 0;
   } catch (error) {
@@ -21,7 +27,7 @@ export async function runProgram(argumentsGiven: readonly string[], console: Con
 
 /** The whole command line, ready to parse. */
 function buildProgram(console: Console): Command {
-  const program = new Command("keyturn")
+  const program = new Command(console.program ?? "keyturn")
     .description("The life of a credential in Kubernetes: issue, rotate, publish, verify, roll out.")
     .version(version, "--version")
     .helpCommand(false)

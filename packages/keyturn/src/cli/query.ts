@@ -1,44 +1,55 @@
-// Commands that answer a question about a cluster: how they are connected, and how the answer is printed.
-import { createClient, createHttpTransport, systemClock, systemRandom } from "@keyturn/runtime";
-import { stringify } from "yaml";
+// Commands that answer a question about a cluster: how they are connected, and how the answer is printed and followed.
+import type { Kind } from "@keyturn/runtime";
 import type { Query, Report } from "../controllers/report.ts";
-import { choiceFlag, readFlags, switchFlag, textFlag } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { connect } from "./connection.ts";
+import { readFlags } from "../flags/flag.ts";
+import { LiveText } from "../text/live-text.ts";
+import { watchAny } from "./any-change.ts";
 import type { Console } from "./console.ts";
-
-const flags = {
-  namespace: textFlag({ name: "namespace", short: "n", placeholder: "NAMESPACE", help: "where to look; otherwise the kubeconfig's namespace" }),
-  output: choiceFlag({ name: "output", short: "o", choices: ["table", "json", "yaml"], default: "table", help: "how to print the answer" }),
-  kubeconfig: operatorFlags.kubeconfig,
-  context: operatorFlags.context,
-};
-
-/** For commands that can look everywhere at once. */
-export const allNamespacesFlag = switchFlag({ name: "all-namespaces", short: "A", default: false, help: "look in every namespace" });
+import { outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
+import { inSession, type Session, sessionFlags } from "./session.ts";
 
 /** The flags that every such command takes. */
-export const queryFlags = Object.values(flags);
+export const queryFlags = [...sessionFlags, outputFlag];
 
-/** Asks with the person's own kubeconfig and rights, and prints the answer. Rejects with a `UsageError` for a kubeconfig that cannot be used. */
+/** The flags of those whose answer can be followed. */
+export const followedQueryFlags = [...queryFlags, watchFlag];
+
+/** What an answer depends on, if it can be followed. */
+export interface Follows {
+  /** A change of any object of these kinds may change the answer. */
+  readonly kinds: readonly Kind[];
+  /** Default: the namespace of the query. */
+  readonly allNamespaces?: boolean;
+}
+
+/** Asks with the person's own kubeconfig and rights, and prints the answer; with `--watch`, again after each change of what it depends on. */
 export async function answerQuery(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
   answer: (query: Query) => Promise<Report>,
+  follows?: Follows,
 ): Promise<void> {
-  const { output, ...where } = readFlags(flags, given, console.environment);
-  const connection = await connect(where, console.environment);
-  const transport = createHttpTransport({ ...connection, env: console.environment, userAgent: "keyturn", clock: systemClock });
-  try {
-    const client = createClient(transport, { clock: systemClock, random: systemRandom });
-    const namespace = where.namespace ?? connection.namespace ?? "default";
-    console.out(`${printed(await answer({ client, namespace, nowMs: systemClock.now(), signal: console.signal }), output)}\n`);
-  } finally {
-    transport.close();
-  }
+  const { output, watch } = readFlags({ output: outputFlag, watch: watchFlag }, given, console.environment);
+  await inSession(given, console, async (session) => {
+    const ask = async (): Promise<Report> => answer({ ...session, nowMs: session.now() });
+    if (watch && follows) return followAnswer(session, ask, { follows, output, console });
+    return console.out(`${printed(await ask(), output)}\n`);
+  });
 }
 
-function printed({ text, data }: Report, output: "table" | "json" | "yaml"): string {
-  if (output === "table") return text;
-  return output === "json" ? JSON.stringify(data, undefined, 2) : stringify(data).trimEnd();
+async function followAnswer(
+  session: Session,
+  ask: () => Promise<Report>,
+  { follows, output, console }: { readonly follows: Follows; readonly output: OutputFormat; readonly console: Console },
+): Promise<void> {
+  const screen = new LiveText({ write: console.out, height: console.height });
+  let last = "";
+  const show = ({ text, data }: Report): void => {
+    if (output === "table") return screen.show(text, text);
+    const document = streamed(data, output);
+    if (document !== last) console.out(document);
+    last = document;
+  };
+  const { kinds, allNamespaces = false } = follows;
+  for await (const _ of watchAny(session, { kinds, namespace: allNamespaces ? undefined : session.namespace })) show(await ask());
 }

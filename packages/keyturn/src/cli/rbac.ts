@@ -1,7 +1,8 @@
 // `keyturn rbac`: the rights that the chosen controllers need, as manifests. Nothing more is ever asked for.
-import { type ControllerDefinition, managerAccess, rbacObjects, yamlDocuments } from "@keyturn/runtime";
+import { type ControllerDefinition, managerAccess, parseBindAddress, rbacObjects, yamlDocuments } from "@keyturn/runtime";
 import { agentAccess } from "../agent/access.ts";
 import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
+import { dashboardAccess } from "../dashboard/access.ts";
 import { type Flag, readFlags, switchFlag, textFlagWithDefault } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
@@ -11,6 +12,7 @@ const flags = {
   controllers: operatorFlags.controllers,
   namespaces: operatorFlags.namespaces,
   leaderElect: operatorFlags.leaderElect,
+  dashboardBindAddress: operatorFlags.dashboardBindAddress,
   namespace: textFlagWithDefault({
     name: "namespace",
     placeholder: "NAMESPACE",
@@ -35,9 +37,11 @@ export function renderRbac(options: {
   readonly controllers: readonly ControllerDefinition[];
   readonly namespaces: readonly string[];
   readonly leaderElection: boolean;
+  /** Whether the operator serves the dashboard to those who have a token. Default false. */
+  readonly dashboard?: boolean;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
 }): string {
-  const declared = options.controllers.flatMap(({ access }) => access);
+  const declared = [...options.controllers.flatMap(({ access }) => access), ...(options.dashboard ? dashboardAccess : [])];
   const manager = managerAccess({
     operatorNamespace: options.serviceAccount.namespace,
     controllerAccess: declared,
@@ -63,13 +67,18 @@ function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly 
 
 /** Prints them. */
 export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console): void {
-  const { controllers, namespaces, leaderElect, namespace, serviceAccount, agent } = readFlags(flags, given, console.environment);
+  const { controllers, namespaces, leaderElect, dashboardBindAddress, namespace, serviceAccount, agent } = readFlags(
+    flags,
+    given,
+    console.environment,
+  );
   if (agent) return console.out(renderAgentRbac({ namespace, name: serviceAccount }));
   console.out(
     renderRbac({
       controllers: controllersOf(chooseFeatures(controllers), given, console.environment),
       namespaces,
       leaderElection: leaderElect,
+      dashboard: parseBindAddress(dashboardBindAddress).type === "listen",
       serviceAccount: { namespace, name: serviceAccount },
     }),
   );

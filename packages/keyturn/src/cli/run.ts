@@ -1,6 +1,7 @@
 // `keyturn run`: the operator, as it runs in a cluster.
-import { createLogger, runOperator } from "@keyturn/runtime";
+import { type Companion, type ControllerDefinition, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
+import { operatorDashboard, type OperatorDashboardOptions } from "../dashboard/operator-dashboard.ts";
 import { type Flag, readFlags } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
@@ -18,9 +19,17 @@ export const runFlags: readonly Flag[] = [...Object.values(operatorFlags), ...fe
 export async function runCommand(given: Given, console: Console): Promise<void> {
   const { environment, signal } = console;
   const flags = readFlags(operatorFlags, given, environment);
-  const controllers = controllersOf(chooseFeatures(flags.controllers), given, environment);
+  const chosen = chooseFeatures(flags.controllers);
+  const plain = controllersOf(chosen, given, environment);
   const connection = await connect(flags, environment);
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat });
+  const { controllers, companions } = withDashboard(plain, {
+    bindAddress: flags.dashboardBindAddress,
+    features: chosen.map(({ name }) => name),
+    flag: (flag) => readFlags({ flag }, given, environment).flag,
+    cluster: connection.server,
+    version,
+  });
   log.info({ version, controllers: controllers.map(({ name }) => name), server: connection.server, source: connection.source }, "keyturn starts");
   const { leaseDuration } = flags;
   await orUsageError(() =>
@@ -29,6 +38,7 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
         operator: keyturn,
         connection,
         controllers,
+        companions,
         version,
         log,
         env: environment,
@@ -47,4 +57,14 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
     ),
   );
   log.info({}, "keyturn has stopped");
+}
+
+/** The controllers, and the dashboard beside them if there is to be one. */
+function withDashboard(
+  controllers: readonly ControllerDefinition[],
+  options: OperatorDashboardOptions,
+): { readonly controllers: readonly ControllerDefinition[]; readonly companions: readonly Companion[] } {
+  if (parseBindAddress(options.bindAddress).type === "off") return { controllers, companions: [] };
+  const dashboard = operatorDashboard(controllers, options);
+  return { controllers: dashboard.controllers, companions: [dashboard.companion] };
 }

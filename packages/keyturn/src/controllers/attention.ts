@@ -1,5 +1,5 @@
 // Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
-import { type Condition, type KubeObject, type Notice, parseLabelSelector, setCondition } from "@keyturn/runtime";
+import { type Condition, type KubeObject, type Notice, setCondition } from "@keyturn/runtime";
 import { attentionFlags } from "../flags/attention-flags.ts";
 import { keyturn } from "../operator-identity.ts";
 import type { FlagReader } from "./feature.ts";
@@ -10,9 +10,12 @@ export const pausedAnnotation = `${keyturn.domain}/paused`;
 /** The word for it, in conditions and Events. */
 export const pausedReason = "Paused";
 
-/** A pause; `untilMs` undefined for one that ends when the annotation goes. */
+/** A pause. */
 export interface Pause {
+  /** Undefined for one that ends when the annotation goes. */
   readonly untilMs: number | undefined;
+  /** Who has the annotation, if it is not the object itself: `its namespace`. */
+  readonly by?: string;
 }
 
 /** What is to be done about an object: its work, nothing for now, or nothing ever, because it is outside of what the flags select. */
@@ -30,8 +33,14 @@ export const selectsAll: Selects = () => true;
 /** What `--selector` and `--skip-namespaces` say. */
 export function selectionOf(flag: FlagReader): Selects {
   const matches = flag(attentionFlags.selector);
+  const isSkipped = skippingOf(flag);
+  return ({ namespace = "", labels = {} }) => !isSkipped(namespace) && matches(labels);
+}
+
+/** What `--skip-namespaces` says, for features that work for namespaces and not for objects. */
+export function skippingOf(flag: FlagReader): (namespace: string) => boolean {
   const skipped = new Set(flag(attentionFlags.skipNamespaces));
-  return ({ namespace = "", labels = {} }) => !skipped.has(namespace) && matches(labels);
+  return (namespace) => skipped.has(namespace);
 }
 
 /** What is to be done about an object at this time. */
@@ -54,10 +63,9 @@ export function pauseOf(text: string | undefined, nowMs: number): Pause | undefi
 }
 
 /** A pause in words, for conditions, Events and plans. */
-export function pauseInWords({ untilMs }: Pause): string {
-  return untilMs === undefined
-    ? `left as it is while it has the annotation ${pausedAnnotation}`
-    : `left as it is until ${new Date(untilMs).toISOString()}, as its annotation ${pausedAnnotation} says`;
+export function pauseInWords({ untilMs, by = "it" }: Pause): string {
+  const end = untilMs === undefined ? "" : `, until ${new Date(untilMs).toISOString()}`;
+  return `left as it is while ${by} has the annotation ${pausedAnnotation}${end}`;
 }
 
 /** How long until a pause ends by itself, as a reconcile's outcome. */

@@ -1,13 +1,15 @@
 // How one object of a step fares, in the form that `keyturn status` and the dashboard share. Made from what anybody may read: specs, statuses, marks; never from Secrets.
 import { type Condition, type DeepReadonly, findCondition } from "@keyturn/runtime";
+import { pausedReason } from "./attention.ts";
 
 /**
- * `healthy`: as it should be. `moving`: on its way there by itself. `attention`: somebody should look. `unknown`: the operator has said nothing about it yet.
+ * `healthy`: as it should be. `moving`: on its way there by itself. `paused`: left alone because somebody asked for it. `attention`: somebody should look.
+ * `unknown`: the operator has said nothing about it yet.
  */
-export type Health = "healthy" | "moving" | "attention" | "unknown";
+export type Health = "healthy" | "moving" | "paused" | "attention" | "unknown";
 
 /** All of them, what matters most first. */
-export const healths: readonly Health[] = ["attention", "unknown", "moving", "healthy"];
+export const healths: readonly Health[] = ["attention", "unknown", "moving", "paused", "healthy"];
 
 /** What is said about an object, in the words of its controller. */
 export interface Verdict {
@@ -67,7 +69,7 @@ export function readyVerdict(object: Reported, healthOf: (ready: DeepReadonly<Co
     const message = "it was changed, and the operator has not reported on the change yet; is it running, with this controller?";
     return { health: "unknown", reason: "NotObserved", message, sinceMs: undefined };
   }
-  return verdictOf(ready, healthOf(ready));
+  return verdictOf(ready, ready.reason === pausedReason ? "paused" : healthOf(ready));
 }
 
 /** What a condition says, as a verdict. */
@@ -78,7 +80,7 @@ export function verdictOf({ reason, message, lastTransitionTime }: DeepReadonly<
 /** The summary, unless its next step should long have been made: then that is what somebody should look at. */
 export function unlessOverdue(summary: Summary, nowMs: number): Summary {
   const { next, health } = summary;
-  if (!next || health === "attention" || next.atMs + patienceMs > nowMs) return summary;
+  if (!next || health === "attention" || health === "paused" || next.atMs + patienceMs > nowMs) return summary;
   const message = `should have happened at ${new Date(next.atMs).toISOString()}: ${next.what}; is the operator running, with this controller?`;
   return { ...summary, health: "attention", reason: "Overdue", message, sinceMs: next.atMs };
 }

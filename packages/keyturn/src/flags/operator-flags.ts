@@ -50,6 +50,11 @@ export const operatorFlags = {
     default: ":8081",
     help: "where /healthz and /readyz are served; 0 = off",
   }),
+  dashboardBindAddress: addressFlag({
+    name: "dashboard-bind-address",
+    default: "0",
+    help: "where the dashboard is served, such as :8082; who looks needs a bearer token of the cluster, and sees what it may list and watch; 0 = off",
+  }),
   logLevel: choiceFlag({ name: "log-level", choices: ["debug", "info", "warn", "error"], default: "info", help: "the least important lines to log" }),
   logFormat: choiceFlag({ name: "log-format", choices: ["json", "text"], default: "json", help: "one JSON object a line, or text for people" }),
 } as const;

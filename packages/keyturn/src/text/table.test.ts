@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { renderAge, renderTable } from "./table.ts";
+import { coloured } from "./paint.ts";
+import { renderAge, renderRows, renderTable } from "./table.ts";
 
 it("lines up columns and leaves no space at the end of a line", () => {
   expect(
@@ -15,6 +16,15 @@ it("lines up columns and leaves no space at the end of a line", () => {
     a             True
     longer-name"
   `);
+});
+
+it("lines up cells with colours by what is seen of them", () => {
+  expect(
+    renderRows([
+      [coloured("bad", "a"), "b"],
+      ["long", "c"],
+    ]),
+  ).toBe("\u001b[31ma\u001b[0m      b\nlong   c");
 });
 
 it.each([

@@ -1,4 +1,5 @@
 // Plain-text tables, as kubectl prints them.
+import { visibleLength } from "./paint.ts";
 
 /** Lines up columns; the header in capitals. Wide characters are not accounted for: names in Kubernetes are ASCII. */
 export function renderTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -7,11 +8,11 @@ export function renderTable(columns: readonly string[], rows: readonly (readonly
 
 /** Lines up rows as they are. */
 export function renderRows(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => (row[index] ?? "").length)));
+  const widths = (rows[0] ?? []).map((_, index) => rows.reduce((widest, row) => Math.max(widest, visibleLength(row[index] ?? "")), 0));
   return rows
     .map((row) =>
       row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .map((cell, index) => `${cell}${" ".repeat(Math.max(0, (widths[index] ?? 0) - visibleLength(cell)))}`)
         .join("   ")
         .trimEnd(),
     )

@@ -101,10 +101,10 @@ describe("watching", () => {
     server.last.line(bookmarkLine("20"));
     await settle();
     expect(caches.statusOf(cache)).toMatchObject({ state: { type: "live" }, synced: true, objects: 3 });
+    await clock.advance(10_000);
     server.last.cut();
     await settle();
     expect(caches.statusOf(cache).state).toEqual({ type: "retrying", error: "socket hang up" });
-    await clock.advance(800);
     expect(server.last.query.get("resourceVersion")).toBe("20");
 
     server.last.answer(200);

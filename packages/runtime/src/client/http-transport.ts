@@ -4,8 +4,9 @@ import { abortRace } from "./abort-race.ts";
 import { ConfigError } from "./auth/config-error.ts";
 import { CredentialSession, type IssuedAuthorization } from "./auth/credential-session.ts";
 import type { Credentials, TlsMaterial } from "./auth/credentials.ts";
-import { createLaneAgents, type AgentOptions, type LaneAgents } from "./http-agents.ts";
-import { exchange, ExchangeError } from "./http-exchange.ts";
+import { exchange, ExchangeError } from "./http/exchange.ts";
+import { LanePools, type ServerAddress } from "./http/lane-pools.ts";
+import { requestText } from "./http/request-text.ts";
 import { proxyFor, type Environment } from "./proxy-choice.ts";
 import { ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "./transport.ts";
 
@@ -45,13 +46,13 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
 class HttpTransport implements Transport {
   readonly #server: URL;
   readonly #basePath: string;
-  readonly #agentOptions: AgentOptions;
+  readonly #address: ServerAddress;
   readonly #session: CredentialSession;
   readonly #clock: Clock;
   readonly #userAgent: string;
-  #pools: { readonly tls: TlsMaterial; readonly agents: LaneAgents } | undefined;
+  #current: { readonly tls: TlsMaterial; readonly pools: LanePools } | undefined;
   /** Pools of earlier TLS material whose last requests are still in flight. */
-  #retired: readonly LaneAgents[] = [];
+  #retired: readonly LanePools[] = [];
   readonly #closed = new AbortController();
 
   constructor(options: HttpTransportOptions) {
@@ -62,8 +63,11 @@ class HttpTransport implements Transport {
     this.#session = new CredentialSession(options.credentials, this.#clock);
     const proxyUrl = options.proxyUrl || proxyFor(this.#server, options.env ?? {});
     if (proxyUrl) checkProxy(proxyUrl);
-    this.#agentOptions = {
-      secure: this.#server.protocol === "https:",
+    const secure = this.#server.protocol === "https:";
+    this.#address = {
+      host: this.#server.hostname.replace(/^\[|\]$/g, ""),
+      port: Number(this.#server.port || (secure ? 443 : 80)),
+      secure,
       ...(options.tlsServerName && { tlsServerName: options.tlsServerName }),
       ...(options.insecureSkipTlsVerify && { insecureSkipTlsVerify: true }),
       ...(proxyUrl && { proxyUrl }),
@@ -84,57 +88,44 @@ class HttpTransport implements Transport {
   }
 
   close(): void {
-    this.#closed.abort(new ConnectionError(`the transport to ${this.#server.origin} is closed`));
-    for (const agents of this.#retired) agents.destroy();
-    this.#pools?.agents.destroy();
-    this.#pools = undefined;
+    const reason = new ConnectionError(`the transport to ${this.#server.origin} is closed`);
+    this.#closed.abort(reason);
+    for (const pools of this.#retired) pools.destroy(reason);
+    this.#current?.pools.destroy(reason);
+    this.#current = undefined;
   }
 
   async #sendAs(authorization: IssuedAuthorization, request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
-    const lane = request.lane ?? "call";
-    const agents = this.#agentsFor(authorization.tls);
-    const { body } = request;
-    const options = {
-      server: this.#server,
-      method: request.method,
-      path: `${this.#basePath}${request.path}`,
-      headers: {
-        "user-agent": this.#userAgent,
-        accept: "application/json",
-        ...request.headers,
-        ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
-        ...copyHeaders(authorization.headers),
-      },
-      body,
-      agent: agents.of(lane),
-      timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
-      clock: this.#clock,
-      closed: this.#closed.signal,
-    };
+    const { method, body, lane = "call", timeoutMs = defaultTimeoutMs } = request;
+    const path = this.#basePath + request.path;
+    const headers = { "user-agent": this.#userAgent, accept: "application/json", ...request.headers, ...authorization.headers };
+    const pool = this.#poolsFor(authorization.tls).of(lane);
+    const text = requestText({ method, path, host: this.#server.host, headers, body });
+    const options = { origin: this.#server.origin, method, path, text, pool, timeoutMs, clock: this.#clock };
     try {
       return await exchange(options, signal);
     } catch (error) {
-      if (request.method !== "GET" || !(error instanceof ExchangeError) || !error.stale || this.#closed.signal.aborted) throw error;
-      // Where one idle socket was dead the others may be too: the server has restarted, or something in between forgot us.
-      agents.dropIdle(lane);
+      if (method !== "GET" || !(error instanceof ExchangeError) || !error.stale || this.#closed.signal.aborted) throw error;
+      // Where one idle connection was dead the others may be too: the server has restarted, or something in between forgot us.
+      pool.dropIdle();
       return exchange(options, signal);
     }
   }
 
-  #agentsFor(tls: TlsMaterial): LaneAgents {
+  #poolsFor(tls: TlsMaterial): LanePools {
     this.#closed.signal.throwIfAborted();
-    const current = this.#pools;
-    if (current && current.tls.ca === tls.ca && current.tls.cert === tls.cert && current.tls.key === tls.key) return current.agents;
-    let agents: LaneAgents;
+    const current = this.#current;
+    if (current && current.tls.ca === tls.ca && current.tls.cert === tls.cert && current.tls.key === tls.key) return current.pools;
+    let pools: LanePools;
     try {
-      agents = createLaneAgents(this.#agentOptions, tls);
+      pools = new LanePools(this.#address, tls);
     } catch (cause) {
       throw new ConnectionError(`the certificates for ${this.#server.origin} cannot be used: ${messageOf(cause)}`, { cause });
     }
-    current?.agents.retire();
-    this.#retired = [...this.#retired, ...(current ? [current.agents] : [])].filter((retired) => retired.busy);
-    this.#pools = { tls, agents };
-    return agents;
+    current?.pools.retire();
+    this.#retired = [...this.#retired, ...(current ? [current.pools] : [])].filter((retired) => retired.busy);
+    this.#current = { tls, pools };
+    return pools;
   }
 
   /** Credentials may take long (an exec plugin, an OIDC issuer): the caller's signal and `close` end the wait, not the work that others share. */
@@ -164,12 +155,6 @@ function checkProxy(proxyUrl: string): void {
   // The URL may hold a password, so only its scheme is named.
   const what = protocol === undefined ? "the proxy's address is no URL" : `a proxy with ${protocol}// is not supported`;
   throw new ConfigError("Unsupported", `${what}: use an http:// or https:// proxy that allows CONNECT`);
-}
-
-function copyHeaders(headers: IssuedAuthorization["headers"]): Record<string, string | string[]> {
-  const copy: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(headers)) copy[name.toLowerCase()] = typeof value === "string" ? value : [...value];
-  return copy;
 }
 
 /** Reads a small body to its end, so that its socket can be used again. */

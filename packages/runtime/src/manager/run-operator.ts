@@ -1,7 +1,9 @@
 // A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
 import { type ConnectionConfig } from "../client/auth/connection-config.ts";
 import { createCaches } from "../cache/cache-registry.ts";
-import type { WatchStatus } from "../cache/caches.ts";
+import type { Caches, WatchStatus } from "../cache/caches.ts";
+import type { Client } from "../client/client.ts";
+import type { Event } from "../client/core-kinds.ts";
 import { dryRunClient } from "../client/dry-run-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
 import { createClient } from "../client/kube-client.ts";
@@ -16,7 +18,7 @@ import { controllerCheck, watchCheck } from "../observe/health-report.ts";
 import { startHealthServer } from "../observe/health-server.ts";
 import { startHeartbeat } from "../observe/heartbeat.ts";
 import type { Logger } from "../observe/logger.ts";
-import { createMetrics } from "../observe/metrics.ts";
+import { createMetrics, type RuntimeMetrics } from "../observe/metrics.ts";
 import { createLogger } from "../observe/pino-logger.ts";
 import { observeProcess } from "../observe/process-metrics.ts";
 import { controllerMetrics, observeCaches, observeWatches, requestMetrics } from "../observe/runtime-observers.ts";
@@ -48,6 +50,8 @@ export interface OperatorOptions {
   readonly healthBindAddress?: string;
   /** Default JSON lines on standard output. */
   readonly log?: Logger;
+  /** What runs beside the controllers. Default nothing. */
+  readonly companions?: readonly Companion[];
   /** Called once everything listens and the controllers have been started. */
   readonly onStarted?: (operator: StartedOperator) => void;
   readonly clock?: Clock;
@@ -56,6 +60,26 @@ export interface OperatorOptions {
   readonly transport?: Transport;
   /** Where proxies are looked up. Default the process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Something that runs beside the controllers in every process, whether or not it leads: a page, a report. It is started when the controllers are set up. */
+export interface Companion {
+  /** Declares its watches before its promise resolves. What it rejects with makes the start impossible. */
+  start(host: CompanionHost): Promise<AsyncDisposable>;
+}
+
+/** What the process shares with a companion. */
+export interface CompanionHost {
+  readonly caches: Caches;
+  /** Writes of its own are sent even in a dry run: reviews of tokens and rights are writes that store nothing. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: RuntimeMetrics;
+  readonly namespaces: readonly string[];
+  /** Tells of each Event that this process is about to write, repetitions left out. The listener must neither throw nor wait. */
+  onEvent(this: void, listener: (event: Event) => void): void;
 }
 
 /** A running operator, to look at. */
@@ -107,6 +131,12 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   observeWatches(metrics, () => caches.statuses());
   observeCaches(metrics, () => caches.statuses());
   const stopObserving = observeProcess(metrics, { version: options.version ?? "unknown" });
+  await using companions = new AsyncDisposableStack();
+  for (const companion of options.companions ?? []) {
+    const onEvent = (listener: (event: Event) => void): void => recorder.subscribe(listener);
+    const host = { caches, client: direct, clock, random, log, metrics, namespaces: options.namespaces ?? [], onEvent };
+    companions.use(await companion.start(host));
+  }
   const heartbeat = startHeartbeat(clock);
   const server = await startHealthServer({
     healthBindAddress: options.healthBindAddress ?? "0",
@@ -129,6 +159,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   } finally {
     heartbeat.stop();
     stopObserving();
+    await companions.disposeAsync();
     await server.close();
     transport.close();
   }

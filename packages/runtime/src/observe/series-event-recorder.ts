@@ -65,6 +65,7 @@ export class SeriesEventRecorder {
   readonly #buckets = new LruMap<string, TokenBucket>(mostRemembered);
   readonly #closed = new AbortController();
   readonly #warned = new Set<string>();
+  readonly #listeners = new Set<(event: Event) => void>();
   readonly #queue: Series[] = [];
   #draining: Promise<void> | undefined;
   #rewrite: Timer | undefined;
@@ -79,6 +80,11 @@ export class SeriesEventRecorder {
   forController(name: string): EventRecorder {
     const reportingController = `${this.#options.reportingDomain}/${name}`;
     return { record: (event) => this.#record(event, reportingController) };
+  }
+
+  /** Tells of each Event that is the first of its sort, as it is about to be written: without secrets, and within the limits. The listener must not throw. */
+  subscribe(listener: (event: Event) => void): void {
+    this.#listeners.add(listener);
   }
 
   /** Writes what is pending, takes nothing new, and resolves when all is written or `signal` aborts. */
@@ -118,6 +124,7 @@ export class SeriesEventRecorder {
     };
     this.#series.set(key, series);
     this.#enqueue(series);
+    for (const listener of this.#listeners) listener(series.event);
   }
 
   #repeat(series: Series): void {

@@ -26,3 +26,16 @@ test("every verb in every place is a right of its own, in words", () => {
     "list secrets in namespace vault",
   ]);
 });
+
+test("a right that two rules ask for is asked for once", () => {
+  const kind = { group: "", plural: "secrets", namespaced: true };
+  const rights = singleRights([
+    { kind, verbs: ["list", "watch"], why: "for the first" },
+    { kind, verbs: ["get", "list"], why: "for the second" },
+  ]);
+  expect(rights.map((right) => `${rightInWords(right)} ${right.rule.why}`)).toEqual([
+    "list secrets in the cluster for the first",
+    "watch secrets in the cluster for the first",
+    "get secrets in the cluster for the second",
+  ]);
+});

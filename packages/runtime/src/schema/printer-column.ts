@@ -14,6 +14,12 @@ export interface PrinterColumn {
 /** How old the object is, as kubectl shows it for kinds without columns of their own. */
 export const ageColumn: PrinterColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
+/** The reason of one condition, such as `Published`. */
+export function reasonColumn(type: string, column: Partial<PrinterColumn> = {}): PrinterColumn {
+  const description = `Why it is or is not ${type.toLowerCase()}`;
+  return { name: "Reason", type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].reason`, description, ...column };
+}
+
 /** The status of one condition, such as `True`. */
 export function conditionColumn(type: string, column: Partial<PrinterColumn> = {}): PrinterColumn {
   return { name: type, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].status`, ...column };

@@ -5,7 +5,7 @@ import { formatRoute, home, objectRoute, parseRoute, type Route, viewNames } fro
 const time = fc.option(fc.integer({ min: 0, max: 4e12 }), { nil: undefined });
 const listRoute: fc.Arbitrary<Route> = fc.record({
   view: fc.constantFrom(...viewNames.filter((name) => name !== "object")),
-  id: fc.constant(undefined),
+  object: fc.constant(undefined),
   search: fc.string({ unit: "grapheme" }),
   health: fc.constantFrom("all", "attention"),
   selected: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
@@ -13,7 +13,8 @@ const listRoute: fc.Arbitrary<Route> = fc.record({
   spanMs: time,
   fromMs: time,
 });
-const anyRoute = fc.oneof(listRoute, fc.string({ minLength: 1, unit: "grapheme" }).map(objectRoute));
+const part = fc.string({ minLength: 1, unit: "grapheme" }).filter((text) => text !== "-");
+const anyRoute = fc.oneof(listRoute, fc.record({ resource: part, namespace: fc.oneof(part, fc.constant("")), name: part }).map(objectRoute));
 
 it("a link brings back exactly what was shown", () => {
   fc.assert(

@@ -1,19 +1,23 @@
 // The address of what is shown. It is all in the fragment, so that a link can be shared and the server never sees it.
+import type { ObjectRef } from "../../contract/index.ts";
 
 /** The views: the overview, one for each step of a credential's life, and the page of one object. */
 export const viewNames = ["overview", "issue", "rotate", "publish", "verify", "roll-out", "object"] as const;
 export type ViewName = (typeof viewNames)[number];
 
+/** What names an object of the cluster. */
+export type ObjectName = Pick<ObjectRef, "resource" | "namespace" | "name">;
+
 /** Everything about a view that a link carries. */
 export interface Route {
   readonly view: ViewName;
-  /** The record that the object page is about. */
-  readonly id: string | undefined;
+  /** What the object page is about. */
+  readonly object: ObjectName | undefined;
   /** What the list is searched for. */
   readonly search: string;
   /** Only records of this health, or `all`. */
   readonly health: string;
-  /** The record whose details are open in a list or timeline. */
+  /** The bar of a timeline whose details stay open. */
   readonly selected: string | undefined;
   /** Whether a timeline is shown as a table. */
   readonly table: boolean;
@@ -26,7 +30,7 @@ export interface Route {
 /** Where one begins. */
 export const home: Route = {
   view: "overview",
-  id: undefined,
+  object: undefined,
   search: "",
   health: "all",
   selected: undefined,
@@ -41,10 +45,12 @@ export function parseRoute(fragment: string): Route {
   const [name, ...rest] = path.split("/");
   const view = viewNames.find((candidate) => candidate === name);
   if (view === undefined) return home;
+  const object = view === "object" ? objectFrom(rest) : undefined;
+  if (view === "object" && object === undefined) return home;
   const parameters = new URLSearchParams(query);
   return {
     view,
-    id: view === "object" ? decodeText(rest.join("/")) : undefined,
+    object,
     search: parameters.get("search") ?? "",
     health: parameters.get("health") ?? "all",
     selected: parameters.get("selected") ?? undefined,
@@ -64,13 +70,25 @@ export function formatRoute(route: Route): string {
   if (route.spanMs !== undefined) parameters.set("span", String(Math.round(route.spanMs)));
   if (route.fromMs !== undefined) parameters.set("from", String(Math.round(route.fromMs)));
   const query = parameters.toString();
-  const path = route.view === "object" ? `object/${encodeURIComponent(route.id ?? "")}` : route.view;
+  const path = [route.view, ...(route.object ? objectParts(route.object).map(encodeURIComponent) : [])].join("/");
   return `#/${path}${query === "" ? "" : `?${query}`}`;
 }
 
 /** The page of an object. */
-export function objectRoute(id: string): Route {
-  return { ...home, view: "object", id };
+export function objectRoute({ resource, namespace, name }: ObjectName): Route {
+  return { ...home, view: "object", object: { resource, namespace, name } };
+}
+
+/** Stands for no namespace, where a part of a path may not be empty. */
+const noNamespace = "-";
+
+function objectParts({ resource, namespace, name }: ObjectName): readonly string[] {
+  return [resource, namespace === "" ? noNamespace : namespace, name];
+}
+
+function objectFrom(parts: readonly string[]): ObjectName | undefined {
+  const [resource = "", namespace = "", name = ""] = parts.map(decodeText);
+  return resource === "" || name === "" ? undefined : { resource, namespace: namespace === noNamespace ? "" : namespace, name };
 }
 
 function wholeNumber(text: string | null): number | undefined {

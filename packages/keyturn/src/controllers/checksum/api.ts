@@ -1,5 +1,5 @@
 // The kinds in which checksums are published, as Tengine-Ingress reads them, with optional fields of our own.
-import { ageColumn, conditionColumn, conditionsSchema, dateTime, type DeepReadonly, defineCustomKind, type ObjectOf } from "@keyturn/runtime";
+import { ageColumn, conditionColumn, conditionsSchema, dateTime, type DeepReadonly, defineCustomKind, type ObjectOf, reasonColumn } from "@keyturn/runtime";
 import * as z from "zod";
 
 const announcement = z
@@ -46,6 +46,8 @@ const columns = [
   { name: "Count", type: "integer", jsonPath: ".spec.count", description: "Objects that are covered" },
   { name: "Left out", type: "integer", jsonPath: ".status.problemCount", description: "Objects that are left out or have an id in common" },
   conditionColumn("Current"),
+  reasonColumn("Current"),
+  conditionColumn("Ready", { description: "False while an announced state is still to come", priority: 1 }),
   {
     name: "Announced until",
     type: "string",
@@ -58,12 +60,13 @@ const columns = [
 ] as const;
 
 /** Both kinds are alike. The document's CRD says v1alpha1, its sample and Tengine's code say v1: both are answered. */
-function checkSumKind(kind: string, { plural, objects }: { readonly plural: string; readonly objects: string }) {
+function checkSumKind(kind: string, { plural, shortName, objects }: { readonly plural: string; readonly shortName: string; readonly objects: string }) {
   const version = { description: `The checksum of all ${objects} of a namespace.`, spec: specFor(objects), status, columns };
   return defineCustomKind({
     group: "tengine.taobao.org",
     kind,
     plural,
+    shortNames: [shortName],
     scope: "Namespaced",
     categories: ["keyturn"],
     versions: [
@@ -73,10 +76,10 @@ function checkSumKind(kind: string, { plural, objects }: { readonly plural: stri
   });
 }
 
-export const SecretCheckSum = checkSumKind("SecretCheckSum", { plural: "secretchecksums", objects: "certificates" });
+export const SecretCheckSum = checkSumKind("SecretCheckSum", { plural: "secretchecksums", shortName: "scs", objects: "certificates" });
 export type SecretCheckSum = ObjectOf<typeof SecretCheckSum>;
 
-export const IngressCheckSum = checkSumKind("IngressCheckSum", { plural: "ingresschecksums", objects: "Ingresses" });
+export const IngressCheckSum = checkSumKind("IngressCheckSum", { plural: "ingresschecksums", shortName: "ics", objects: "Ingresses" });
 export type IngressCheckSum = ObjectOf<typeof IngressCheckSum>;
 
 /** The spec of either kind. */

@@ -1,4 +1,5 @@
 // The feature "verify", control plane: what the command line, the manifests and the docs know about it.
+import { skippingOf } from "../attention.ts";
 import type { Feature } from "../feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import { checksumFlags } from "./flags.ts";
@@ -18,6 +19,7 @@ export const checksumFeature: Feature = {
     const choice: NamespaceChoice = names.length > 0 ? { type: "named", names } : { type: "labelled", labels: flag(checksumFlags.namespaceSelector) };
     const common = {
       choice,
+      isSkipped: skippingOf(flag),
       settleMs: flag(checksumFlags.settle),
       policy: {
         keep: flag(checksumFlags.keep),

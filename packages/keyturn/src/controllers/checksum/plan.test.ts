@@ -70,6 +70,7 @@ describe("a new state", () => {
     expect(object?.spec).not.toHaveProperty("ids");
     expect(object?.status?.conditions).toMatchObject([
       { type: "Current", status: "True" },
+      { type: "Ready", status: "True" },
       { type: "IdsListed", status: "False", reason: "TooManyIds" },
     ]);
   });

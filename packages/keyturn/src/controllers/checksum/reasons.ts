@@ -37,6 +37,8 @@ export type ConditionReason =
   | "Superseded"
   /** No object counts any more. A checksum of nothing is not published, so that gateways keep what they have. */
   | "EmptySet"
+  /** People asked for nothing to be published for now. */
+  | "Paused"
   /** The ids do not fit into one object. The checksum is complete all the same. */
   | "TooManyIds";
 
@@ -49,4 +51,6 @@ export type EventReason =
   /** An announced state never came; the state as it is takes its place. */
   | "AnnouncementExpired"
   /** A checksum was changed by somebody else, and was made anew. */
-  | "ChecksumDamaged";
+  | "ChecksumDamaged"
+  /** People asked for nothing to be published for now. */
+  | "Paused";

@@ -18,6 +18,7 @@ import { ChecksumNumbers } from "./metrics.ts";
 import type { NamespaceChoice } from "./namespace-choice.ts";
 import type { PublishingPolicy } from "./observation.ts";
 import { type ChecksumPlan, planChecksum } from "./plan.ts";
+import { pausedChecksumPlan, pauseOfNamespace } from "./pause.ts";
 import type { Subject } from "./subject.ts";
 import { type PlaceWatches, placeOf, publishedIn, watchChecksums } from "./watches.ts";
 
@@ -26,6 +27,8 @@ export interface ChecksumControllerOptions<T extends KubeObject> {
   readonly name: string;
   readonly subject: Subject<T>;
   readonly choice: NamespaceChoice;
+  /** Namespaces that are left as they are, whatever the choice says. */
+  readonly isSkipped: (namespace: string) => boolean;
   readonly policy: PublishingPolicy;
   readonly settleMs: number;
 }
@@ -35,7 +38,7 @@ const recheckMs = 250;
 
 /** The controller of one kind of checksums. Its keys are namespaces. */
 export function checksumController<T extends KubeObject>(options: ChecksumControllerOptions<T>): ControllerDefinition {
-  const { name, subject, choice, policy, settleMs } = options;
+  const { name, subject, choice, isSkipped, policy, settleMs } = options;
   return {
     name,
     access: checksumAccess(subject, choice),
@@ -45,7 +48,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
 
       return async (run) => {
         const { key: namespace } = run;
-        if (!watches.chosen.includes(namespace)) return numbers.forget(namespace);
+        if (isSkipped(namespace) || !watches.chosen.includes(namespace)) return numbers.forget(namespace);
         // Nothing is computed while a burst goes on, so that a thousand changes cost no more than one.
         const waitMs = watches.members.waitMs(namespace);
         if (waitMs > 0) return { requeueAfterMs: waitMs };
@@ -56,6 +59,8 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
         const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
         numbers.set(namespace, { state, problems, publishedMs, isAwaited: plan.statuses.some(({ status }) => isAwaited(status)) });
 
+        const pause = pauseOfNamespace(watches.chosen.pausedBy(namespace), published, run.now);
+        if (pause) return carryOut(pausedChecksumPlan(published, pause, run.now), run, { name, subject, events: scope.events });
         if (plan.restsOnState && !(await isLatest(place, run, { objects, isUnchanged: () => members.state() === state }))) {
           numbers.countRecheck();
           return { requeueAfterMs: recheckMs };

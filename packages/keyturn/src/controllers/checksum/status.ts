@@ -8,7 +8,7 @@ import type { ConditionReason } from "./reasons.ts";
 /** As many objects are named in a status; all are counted. */
 export const mostProblemsNamed = 100;
 
-const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds">, string>> = {
+const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
   Published: "the objects are as this checksum says",
   Reached: "the announced state is there",
   Awaited: "the announced state is still to come; nothing else is published until then",
@@ -34,7 +34,9 @@ export interface StatusInput {
 export function statusOf(checksum: PublishedCheckSum, { reason, problems, reachedMs, nowMs }: StatusInput): CheckSumStatus {
   const { status: previous, spec } = checksum.object;
   const current = { type: "Current", status: isTrue.has(reason) ? "True" : "False", reason, message: messages[reason] } as const;
-  const conditions = setCondition(previous?.conditions ?? [], current, nowMs);
+  // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
+  const ready = { ...current, type: "Ready", status: reason === "Awaited" ? "False" : "True" } as const;
+  const conditions = setCondition(setCondition(previous?.conditions ?? [], current, nowMs), ready, nowMs);
   const reached = reachedMs === undefined ? previous?.reached : rfc3339(reachedMs);
   return {
     conditions: [...(checksum.listsIds ? conditions : withoutIds(conditions, spec.count ?? 0, nowMs))],

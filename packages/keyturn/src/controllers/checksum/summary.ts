@@ -8,12 +8,10 @@ import type { ConditionReason } from "./reasons.ts";
 export type ShownCheckSum = Stored<CheckSumObject>;
 
 /** For a watch. */
-export function keepShownCheckSum({
-  metadata: { managedFields: _, ...metadata },
-  spec: { ids: __, ...spec },
-  ...rest
-}: ShownCheckSum): ShownCheckSum {
-  return { ...rest, metadata, spec };
+export function keepShownCheckSum(checksum: ShownCheckSum): ShownCheckSum {
+  const { managedFields: _, ...metadata } = checksum.metadata;
+  const { ids: __, ...spec } = checksum.spec;
+  return { ...checksum, metadata, spec };
 }
 
 /** One summary for each namespace that has checksums: of the one that is about the objects as they are, or that they are to become. */
@@ -55,6 +53,7 @@ const healthOfReason: Readonly<Record<string, Health>> = {
   BatchAnnounced: "moving",
   Superseded: "moving",
   EmptySet: "attention",
+  Paused: "paused",
 } satisfies Readonly<Record<Exclude<ConditionReason, "TooManyIds">, Health>>;
 
 function checksumVerdict({ metadata, status }: DeepReadonly<ShownCheckSum>): Verdict {
@@ -65,9 +64,9 @@ function checksumVerdict({ metadata, status }: DeepReadonly<ShownCheckSum>): Ver
   }
   const verdict = verdictOf(current, healthOfReason[current.reason] ?? "attention");
   const { problemCount = 0, problems = [] } = status ?? {};
-  if (problemCount === 0 || verdict.health === "attention") return verdict;
+  if (problemCount === 0 || verdict.health === "attention" || verdict.health === "paused") return verdict;
   const named = problems.slice(0, 3).map(({ name, reason }) => `${name} (${reason})`);
-  const message = `${problemCount} objects are left out or have an id in common: ${named.join(", ")}${problemCount > named.length ? ", …" : ""}`;
+  const message = `${problemCount === 1 ? "1 object is" : `${problemCount} objects are`} left out or not unique: ${named.join(", ")}${problemCount > named.length ? ", …" : ""}`;
   return { health: "attention", reason: problems[0]?.reason ?? "LeftOut", message, sinceMs: undefined };
 }
 

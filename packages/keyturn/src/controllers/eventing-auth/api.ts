@@ -8,6 +8,7 @@ import {
   type DeepReadonly,
   type KubeObject,
   type ObjectOf,
+  reasonColumn,
 } from "@keyturn/runtime";
 import * as z from "zod";
 
@@ -42,6 +43,7 @@ export const EventingAuth = defineCustomKind({
   group,
   kind: "EventingAuth",
   plural: "eventingauths",
+  shortNames: ["evauth"],
   scope: "Namespaced",
   categories: ["keyturn"],
   versions: [
@@ -52,7 +54,7 @@ export const EventingAuth = defineCustomKind({
       status,
       columns: [
         { name: "State", type: "string", jsonPath: ".status.state", description: "Ready or NotReady" },
-        { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason', description: "Why it is or is not ready" },
+        reasonColumn("Ready"),
         conditionColumn("TargetReachable", { name: "Target", description: "Whether the runtime's cluster answers", priority: 1 }),
         conditionColumn("CredentialsValid", { name: "Credentials", description: "Whether a token was issued for them", priority: 1 }),
         { name: "Application", type: "string", jsonPath: ".status.iasApplication.uuid", description: "The application's id", priority: 1 },

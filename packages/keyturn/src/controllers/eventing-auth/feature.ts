@@ -1,4 +1,5 @@
 // The feature "issue": what the command line, the manifests and the docs know about it.
+import { selectionOf } from "../attention.ts";
 import type { Feature } from "../feature.ts";
 import { EventingAuth } from "./api.ts";
 import { eventingAuthFlags as flags } from "./flags.ts";
@@ -17,9 +18,11 @@ export const eventingAuthFeature: Feature = {
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
   controllers(flag) {
+    const selects = selectionOf(flag);
     return [
-      kymaController(),
+      kymaController(selects),
       issuingController({
+        selects,
         settings: readSettings(flag),
         provider: {
           type: flag(flags.provider),

@@ -1,5 +1,6 @@
 // The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
 import { addFinalizer, type ControllerDefinition, type ControllerScope, isBeingDeleted, nameOf, type Run } from "@keyturn/runtime";
+import { afterPause, attentionTo, type Selects } from "../attention.ts";
 import { issuingAccess } from "./access.ts";
 import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
 import { carryOutAct, carryOutLook } from "./carry-out-step.ts";
@@ -21,6 +22,8 @@ import { namesakesOf, watchIssuing } from "./watches.ts";
 
 /** How the controller is made. */
 export interface IssuingOptions {
+  /** Which EventingAuths are looked after. */
+  readonly selects: Selects;
   readonly settings: EventingAuthSettings;
   readonly provider: Omit<IdentityProvidersOptions, "clock" | "random" | "observe">;
 }
@@ -30,7 +33,7 @@ const name = "eventing-auth";
 const mostSteps = 32;
 
 /** The controller. */
-export function issuingController({ settings, provider }: IssuingOptions): ControllerDefinition {
+export function issuingController({ selects, settings, provider }: IssuingOptions): ControllerDefinition {
   return {
     name,
     access: issuingAccess(settings, provider.type === "openid"),
@@ -61,7 +64,15 @@ export function issuingController({ settings, provider }: IssuingOptions): Contr
       const reporting = new Reporting({ scope, controller: name, numbers, settings });
 
       return async (run) => {
-        const observed = await observeEventingAuth(run, { watches, settings, pool, providers });
+        const object = watches.objects.get(run.key);
+        const attention = object && attentionTo(object.metadata, selects, run.now);
+        if (object && attention?.type === "paused") {
+          settled.forget(run.key);
+          await reporting.paused(object, attention, run);
+          return afterPause(attention, run.now);
+        }
+        const isServed = attention?.type === "served";
+        const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers }) : undefined;
         numbers.targets.set(pool.size);
         if (!observed) {
           if (namesakesOf(watches, nameOf(run.key).name).length === 0) pool.close(nameOf(run.key).name);

@@ -14,6 +14,7 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { isDeepStrictEqual } from "node:util";
+import { type Pause, pausedConditions, pausedNotice } from "../attention.ts";
 import { EventingAuth } from "./api.ts";
 import { writeStatusOf } from "./application-steps.ts";
 import { IdentityError } from "./identity/identity-error.ts";
@@ -72,6 +73,16 @@ export class Reporting {
       });
     }
     return error instanceof TargetError ? new TransientError(error.message, { reason: "TargetFailed", cause: error }) : error;
+  }
+
+  /** Says that nothing is done for the object, if that is new. */
+  async paused(object: Stored<EventingAuth>, pause: Pause, run: Run): Promise<void> {
+    const before = object.status?.conditions ?? [];
+    const conditions = pausedConditions(before, pause, { generation: object.metadata.generation, nowMs: run.now });
+    if (conditions === before) return;
+    const status = { state: "NotReady" as const, ...object.status, conditions: [...conditions] };
+    await writeStatusOf(run.client, object, { status, controller: this.#options.controller });
+    this.notify(object, pausedNotice(pause));
   }
 
   notify(object: Stored<EventingAuth>, { type, reason, message }: Notice): void {

@@ -10,6 +10,7 @@ import {
   objectName,
   type ObjectOf,
   quantity,
+  reasonColumn,
 } from "@keyturn/runtime";
 import * as z from "zod";
 import { originPattern } from "./nginx-config.ts";
@@ -154,6 +155,7 @@ export const JWKSConfig = defineCustomKind({
   group: "keyturn.io",
   kind: "JWKSConfig",
   plural: "jwksconfigs",
+  shortNames: ["jwkc"],
   scope: "Namespaced",
   categories: ["keyturn"],
   versions: [
@@ -167,7 +169,7 @@ export const JWKSConfig = defineCustomKind({
         { name: "Keys", type: "integer", jsonPath: ".status.keyCount", description: "Keys that are published" },
         // A column of type date shows how long ago something was, and "<invalid>" for what is still to come.
         { name: "Next removal", type: "string", jsonPath: ".status.nextRemoval", description: "When the next key goes" },
-        { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason', description: "Why it is or is not ready" },
+        reasonColumn("Ready"),
         { name: "Key ID", type: "string", jsonPath: ".status.lastKeyID", description: "The key that signs", priority: 1 },
         { name: "ConfigMap", type: "string", jsonPath: ".spec.configMapName", description: "Where the keys are published", priority: 1 },
         ageColumn,
@@ -195,6 +197,8 @@ export const JWKS = defineCustomKind({
         { name: "Secret", type: "string", jsonPath: ".spec.certificateSecret" },
         { name: "ConfigMap", type: "string", jsonPath: ".spec.configMapName" },
         conditionColumn("Ready"),
+        reasonColumn("Ready", { priority: 1 }),
+        { name: "Next removal", type: "string", jsonPath: ".status.nextRemoval", description: "When the next key goes", priority: 1 },
         ageColumn,
       ],
     },

@@ -60,12 +60,13 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
       return async (run) => {
         const cached = watches.objects.get(run.key);
         const attention = cached && attentionTo(cached.metadata, selects, run.now);
-        if (attention?.type === "paused") {
+        if (cached && attention?.type === "paused") {
           const paused = { run, operator: keyturn, controller: name, kind, object: cached, events: scope.events };
           return carryOut(pausedPlan<JwksStatus>(cached, attention, run.now), paused);
         }
         const isServed = attention?.type === "served";
-        const observed = isServed && (await observeJwks(run.key, { kind, watches, readSettings, configMapIntervalMs, ...run }));
+        const { client, signal } = run;
+        const observed = isServed && (await observeJwks(run.key, { kind, watches, readSettings, configMapIntervalMs, client, signal }));
         if (!observed) {
           countKeys(run.key, undefined);
           return void passes.delete(run.key);

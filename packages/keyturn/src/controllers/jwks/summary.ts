@@ -14,8 +14,12 @@ type JwksObject = DeepReadonly<Stored<ShownJwks>>;
 /** Pods that are not there after this long do not come by themselves. */
 const podPatienceMs = 300_000;
 
+/** Certificates that expire later are nobody's concern today. */
+const expiryHorizonMs = 30 * 86_400_000;
+
 /** For a watch: the object without the certificates in its status, which can be many. */
-export function keepShownJwks({ metadata: { managedFields: _, ...metadata }, spec, status }: Stored<ShownJwks>): Stored<ShownJwks> {
+export function keepShownJwks({ metadata: whole, spec, status }: Stored<ShownJwks>): Stored<ShownJwks> {
+  const { managedFields: _, ...metadata } = whole;
   if (!status?.keys) return { metadata, spec, ...(status && { status }) };
   return { metadata, spec, status: { ...status, keys: status.keys.map((key) => ({ ...key, certificates: [] })) } };
 }
@@ -56,12 +60,12 @@ function nextRemoval({ status }: JwksObject): NextStep | undefined {
   return atMs === undefined ? undefined : { atMs, what: "withdraws a key that was replaced" };
 }
 
-/** Of the certificates that are in use: the one that expires first, if it still holds. */
+/** Of the certificates that are in use: the one that expires first, if it still holds and that is not far off. */
 function nextExpiry({ status }: JwksObject, nowMs: number): NextStep | undefined {
   const active = (status?.keys ?? []).filter(({ state }) => state === "Active");
   const [first] = active
     .flatMap((key: DeepReadonly<KeyStatus>) => ({ atMs: timeMs(key.certificateExpires) ?? 0, source: key.source }))
-    .filter(({ atMs }) => atMs > nowMs)
+    .filter(({ atMs }) => atMs > nowMs && atMs - nowMs < expiryHorizonMs)
     .sort((left, right) => left.atMs - right.atMs);
   return first && { atMs: first.atMs, what: `has an expired certificate unless Secret ${first.source} is renewed` };
 }

@@ -1,5 +1,6 @@
 // The kind that this controller serves, and the marks by which sources, targets and version records are known.
 import {
+  ageColumn,
   conditionColumn,
   conditionsSchema,
   dateTime,
@@ -8,6 +9,7 @@ import {
   duration,
   objectName,
   type ObjectOf,
+  reasonColumn,
 } from "@keyturn/runtime";
 import * as z from "zod";
 
@@ -97,6 +99,7 @@ export const RotationTarget = defineCustomKind({
   group: domain,
   kind: "RotationTarget",
   plural: "rotationtargets",
+  shortNames: ["rott"],
   scope: "Namespaced",
   categories: ["keyturn"],
   versions: [
@@ -112,14 +115,9 @@ export const RotationTarget = defineCustomKind({
         // A column of type date shows how long ago something was, and "<invalid>" for what is still to come.
         { name: "Next", type: "string", jsonPath: ".status.pending.notBefore", description: "When the next version comes" },
         conditionColumn("Ready"),
-        {
-          name: "Reason",
-          type: "string",
-          jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-          description: "Why it is or is not ready",
-          priority: 1,
-        },
+        reasonColumn("Ready"),
         { name: "Delay", type: "string", jsonPath: ".spec.rotationDelay", description: "The target's delay", priority: 1 },
+        ageColumn,
       ],
     },
   ],

@@ -1,4 +1,5 @@
 // The feature "rotate": what the command line, the manifests and the docs know about it.
+import { selectionOf } from "../attention.ts";
 import type { Feature } from "../feature.ts";
 import { RotationTarget } from "./api.ts";
 import { rotationFlags } from "./flags.ts";
@@ -12,5 +13,5 @@ export const rotationFeature: Feature = {
   flags: Object.values(rotationFlags),
   metrics: rotationMetrics,
   kinds: [RotationTarget],
-  controllers: (flag) => [rotationController(sourceKinds(flag(rotationFlags.kinds)))],
+  controllers: (flag) => [rotationController(sourceKinds(flag(rotationFlags.kinds)), selectionOf(flag))],
 };

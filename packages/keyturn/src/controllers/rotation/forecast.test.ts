@@ -1,7 +1,8 @@
 // The plan played forward: the timelines of the document's example and of the open questions, in minutes.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { forecast } from "./forecast.ts";
-import type { SetObservation, TargetObservation } from "./observation.ts";
+import type { Hindrance, SetObservation, TargetObservation } from "./observation.ts";
+import { planRotation } from "./plan.ts";
 import type { RotationLog } from "./rotation-log.ts";
 
 const minuteMs = 60_000;
@@ -46,10 +47,11 @@ const owned = ({ objects }: Pick<TargetObservation, "objects">): Pick<TargetObse
 const source = (version: number) =>
   ({ resource: "secrets", name: "latest", uid: "s", content: { ok: true, watchDigest: `d${version}`, digest: `d${version}` } }) as const;
 
+const empty: SetObservation = { namespace: "n", set: "s", sources: [], targets: [], records: [], takenSeqs: [] };
+
 /** What is to come, as `minute target=version`. */
 function coming(observation: Partial<SetObservation>, minute: number): readonly string[] {
-  const whole: SetObservation = { namespace: "n", set: "s", sources: [], targets: [], records: [], takenSeqs: [], ...observation };
-  return forecast(whole, minute * minuteMs).steps.map(
+  return forecast({ ...empty, ...observation }, minute * minuteMs).steps.map(
     ({ atMs, target: name, seq }) => `${atMs / minuteMs} ${name}=${seq === undefined ? "-" : `v${seq}`}`,
   );
 }
@@ -58,37 +60,75 @@ test("nothing is there yet: all targets are filled at once, and then nothing hap
   expect(coming({ sources: [source(1)], targets: [target(1, 60), target(2, 5)] }, 0)).toEqual(["0 t2=v1", "0 t1=v1"]);
 });
 
+/** The document's example: v2 is live since 160, v1 before it. */
+const log: RotationLog = {
+  source: { state: "present", uid: "s", sinceMs: 100 * minuteMs },
+  commits: [
+    { seq: 1, digest: "d1", departedMs: 100 * minuteMs, at: { t1: 0, t2: 0 } },
+    { seq: 2, digest: "d2", at: { t1: 160 * minuteMs } },
+  ],
+  frozen: [],
+  backfilled: [],
+};
+const record = (seq: number, kept: RotationLog | undefined) =>
+  ({
+    seq,
+    uid: `r${seq}`,
+    resourceVersion: "1",
+    resource: "secrets",
+    watchDigest: `d${seq}`,
+    digest: `d${seq}`,
+    seenAtMs: 0,
+    log: kept,
+    owners: ["uid-t1", "uid-t2"],
+  }) as const;
+const records = [record(1, undefined), record(2, log)];
+const first = target(1, 60, held("t1", 2, 160 * minuteMs));
+const second = target(2, 5, held("t2", 1, 0));
+
 test("the document's example: v2 is live, and the source became v3 at 300", () => {
-  const log: RotationLog = {
-    source: { state: "present", uid: "s", sinceMs: 100 * minuteMs },
-    commits: [
-      { seq: 1, digest: "d1", departedMs: 100 * minuteMs, at: { t1: 0, t2: 0 } },
-      { seq: 2, digest: "d2", at: { t1: 160 * minuteMs } },
-    ],
-    frozen: [],
-    backfilled: [],
-  };
-  const record = (seq: number, kept: RotationLog | undefined) =>
-    ({
-      seq,
-      uid: `r${seq}`,
-      resourceVersion: "1",
-      resource: "secrets",
-      watchDigest: `d${seq}`,
-      digest: `d${seq}`,
-      seenAtMs: 0,
-      log: kept,
-      owners: ["uid-t1", "uid-t2"],
-    }) as const;
-  const targets = [target(1, 60, held("t1", 2, 160 * minuteMs)), target(2, 5, held("t2", 1, 0))];
-  const records = [record(1, undefined), record(2, log)];
+  const targets = [first, second];
   expect(coming({ sources: [source(3)], targets, records }, 300)).toEqual(["305 t2=v2", "360 t1=v3"]);
   expect(coming({ sources: [source(2)], targets, records }, 300)).toEqual([]);
   // The source is gone: only what cascades goes, in its time.
-  expect(
-    coming(
-      { targets: [target(1, 60, held("t1", 2, 160 * minuteMs)), target(2, 5, { ...owned(held("t2", 1, 0)), deletionMode: "cascade" })], records },
-      500,
-    ),
-  ).toEqual(["505 t2=-"]);
+  const cascading = target(2, 5, { ...owned(held("t2", 1, 0)), deletionMode: "cascade" });
+  expect(coming({ targets: [first, cascading], records }, 500)).toEqual(["505 t2=-"]);
+});
+
+describe("a pause", () => {
+  const hindrance: Hindrance = { reason: "Paused", message: "left as it is", untilMs: 400 * minuteMs };
+  const plan = (observation: Partial<SetObservation>) => planRotation({ ...empty, records, sources: [source(3)], ...observation }, 300 * minuteMs);
+
+  test("of a target holds it, and those after it get no further than it is; what comes before goes on", () => {
+    expect(coming({ sources: [source(3)], targets: [{ ...first, hindrance }, second], records }, 300)).toEqual(["305 t2=v2"]);
+    expect(coming({ sources: [source(3)], targets: [first, { ...second, hindrance }], records }, 300)).toEqual(["360 t1=v3"]);
+  });
+
+  test("of a target keeps its object from being deleted with the source, too", () => {
+    const cascading = target(2, 5, { ...owned(held("t2", 1, 0)), deletionMode: "cascade", hindrance });
+    expect(coming({ targets: [first, cascading], records }, 500)).toEqual([]);
+  });
+
+  test("of a target is over by itself, and so is that of a set", () => {
+    expect(plan({ targets: [first, { ...second, hindrance }] }).nextAtMs).toBe(360 * minuteMs);
+    expect(plan({ sources: [source(2)], targets: [{ ...first, hindrance }, second] }).nextAtMs).toBe(400 * minuteMs);
+    const all = plan({ targets: [first, second].map((each) => ({ ...each, hindrance })) });
+    expect(all).toMatchObject({ writes: [], nextAtMs: 400 * minuteMs, standstill: { reason: "Paused" } });
+  });
+
+  test("of the source stops the whole set, and nothing new is noted", () => {
+    const sources = [{ ...source(3), pause: { untilMs: 390 * minuteMs } }];
+    expect(plan({ sources, targets: [first, second] })).toMatchObject({ writes: [], nextAtMs: 390 * minuteMs, standstill: { reason: "Paused" } });
+  });
+});
+
+test("a set of which some targets are not selected is left as it is, even where an object is not as it should be", () => {
+  const hindrance: Hindrance = { reason: "NotSelected", message: "it is outside" };
+  const drifted = target(2, 5, { objects: held("t2", 1, 0).objects.map((object) => ({ ...object, digest: "edited" })) });
+  const observation = { ...empty, records, sources: [source(3)] };
+  expect(planRotation({ ...observation, targets: [first, drifted] }, 300 * minuteMs).writes).not.toEqual([]);
+  expect(planRotation({ ...observation, targets: [{ ...first, hindrance }, drifted] }, 300 * minuteMs)).toMatchObject({
+    writes: [],
+    standstill: { reason: "NotSelected" },
+  });
 });

@@ -1,6 +1,7 @@
 // What is kept of the objects that may be sources or targets: their marks, and nothing at all of the many that have none.
 import { keyOfObject, type KubeObject, managedByLabel, type ObjectKey, ownerOf } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
+import { pausedAnnotation } from "../attention.ts";
 import {
   appliedAtAnnotation,
   digestAnnotation,
@@ -17,7 +18,7 @@ import { type RecordMarks, recordMarksOf } from "./version-record.ts";
 
 /** The marks of an object. */
 export interface Marks {
-  readonly source?: SourcePaths & { readonly set: string };
+  readonly source?: SourcePaths & { readonly set: string; /** The annotation that pauses the set, as it was written. */ readonly paused?: string };
   readonly target?: {
     /** The key of the RotationTarget that it is kept for, if that is another than its own. */
     readonly owner: ObjectKey | undefined;
@@ -41,8 +42,11 @@ export function keepMarks(object: KubeObject): Marks {
   if (record) return { record };
   const mark = (name: string): string | undefined => annotations[name] ?? labels[name];
   const set = mark(rotationSetMark);
+  const paused = annotations[pausedAnnotation];
   const source =
-    set !== undefined && mark(sourceMark) === "true" ? { set, watchPath: mark(watchPathMark), rotatePath: mark(rotatePathMark) } : undefined;
+    set !== undefined && mark(sourceMark) === "true"
+      ? { set, watchPath: mark(watchPathMark), rotatePath: mark(rotatePathMark), ...(paused !== undefined && { paused }) }
+      : undefined;
   const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
   if (!source && owner === undefined) return none;
   return {

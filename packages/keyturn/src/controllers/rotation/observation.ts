@@ -1,4 +1,5 @@
 // Everything that the plan for one set is made from. Contents do not come here: versions are told apart by digests.
+import type { Pause } from "../attention.ts";
 import type { RotationLog } from "./rotation-log.ts";
 
 /** What was observed of a set. All of it lies in one namespace. */
@@ -24,6 +25,8 @@ export interface SourceObservation {
   readonly name: string;
   readonly uid: string;
   readonly content: SourceContent;
+  /** People asked for nothing to move. */
+  readonly pause?: Pause;
   /** When the server last saw the watched part written, if it says so: not before the write, and up to a second after it. */
   readonly writtenAtMs?: number;
 }
@@ -60,8 +63,10 @@ export interface TargetObservation {
 
 /** Why a target's object cannot be written. */
 export interface Hindrance {
-  readonly reason: "NameConflict" | "SourceConflict" | "WriteRefused";
+  readonly reason: "NameConflict" | "SourceConflict" | "WriteRefused" | "Paused" | "NotSelected";
   readonly message: string;
+  /** When it ends by itself. */
+  readonly untilMs?: number | undefined;
 }
 
 /** An object under a target's name, whoever's it is. */

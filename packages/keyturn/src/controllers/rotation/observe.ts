@@ -13,6 +13,7 @@ import {
   Secret,
   type Stored,
 } from "@keyturn/runtime";
+import { pauseInWords, pauseOf } from "../attention.ts";
 import type { RotationTargetStatus } from "./api.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import type { Marks } from "./marks.ts";
@@ -62,12 +63,12 @@ export interface Observed {
   readonly contents: ReadonlyMap<string, VersionContent>;
 }
 
-/** The observation of one set; undefined if it has no targets. */
+/** The observation of one set; undefined if it has no targets, or none that is looked after. */
 export async function observeSet(key: ObjectKey, options: ObserveOptions): Promise<Observed | undefined> {
   const { watches, serverAheadMs } = options;
   const { namespace = "", name: set } = nameOf(key);
   const targetKeys = watches.targets.byIndex("set", key).filter((target) => watches.targets.get(target)?.isLeaving === false);
-  if (targetKeys.length === 0) return undefined;
+  if (!targetKeys.some((target) => watches.targets.get(target)?.isSelected)) return undefined;
   const contents = new Map<string, VersionContent>();
   const sources = await readSources(key, options, contents);
   const records = recordsOf(key, watches.objects.get(resourceOf(Secret)));
@@ -104,7 +105,7 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
       const { name } = nameOf(sourceKey);
       const known = memory.sources.get(identity.uid);
       if (known?.resourceVersion === identity.resourceVersion && samePaths(known.marks, marks)) {
-        sources.push({ resource, name, uid: identity.uid, ...known.read });
+        sources.push({ resource, name, uid: identity.uid, ...known.read, ...pausedBy(marks, options) });
         continue;
       }
       const object = await client.get(kind, nameOf(sourceKey), signal);
@@ -113,17 +114,22 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
       const { uid, resourceVersion } = object.metadata;
       memory.sources.set(uid, { resourceVersion, marks, read });
       if (payload) contents.set(uid, { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: payload });
-      sources.push({ resource, name, uid, ...read });
+      sources.push({ resource, name, uid, ...read, ...pausedBy(marks, options) });
     }
   }
   return sources;
+}
+
+function pausedBy({ paused }: NonNullable<Marks["source"]>, options: ObserveOptions): Pick<SourceObservation, "pause"> {
+  const pause = pauseOf(paused, serverTime(options));
+  return pause ? { pause } : {};
 }
 
 function samePaths(a: Marks["source"], b: Marks["source"]): boolean {
   return a?.watchPath === b?.watchPath && a?.rotatePath === b?.rotatePath;
 }
 
-function recordsOf(key: ObjectKey, secrets: Looked<Marks> | undefined): readonly RecordObservation[] {
+export function recordsOf(key: ObjectKey, secrets: Looked<Marks> | undefined): readonly RecordObservation[] {
   return (secrets?.byIndex("record", key) ?? []).flatMap((recordKey) => {
     const record = secrets?.get(recordKey)?.record;
     const identity = secrets?.identity(recordKey);
@@ -143,7 +149,7 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   const { watches, kinds, resources } = options;
   const settings = watches.targets.get(key);
   if (!settings) return undefined;
-  const { set: _, isLeaving: __, targetName, ...rest } = settings;
+  const { set: _, isLeaving: __, isSelected, paused, targetName, ...rest } = settings;
   const { name } = nameOf(key);
   const objectName = targetName ?? name;
   const wantedKey = keyOf({ ...nameOf(key), name: objectName });
@@ -158,8 +164,20 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
       if (object) objects.push(object);
     }
   }
-  const hindrance = refusalOf(key, options);
+  const hindrance = isSelected ? (pauseHindrance(paused, options) ?? refusalOf(key, options)) : notSelected;
   return { ...rest, name, objectName, objects, ...(hindrance && { hindrance }) };
+}
+
+/** A set's times are those of the API server. */
+function serverTime({ nowMs, serverAheadMs = 0 }: ObserveOptions): number {
+  return nowMs + serverAheadMs;
+}
+
+const notSelected: Hindrance = { reason: "NotSelected", message: "it is outside of --selector or in one of --skip-namespaces" };
+
+function pauseHindrance(paused: string | undefined, options: ObserveOptions): Hindrance | undefined {
+  const pause = pauseOf(paused, serverTime(options));
+  return pause && { reason: "Paused", message: pauseInWords(pause), untilMs: pause.untilMs };
 }
 
 function refusalOf(key: ObjectKey, { memory, nowMs }: ObserveOptions): Hindrance | undefined {

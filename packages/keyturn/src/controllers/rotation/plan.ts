@@ -1,5 +1,6 @@
 // What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in chain.ts, those of the source in source-step.ts.
 import { earliest } from "@keyturn/runtime";
+import { pauseInWords } from "../attention.ts";
 import { type ChainInput, sweep, type Version, withDeparture, withOwnVersions } from "./chain.ts";
 import { hindrancesOf } from "./hindrances.ts";
 import { commitsOfObjects, repairedLog } from "./log-repair.ts";
@@ -32,6 +33,8 @@ export function planRotation(observation: SetObservation, nowMs: number): Rotati
     policyConflict: policies.size > 1,
   };
   const serverMs = nowMs + serverAheadMs;
+  const rest = standstillByPeople(observation);
+  if (rest) return standStill(world, rest, serverMs);
   if (Math.abs(serverAheadMs) > mostSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
   const noted = noteSource(world, serverMs);
   return noted ? advance(world, noted, serverMs) : standStill(world, standstillOf(world.sight), serverMs);
@@ -136,7 +139,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
     nextAtMs:
       sweep(settled, input) !== settled
         ? clockMs
-        : earliest([...times, ...removalTimes(log, ranks), unstableMs].filter((timeMs) => timeMs === undefined || timeMs > nowMs)),
+        : earliest([...times, ...removalTimes(log, ranks), ...pauseEnds(hindrances), unstableMs].filter((timeMs) => timeMs === undefined || timeMs > nowMs)),
   };
 }
 
@@ -158,10 +161,37 @@ function standStill(world: World, standstill: Standstill | undefined, nowMs: num
       : undefined;
   return {
     ...planOf(world, view, standstill),
-    // Whether there should be an object at all may depend on the time.
-    writes: view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
-    nextAtMs: standstill?.reason === "ClockSkew" ? nowMs + skewRetryMs : undefined,
+    // Whether there should be an object at all may depend on the time. Half a set is nobody's to write.
+    writes:
+      standstill?.reason === "NotSelected" ? [] : view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
+    nextAtMs: standstill?.reason === "ClockSkew" ? nowMs + skewRetryMs : endOfStandstill(standstill, world),
   };
+}
+
+/** People asked for nothing to move: on the source, or on every target; or they left some targets to somebody else. */
+function standstillByPeople({ sources, targets }: SetObservation): Standstill | undefined {
+  const foreign = targets.find(({ hindrance }) => hindrance?.reason === "NotSelected");
+  if (foreign) {
+    const message = `target ${foreign.name} of the same set is outside of --selector; label all targets of a set alike`;
+    return { reason: "NotSelected", message };
+  }
+  const source = sources.find(({ pause }) => pause);
+  if (source?.pause) {
+    const { pause, resource, name } = source;
+    return { reason: "Paused", message: `the source ${resource}/${name} is ${pauseInWords(pause)}`, untilMs: pause.untilMs };
+  }
+  const [first] = targets;
+  const all = targets.every(({ hindrance }) => hindrance?.reason === "Paused");
+  return all && first?.hindrance ? { reason: "Paused", message: first.hindrance.message } : undefined;
+}
+
+/** When a standstill, or the pause of one of the targets, ends by itself. */
+function endOfStandstill(standstill: Standstill | undefined, { hindrances }: Pick<World, "hindrances">): number | undefined {
+  return earliest([standstill && "untilMs" in standstill ? standstill.untilMs : undefined, ...pauseEnds(hindrances)]);
+}
+
+function pauseEnds(hindrances: World["hindrances"]): readonly (number | undefined)[] {
+  return [...hindrances.values()].map(({ untilMs }) => untilMs);
 }
 
 /** How a look at all targets is made. */
@@ -183,10 +213,10 @@ function lookAtTargets({ ranks, hindrances }: World, look: TargetsLook): Pick<Ro
       const held = heldBy(target.name, look.after);
       const atMs = held?.at[target.name] ?? 0;
       const before = heldBy(target.name, look.before);
-      const removed = look.isRemoved(target, rank);
+      const hindrance = hindrances.get(target.name);
+      const removed = hindrance?.reason !== "Paused" && look.isRemoved(target, rank);
       const version = held && look.versions.find(({ seq }) => seq === held.seq);
       const wanted: Wanted | undefined = removed ? { type: "none" } : version && { type: "version", version, atMs };
-      const hindrance = hindrances.get(target.name);
       const own = wanted && (removed || !hindrance) ? targetWrites(target, wanted) : [];
       writes.push(...own);
       const isSame = held?.seq === before?.seq;

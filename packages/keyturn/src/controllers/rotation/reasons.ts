@@ -24,6 +24,10 @@ export type ConditionReason =
   | "WriteRefused"
   /** The operator's clock and the API server's are too far apart for any time to be believed. */
   | "ClockSkew"
+  /** The target or the source is paused: nothing moves here, and what the target holds stays as it is. */
+  | "Paused"
+  /** Another target of the set is outside of what the operator looks after, and half a set cannot be rotated. */
+  | "NotSelected"
   /** The target holds a version of its own. */
   | "HasOwnVersion"
   /** There are fewer versions than targets, so that the target holds the oldest there is, or nothing. */

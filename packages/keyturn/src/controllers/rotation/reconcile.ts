@@ -15,6 +15,7 @@ import {
   writeStatus,
 } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
+import type { Selects } from "../attention.ts";
 import { rotationAccess } from "./access.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import { makeWrites, RefusedTargetError } from "./carry-out.ts";
@@ -32,13 +33,13 @@ const fieldManager = fieldManagerOf(keyturn, controller);
 /** Before something that the API server refused is tried again without anything having changed. */
 const refusalMs = 300_000;
 
-/** The controller, for the kinds that can be rotated. */
-export function rotationController(kinds: readonly Kind[]): ControllerDefinition {
+/** The controller, for the kinds that can be rotated and the targets that are looked after. */
+export function rotationController(kinds: readonly Kind[], selects: Selects): ControllerDefinition {
   return {
     name: controller,
     access: rotationAccess(kinds),
     setup(scope) {
-      const watches = watchRotation(scope, kinds);
+      const watches = watchRotation(scope, kinds, selects);
       const memory = createReadMemory();
       const metrics = setMetrics(scope.metrics);
 
@@ -88,7 +89,9 @@ interface ReportContext {
 
 /** Writes the statuses that say something new, and tells what that is. */
 async function report(plan: RotationPlan, context: ReportContext): Promise<void> {
-  await Promise.all(context.observation.targets.map((target) => reportTarget(target, plan, context)));
+  const { targets } = context.observation;
+  const reported = targets.filter(({ hindrance }) => hindrance?.reason !== "NotSelected");
+  await Promise.all(reported.map((target) => reportTarget(target, plan, context)));
 }
 
 async function reportTarget(target: TargetObservation, plan: RotationPlan, { observation, memory, events, run }: ReportContext): Promise<void> {

@@ -57,8 +57,10 @@ export type RotationWrite =
 export type Standstill =
   | { readonly reason: "NoSource" }
   | {
-      readonly reason: "SourceConflict" | "PathNotFound" | "InvalidPath" | "ContentTooLarge" | "ClockSkew" | "WriteRefused";
+      readonly reason: "SourceConflict" | "PathNotFound" | "InvalidPath" | "ContentTooLarge" | "ClockSkew" | "WriteRefused" | "Paused" | "NotSelected";
       readonly message: string;
+      /** When it ends by itself, if that is known. */
+      readonly untilMs?: number | undefined;
     };
 
 /** A version that a target is to get. */

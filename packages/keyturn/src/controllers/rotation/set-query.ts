@@ -1,18 +1,33 @@
 // A set as a person's own kubeconfig shows it: the same observation that the controller makes, from lists instead of watches.
-import { type Client, defineKind, type Kind, keyOfObject, type KubeObject, type ObjectKey, resourceOf, Secret, type Stored } from "@keyturn/runtime";
+import {
+  type Client,
+  ConfigMap,
+  defineKind,
+  type Kind,
+  keyOfObject,
+  type KubeObject,
+  type ObjectKey,
+  resourceOf,
+  Secret,
+  type Stored,
+} from "@keyturn/runtime";
 import { UsageError } from "../../flags/flag.ts";
+import { selectsAll } from "../attention.ts";
 import type { Query } from "../report.ts";
 import { RotationTarget } from "./api.ts";
 import { keepMarks, type Marks } from "./marks.ts";
 import { createReadMemory, type Observed, observeSet } from "./observe.ts";
 import { sourceKinds } from "./source-kinds.ts";
-import { keepTarget } from "./target-settings.ts";
+import { targetKeeper } from "./target-settings.ts";
 import { contentOfRecord } from "./version-record.ts";
 import { type Looked, markIndexes, setKey, targetIndexes } from "./watches.ts";
 
+/** What an observation depends on, but for kinds that only a set's history knows of. */
+export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap];
+
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
 export async function querySet({ client, namespace, nowMs, signal }: Query, set: string): Promise<Observed> {
-  const targets = await list(client, RotationTarget, { namespace, signal, keep: keepTarget, indexes: targetIndexes });
+  const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
   const secrets = await list(client, Secret, { namespace, signal, keep: keepMarks, indexes: markIndexes });
   const key = setKey(namespace, set);
   const kinds = sourceKinds(await recordedKinds(client, { secrets, key, namespace, signal }));

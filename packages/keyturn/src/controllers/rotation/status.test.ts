@@ -50,6 +50,16 @@ function saying(plan: RotationPlan, before?: RotationTargetStatus): readonly str
   return (statusOf(target, plan, { before, nowMs }).conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 }
 
+test("a pause changes the reason and nothing else; nobody is warned", () => {
+  const hindrance = { reason: "Paused", message: "left as it is" } as const;
+  expect(saying(planWith({ hindrance }))).toEqual(["Ready=True Paused", "Filled=True HasOwnVersion", "Progressing=False Paused"]);
+  expect(saying(planWith({ hindrance, held: undefined }))).toContain("Ready=False Paused");
+  const standstill = { reason: "Paused", message: "the source is left as it is" } as const;
+  expect(saying(planWith({}, { standstill }))).toContain("Ready=True Paused");
+  const after = statusOf(target, planWith({ hindrance }), { before: undefined, nowMs });
+  expect(conditionNotices(undefined, after)).toEqual([{ type: "Normal", reason: "Paused", message: "left as it is" }]);
+});
+
 const writeLive = {
   verb: "writeTarget",
   target: "live",

@@ -83,12 +83,15 @@ function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record
     const type = reason === "InvalidPath" ? "PathNotFound" : reason;
     if (exceptional.some((known) => known === type)) verdicts[type] = { status: "True", reason, message };
   }
-  if (hindrance && hindrance.reason !== "WriteRefused") verdicts[hindrance.reason] = { status: "True", ...hindrance };
+  if (hindrance && exceptional.some((known) => known === hindrance.reason)) verdicts[hindrance.reason] = { status: "True", reason: hindrance.reason, message: hindrance.message };
   return verdicts;
 }
 
 function readyVerdict({ held, hindrance, pending, removed }: TargetOutlook, { standstill }: RotationPlan): Verdict {
-  if (hindrance) return { status: "False", ...hindrance };
+  const pause = [hindrance, standstill].find((each) => each?.reason === "Paused");
+  // Nobody is to be alarmed by a pause.
+  if (pause && "message" in pause) return { status: held ? "True" : "False", reason: "Paused", message: pause.message };
+  if (hindrance) return { status: "False", reason: hindrance.reason, message: hindrance.message };
   if (standstill && standstill.reason !== "NoSource") return { status: "False", reason: standstill.reason, message: standstill.message };
   if (removed) return { status: "False", reason: "Removed", message: "the source is gone, and the object went with it" };
   if (!held) {
@@ -112,7 +115,7 @@ function progressVerdict({ hindrance }: TargetOutlook, { standstill, unstableSin
     const message = standstill.reason === "NoSource" ? "there is no source" : standstill.message;
     return { status: "False", reason: standstill.reason, message };
   }
-  if (hindrance) return { status: "False", ...hindrance };
+  if (hindrance) return { status: "False", reason: hindrance.reason, message: hindrance.message };
   if (policyConflict)
     return { status: "False", reason: "PolicyConflict", message: "the targets of this set differ in changePolicy; Settled is used for all" };
   if (unstableSinceMs !== undefined) {
@@ -136,6 +139,6 @@ export function conditionNotices(before: RotationTargetStatus | undefined, after
     )
       return [];
     reasons.add(reason);
-    return [{ type: reason === "NoSource" || reason === "Removed" ? "Normal" : "Warning", reason, message }];
+    return [{ type: ["NoSource", "Removed", "Paused"].includes(reason) ? "Normal" : "Warning", reason, message }];
   });
 }

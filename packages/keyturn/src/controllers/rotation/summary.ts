@@ -24,6 +24,7 @@ function targetVerdict(target: DeepReadonly<Stored<RotationTarget>>): Verdict {
   const verdict = readyVerdict(target, healthOf);
   const progressing = findCondition(target.status?.conditions, "Progressing");
   // Ready, and nothing moves all the same. Without a source that was somebody's wish.
+  // A pause shows in Ready as well.
   const isHeldUp = progressing?.status === "False" && progressing.reason !== "NoSource";
   return isHeldUp && (verdict.health === "healthy" || verdict.health === "moving") ? verdictOf(progressing, "attention") : verdict;
 }
@@ -32,6 +33,7 @@ function healthOf({ status, reason }: { readonly status: string; readonly reason
   if (status === "True") return reason === "Rotating" ? "moving" : "healthy";
   // An object that went with its source is what cascade asks for; one that waits for its first version gets it by itself.
   if (reason === "Removed") return "healthy";
+  if (reason === "NotSelected") return "paused";
   return reason === "InsufficientHistory" ? "moving" : "attention";
 }
 

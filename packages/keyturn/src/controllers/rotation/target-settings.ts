@@ -1,6 +1,7 @@
 // What is kept of a RotationTarget: its settings, and of its status only what tells whether another one would say the same. There may be tens of thousands.
 import { hash } from "node:crypto";
 import { canonicalJson, type KubeObject, parseDuration, type Stored } from "@keyturn/runtime";
+import { pausedAnnotation, type Selects } from "../attention.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import type { TargetObservation } from "./observation.ts";
 
@@ -11,6 +12,10 @@ export interface TargetSettings extends Pick<TargetObservation, "order" | "delay
   readonly generation: number | undefined;
   /** Being deleted: it no longer takes part. */
   readonly isLeaving: boolean;
+  /** False if it is outside of what the operator looks after. */
+  readonly isSelected: boolean;
+  /** The annotation that pauses it, as it was written. */
+  readonly paused: string | undefined;
   /** The name of the object to keep, if it is another than the target's own. */
   readonly targetName: string | undefined;
   /** See `statusMark`; undefined if there is none. */
@@ -21,7 +26,11 @@ export interface TargetSettings extends Pick<TargetObservation, "order" | "delay
 const longestDelayMs = 100 * 365 * 86_400_000;
 
 /** For the watch of RotationTargets. What the API server should have refused takes part in no set. */
-export function keepTarget(object: Stored<KubeObject>): TargetSettings | undefined {
+export function targetKeeper(selects: Selects): (object: Stored<KubeObject>) => TargetSettings | undefined {
+  return (object) => keepTarget(object, selects);
+}
+
+function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSettings | undefined {
   const decoded = RotationTarget.decode(object);
   if (!decoded.ok) return undefined;
   const { metadata, spec, status } = decoded.object;
@@ -30,6 +39,8 @@ export function keepTarget(object: Stored<KubeObject>): TargetSettings | undefin
     uid: object.metadata.uid,
     generation: metadata.generation,
     isLeaving: metadata.deletionTimestamp !== undefined,
+    isSelected: selects(metadata),
+    paused: metadata.annotations?.[pausedAnnotation],
     order: spec.rotationOrder,
     delayMs: Math.min(longestDelayMs, Math.ceil(parseDuration(spec.rotationDelay))),
     deletionMode: spec.deletionMode,

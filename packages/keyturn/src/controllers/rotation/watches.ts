@@ -10,9 +10,10 @@ import {
   type ObjectKey,
   resourceOf,
 } from "@keyturn/runtime";
+import type { Selects } from "../attention.ts";
 import { RotationTarget } from "./api.ts";
 import { keepMarks, type Marks } from "./marks.ts";
-import { keepTarget, type TargetSettings } from "./target-settings.ts";
+import { targetKeeper, type TargetSettings } from "./target-settings.ts";
 
 /** As much of a cache as an observation looks at. */
 export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
@@ -53,8 +54,8 @@ export function setKey(namespace: string | undefined, set: string): ObjectKey {
 }
 
 /** Declares the watches and what they trigger. */
-export function watchRotation(scope: ControllerScope, kinds: readonly Kind[]): RotationWatches {
-  const targets = scope.watch(RotationTarget, { keep: keepTarget, indexes: targetIndexes });
+export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], selects: Selects): RotationWatches {
+  const targets = scope.watch(RotationTarget, { keep: targetKeeper(selects), indexes: targetIndexes });
   const watchKind = (kind: Kind): Cache<Marks> => scope.watch<Marks>(kind, { only: "metadata", keep: keepMarks, indexes: markIndexes });
   const objects = new Map(kinds.map((kind) => [resourceOf(kind), watchKind(kind)] as const));
 
@@ -88,6 +89,6 @@ function markedSets(
 }
 
 /** What the object was before the change, and what it is after. */
-function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
+export function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
   return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
 }

@@ -2,6 +2,7 @@
 import type { Cache, Client, ControllerScope } from "@keyturn/runtime";
 import { isApiError } from "@keyturn/runtime";
 import * as z from "zod";
+import type { Selects } from "../attention.ts";
 import { Rollout } from "./rollout-kind.ts";
 import type { SidecarsWatches } from "./watches.ts";
 import { keepRollout, type Workload } from "./workload.ts";
@@ -22,13 +23,20 @@ export async function servesRollouts(client: Client, signal?: AbortSignal): Prom
   }
 }
 
+/** How Rollouts are watched. */
+export interface RolloutWatch {
+  readonly fields: string | undefined;
+  readonly selects: Selects;
+  readonly onChange: (cache: Cache<Workload>, key: string) => void;
+}
+
 /** Adds the watch of Rollouts, and tells `onChange` the keys of those that change. */
 export function watchRollouts(
   { watch }: Pick<ControllerScope, "watch">,
   { workloads }: Pick<SidecarsWatches, "workloads">,
-  { fields, onChange }: { readonly fields: string | undefined; readonly onChange: (cache: Cache<Workload>, key: string) => void },
+  { fields, selects, onChange }: RolloutWatch,
 ): void {
-  const cache = watch(Rollout, { keep: keepRollout, ...(fields !== undefined && { fields }) });
+  const cache = watch(Rollout, { keep: (object) => keepRollout(object, selects), ...(fields !== undefined && { fields }) });
   workloads.set(Rollout.kind, cache);
   cache.subscribe(({ key }) => onChange(cache, key));
 }

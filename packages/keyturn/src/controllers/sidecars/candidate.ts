@@ -49,6 +49,8 @@ export interface Candidate {
   readonly hindrance: SkipReason | undefined;
   /** What people have said about restarts, on the workload or else on its namespace. */
   readonly consent: "enabled" | "disabled" | undefined;
+  /** The annotation that pauses it, as it was written. */
+  readonly paused: string | undefined;
   /** The digest of the sidecar that the restart under way is to bring; with none under way, of the one that the last restart did not bring. */
   readonly restartedFor: string | undefined;
   /** After a restart that the API server did not take: when to try again. */

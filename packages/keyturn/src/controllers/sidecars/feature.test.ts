@@ -6,6 +6,7 @@ const minute = 60_000;
 describe("the flags", () => {
   test("have the document's defaults", () => {
     expect(sidecarsOptions((flag) => flag.parse(undefined))).toEqual({
+      selects: expect.any(Function),
       dryRun: false,
       compareHub: false,
       whole: false,

@@ -1,4 +1,5 @@
 // The feature "roll out": what the command line, the manifests and the docs know about it.
+import { selectionOf } from "../attention.ts";
 import type { Feature, FlagReader } from "../feature.ts";
 import { sidecarsFlags } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
@@ -18,6 +19,7 @@ export const sidecarsFeature: Feature = {
 export function sidecarsOptions(flag: FlagReader): SidecarsOptions {
   return {
     limits: limitsOf(flag),
+    selects: selectionOf(flag),
     dryRun: flag(sidecarsFlags.dryRun),
     compareHub: flag(sidecarsFlags.compareHub),
     whole: flag(sidecarsFlags.compareWhole),

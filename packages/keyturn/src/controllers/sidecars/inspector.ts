@@ -1,5 +1,6 @@
 // Looks at one workload at a time: its pods, what new ones would get, and what follows from that for the plan.
 import { type Cache, type DeepReadonly, keyOf, nameOf, type Pod, type PodTemplateSpec, type Stored } from "@keyturn/runtime";
+import type { Selects } from "../attention.ts";
 import { type Candidate, type WorkloadId, workloadRef } from "./candidate.ts";
 import type { Expectations } from "./expectations.ts";
 import type { Expectation } from "./injection/expectation.ts";
@@ -28,6 +29,8 @@ export interface InspectorOptions {
   readonly compareHub: boolean;
   /** Compares the whole sidecar, not only its image and revision. */
   readonly whole: boolean;
+  /** Which workloads are looked at. */
+  readonly selects: Selects;
   /** How much longer the labels of a namespace are given to settle. */
   readonly namespaceSettlesInMs: (namespace: string) => number;
 }
@@ -90,8 +93,8 @@ export class Inspector {
   #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): Inspection {
     const { ref, source, progress, restarting, restartedAt, hindrance, restartedFor, desired } = workload;
     const counted = countedPods(workload, pods);
-    // Nobody need be asked about a workload without pods.
-    if (counted.length === 0 && !restarting) return nothing;
+    // Nobody need be asked about a workload without pods. What we have begun is finished, whoever looks after it from then on.
+    if ((counted.length === 0 || !workload.isSelected) && !restarting) return nothing;
     const { verdict, againInMs } = this.#verdict(id, counted, {
       source,
       templateDigest: workload.templateDigest,
@@ -107,6 +110,7 @@ export class Inspector {
       replaced: counted.length >= desired,
       hindrance,
       consent: this.#consent(workload.consent, ref.namespace),
+      paused: workload.paused,
       restartedFor,
     };
     return { candidate, againInMs };
@@ -122,12 +126,12 @@ export class Inspector {
     });
     const [first] = pods;
     const template = first?.outline;
-    if (!template) return nothing;
+    if (!template || !this.#options.selects({ namespace: ref.namespace, labels: template.metadata?.labels ?? {} })) return nothing;
     const source = { kind: "Pod", namespace: ref.namespace, name: ref.name, uid: "" } as const;
     const { verdict, againInMs } = this.#verdict(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
     if (verdict.type === "current") return { candidate: undefined, againInMs };
     const hindrance: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
-    const state = { progress: "finished", restarting: false, restartedAtMs: undefined, replaced: true, restartedFor: undefined } as const;
+    const state = { progress: "finished", restarting: false, restartedAtMs: undefined, replaced: true, paused: undefined, restartedFor: undefined } as const;
     return { candidate: { ref, verdict, ...state, hindrance, consent: this.#consent(undefined, ref.namespace) }, againInMs };
   }
 

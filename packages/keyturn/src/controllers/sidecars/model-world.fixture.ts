@@ -244,6 +244,7 @@ export class ModelWorld {
       replaced: counted.length >= podsEach,
       hindrance: undefined,
       consent: undefined,
+      paused: undefined,
       restartedFor: seen.restartedFor,
       retryAtMs: undefined,
     };

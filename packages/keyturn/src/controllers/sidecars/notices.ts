@@ -12,7 +12,7 @@ export interface RowNotice extends Notice {
 const skipWords: Readonly<Record<SkipReason, string>> = {
   OptedOut: "restarts are disabled by label",
   NotOptedIn: "restarts are not enabled by label",
-  Paused: "it is paused; resume it, and it will be restarted",
+  Paused: "it is paused, by its spec or by the annotation keyturn.io/paused; resume it, and it will be restarted",
   OnDelete: "its update strategy is OnDelete; delete its pods one by one",
   Partitioned: "its update strategy has a partition, below which no pod would be replaced",
   BarePod: "nothing would make the pod again; delete it and create it anew",

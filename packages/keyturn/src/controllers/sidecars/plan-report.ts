@@ -45,6 +45,7 @@ const questionsAtATime = 16;
  */
 export async function sidecarsPlanReport(query: Query, { options, allNamespaces }: PlanReportOptions): Promise<Report> {
   const { client, signal, nowMs } = query;
+  const { compareHub, whole, limits, selects } = options;
   const namespace = allNamespaces ? undefined : query.namespace;
   const lists: Pick<ListedCache<KubeObject, unknown>, "fill">[] = [];
   function watch<V>(kind: Kind, wanted: MetadataWatchOptions<V>): Cache<V>;
@@ -57,16 +58,15 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
   const scope = { watch };
   const watches = watchSidecars(scope, { ...options, istioNamespaces: [] });
   if (options.argoRollouts && (await servesRollouts(client, signal))) {
-    watchRollouts(scope, watches, { fields: skippedFields(options.skipNamespaces), onChange: () => {} });
+    watchRollouts(scope, watches, { fields: skippedFields(options.skipNamespaces), selects, onChange: () => {} });
   }
   await Promise.all(lists.map((list) => list.fill(client, namespace, signal)));
 
-  const { compareHub, whole, limits } = options;
   const expectations = new Expectations({ clock: systemClock, onAnswer: () => {} });
   const configuration = new InjectorConfiguration(watches.configuration, { clock: systemClock, settleMs: 0 });
   const gate = new Gate(questionsAtATime);
   const expect = (source: PodSource): Promise<Expectation> => gate.run(() => expectedByApiServer(client, source, { whole, signal }));
-  const inspector = new Inspector({ watches, configuration, expectations, expect, compareHub, whole, namespaceSettlesInMs: () => 0 });
+  const inspector = new Inspector({ watches, configuration, expectations, expect, compareHub, whole, selects, namespaceSettlesInMs: () => 0 });
   const ids = idsIn(watches, namespace);
   for (const id of ids) inspector.inspect(id);
   await expectations.answered();
@@ -85,7 +85,7 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
 }
 
 /** What the API server would make of a new pod, all its webhooks included. */
-async function expectedByApiServer(
+export async function expectedByApiServer(
   client: Client,
   source: PodSource,
   { whole, signal }: { readonly whole: boolean; readonly signal: AbortSignal },
@@ -125,17 +125,21 @@ function inWords(decision: Decision): string {
     case "finish":
       return "rolled out";
     case "wait":
-      return `wait: ${decision.reason}${decision.untilMs === undefined ? "" : ` until ${new Date(decision.untilMs).toISOString()}`}`;
+      return `wait: ${decision.reason}${untilInWords(decision.untilMs)}`;
     case "skip":
-      return `leave: ${skipInWords(decision.reason)}`;
+      return `leave${untilInWords(decision.untilMs)}: ${skipInWords(decision.reason)}`;
     case "unknown":
     default:
       return `unknown: ${decision.reason}`;
   }
 }
 
+function untilInWords(untilMs: number | undefined): string {
+  return untilMs === undefined ? "" : ` until ${new Date(untilMs).toISOString()}`;
+}
+
 function dataOf({ ref, decision, outdated, why }: Row): object {
-  const until = decision.type === "wait" && decision.untilMs !== undefined ? { until: new Date(decision.untilMs).toISOString() } : {};
+  const until = "untilMs" in decision && decision.untilMs !== undefined ? { until: new Date(decision.untilMs).toISOString() } : {};
   return {
     ...ref,
     decision: decision.type,

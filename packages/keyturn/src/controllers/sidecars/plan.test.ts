@@ -27,6 +27,7 @@ function workload(name: string, more: Partial<Candidate> = {}): Candidate {
     replaced: true,
     hindrance: undefined,
     consent: undefined,
+    paused: undefined,
     restartedFor: undefined,
     retryAtMs: undefined,
     ...more,
@@ -153,6 +154,16 @@ describe("who", () => {
     const fleet = [workload("a", { consent: "disabled" }), workload("b"), workload("c", { consent: "enabled" })];
     expect(plan(fleet, { maxRollouts: 9 }).decisions).toEqual({ a: "skip OptedOut", b: "restart", c: "restart" });
     expect(plan(fleet, { maxRollouts: 9, optIn: true }).decisions).toEqual({ a: "skip OptedOut", b: "skip NotOptedIn", c: "restart" });
+  });
+
+  it("not who is paused by annotation, until that is over", () => {
+    const paused = workload("a", { paused: "true" });
+    const until = workload("b", { paused: new Date(now + 7 * minute).toISOString() });
+    const over = workload("c", { paused: new Date(now).toISOString() });
+    expect(plan([paused, until, over])).toEqual({ decisions: { a: "skip Paused", b: "skip Paused", c: "restart" }, inMinutes: 7 });
+    expect(plan([rolling("a", now - minute, { paused: "true", progress: "finished", replaced: true, verdict: { type: "current" } })]).decisions).toEqual({
+      a: "finish",
+    });
   });
 
   it("nobody of whom it is not known", () => {

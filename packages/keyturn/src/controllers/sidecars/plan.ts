@@ -1,4 +1,5 @@
 // Which workloads are restarted now, and what every other one waits for. Pure: the operator, its dry run and `keyturn plan sidecars` all use this one function.
+import { pauseOf } from "../attention.ts";
 import { type Candidate, workloadId, type WorkloadId, type WorkloadRef } from "./candidate.ts";
 import type { OutdatedReason } from "./injection/comparison.ts";
 import { type MaintenanceWindows, nextOpeningMs } from "./maintenance-window.ts";
@@ -39,7 +40,7 @@ export type Decision =
   /** Our restart of it has come to its end; `helped` unless its pods still lack the very sidecar that it was restarted for. */
   | { readonly type: "finish"; readonly helped: boolean }
   | { readonly type: "wait"; readonly reason: WaitReason; readonly untilMs: number | undefined }
-  | { readonly type: "skip"; readonly reason: SkipReason }
+  | { readonly type: "skip"; readonly reason: SkipReason; /** When that ends by itself, if it does. */ readonly untilMs?: number | undefined }
   | { readonly type: "unknown"; readonly reason: UnknownReason };
 
 /** One workload and what is decided about it. */
@@ -89,7 +90,7 @@ export function planRollouts(fleet: Fleet, limits: Limits, nowMs: number): Rollo
   });
 
   const times = [
-    ...rows.map(({ decision }) => (decision.type === "wait" ? decision.untilMs : undefined)),
+    ...rows.map(({ decision }) => ("untilMs" in decision ? decision.untilMs : undefined)),
     ...Array.from(rolling, ([id, sinceMs]) =>
       sinceMs !== undefined && !stuck.has(id) && limits.rolloutTimeoutMs > 0 ? sinceMs + limits.rolloutTimeoutMs : undefined,
     ),
@@ -108,10 +109,12 @@ function isStuck(sinceMs: number | undefined, { rolloutTimeoutMs }: Limits, nowM
 
 /** What the workload's own state says, whatever the others do; undefined if it may be restarted as far as it is concerned. */
 function ownDecision(candidate: Candidate, limits: Limits, nowMs: number): Decision | undefined {
-  const { verdict, hindrance, consent, restartedFor, progress, restartedAtMs, retryAtMs } = candidate;
+  const { verdict, hindrance, consent, paused, restartedFor, progress, restartedAtMs, retryAtMs } = candidate;
   // A workload that is current is among the candidates only while it is rolling.
   if (verdict.type !== "outdated") return { type: "rolling", stuck: false };
   const skip = (reason: SkipReason): Decision => ({ type: "skip", reason });
+  const pause = pauseOf(paused, nowMs);
+  if (pause) return { type: "skip", reason: "Paused", untilMs: pause.untilMs };
   if (hindrance !== undefined) return skip(hindrance);
   if (consent === "disabled") return skip("OptedOut");
   if (limits.optIn && consent !== "enabled") return skip("NotOptedIn");

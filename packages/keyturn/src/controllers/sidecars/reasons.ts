@@ -23,7 +23,7 @@ export type SkipReason =
   | "OptedOut"
   /** Only labelled workloads are restarted, and neither it nor its namespace says `enabled`. */
   | "NotOptedIn"
-  /** The Deployment or Rollout is paused: a restart would have no effect until it is resumed. */
+  /** The Deployment or Rollout is paused, so that a restart would have no effect; or the annotation `keyturn.io/paused` asks for none. */
   | "Paused"
   /** The update strategy is OnDelete: pods are replaced only when somebody deletes them. */
   | "OnDelete"

@@ -1,6 +1,8 @@
 // The sidecars controller. One key per workload inspects it; one key for all of them plans and restarts, because what may happen at a time is counted over all.
 import type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "@keyturn/runtime";
+import type { Selects } from "../attention.ts";
 import { sidecarsAccess } from "./access.ts";
+import type { WorkloadId } from "./candidate.ts";
 import { lookForRolloutsMs, servesRollouts, watchRollouts } from "./argo-rollouts.ts";
 import { Expectations } from "./expectations.ts";
 import { FleetRecord } from "./fleet.ts";
@@ -15,12 +17,15 @@ import { sidecarsController } from "./restart.ts";
 import { Rollout } from "./rollout-kind.ts";
 import { Rollouts } from "./rollouts.ts";
 import { changedLabels, NamespaceSettling } from "./settling.ts";
+import type { SidecarsSight } from "./sight.ts";
 import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
 import { gateCalls } from "./webhook-gate.ts";
 
 /** How the controller works; the flags say it. */
 export interface SidecarsOptions {
   readonly limits: Limits;
+  /** Which workloads are looked at. */
+  readonly selects: Selects;
   readonly dryRun: boolean;
   readonly compareHub: boolean;
   /** Compares the whole sidecar, not only its image and revision. */
@@ -33,6 +38,8 @@ export interface SidecarsOptions {
   readonly argoRollouts: boolean;
   /** Where webhooks are reached; for those who do not run in the cluster. */
   readonly webhooks?: Pick<WebhookCallerOptions, "resolveService">;
+  /** Called when the watches are declared: others in this process may look through them too, whether or not it leads. */
+  readonly onSetUp?: (sight: SidecarsSight) => void;
 }
 
 /** Keys that stand for no workload; those of workloads have slashes. */
@@ -65,7 +72,8 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
   const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
   const settling = new NamespaceSettling(watches.namespaces, { clock, settleMs, matters: decidesInjection });
-  const expectations = new Expectations({ clock, onAnswer: (id) => enqueue(id) });
+  const told = new Set<(id: WorkloadId) => void>([(id) => enqueue(id)]);
+  const expectations = new Expectations({ clock, onAnswer: (id) => told.forEach((tell) => tell(id)) });
   const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: (call) => metrics.called(call) }), callsAtATime);
   const namespaceSettlesInMs = (namespace: string): number => settling.settlesInMs(namespace);
   const inspector = new Inspector({
@@ -75,8 +83,10 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
     expect: (source, asked) => expectSidecar(source, { ...asked, injectors: configuration.injectors, caller }),
     compareHub,
     whole,
+    selects: options.selects,
     namespaceSettlesInMs,
   });
+  options.onSetUp?.({ watches, inspector, limits: options.limits, onAnswer: (listener) => void told.add(listener) });
   const record = new FleetRecord();
   const rollouts = new Rollouts({ scope, watches, inspector, record, metrics, limits: options.limits, dryRun: options.dryRun });
 
@@ -120,6 +130,7 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
     log.info({}, "the API server serves Argo Rollouts; they are restarted too");
     watchRollouts(scope, watches, {
       fields: skippedFields(options.skipNamespaces),
+      selects: options.selects,
       onChange: (cache, key) => enqueue(idOfWorkload(cache.kind, key)),
     });
     for (const id of idsIn(watches)) enqueue(id);

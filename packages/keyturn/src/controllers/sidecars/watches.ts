@@ -18,6 +18,7 @@ import {
   StatefulSet,
   type Stored,
 } from "@keyturn/runtime";
+import type { Selects } from "../attention.ts";
 import { workloadId, type WorkloadId } from "./candidate.ts";
 import { type ConfigurationCaches, keepInjectorConfigMap, keepInjectorWebhooks } from "./injector-configuration.ts";
 import { deadPod, type LivePod, livePhases, podKeeper } from "./live-pod.ts";
@@ -40,6 +41,8 @@ export interface WatchChoices {
   readonly skipNamespaces: readonly string[];
   readonly istioNamespaces: readonly string[];
   readonly whole: boolean;
+  /** Which workloads are looked at. */
+  readonly selects: Selects;
 }
 
 export function keepLabels({ metadata: { labels = {} } }: Stored<KubeObject>): Readonly<Record<string, string>> {
@@ -52,15 +55,16 @@ export function skippedFields(namespaces: readonly string[]): string | undefined
 }
 
 /** Declares the watches. */
-export function watchSidecars(scope: Pick<ControllerScope, "watch">, { skipNamespaces, istioNamespaces, whole }: WatchChoices): SidecarsWatches {
+export function watchSidecars(scope: Pick<ControllerScope, "watch">, choices: WatchChoices): SidecarsWatches {
   const { watch } = scope;
+  const { skipNamespaces, istioNamespaces, whole, selects } = choices;
   const elsewhere = skippedFields(skipNamespaces);
   const fields = elsewhere === undefined ? {} : { fields: elsewhere };
   return {
     workloads: new Map<string, Cache<Workload>>([
-      [Deployment.kind, watch(Deployment, { ...fields, keep: keepDeployment })],
-      [StatefulSet.kind, watch(StatefulSet, { ...fields, keep: keepStatefulSet })],
-      [DaemonSet.kind, watch(DaemonSet, { ...fields, keep: keepDaemonSet })],
+      [Deployment.kind, watch(Deployment, { ...fields, keep: (object) => keepDeployment(object, selects) })],
+      [StatefulSet.kind, watch(StatefulSet, { ...fields, keep: (object) => keepStatefulSet(object, selects) })],
+      [DaemonSet.kind, watch(DaemonSet, { ...fields, keep: (object) => keepDaemonSet(object, selects) })],
     ]),
     pods: watch(Pod, {
       fields: elsewhere === undefined ? livePhases : `${livePhases},${elsewhere}`,

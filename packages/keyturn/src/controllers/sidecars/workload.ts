@@ -10,6 +10,7 @@ import {
   StatefulSet,
   type Stored,
 } from "@keyturn/runtime";
+import { pausedAnnotation, type Selects, selectsAll } from "../attention.ts";
 import type { Progress, WorkloadRef } from "./candidate.ts";
 import { templateDigest } from "./injection/expectation-key.ts";
 import type { PodSource } from "./injection/pod-draft.ts";
@@ -33,6 +34,10 @@ export interface Workload {
   readonly restartedAt: string | undefined;
   readonly hindrance: SkipReason | undefined;
   readonly consent: string | undefined;
+  /** The annotation that pauses it, as it was written. */
+  readonly paused: string | undefined;
+  /** False if it is outside of what the operator looks after. */
+  readonly isSelected: boolean;
   readonly restartedFor: string | undefined;
   readonly deleting: boolean;
 }
@@ -45,6 +50,7 @@ export function templateOf({ templateJson }: Pick<Workload, "templateJson">): Po
 
 /** The pod template and what the rest depends on, found differently in each kind. */
 interface Particulars {
+  readonly selects: Selects;
   readonly kind: PodSource["kind"];
   readonly template: PodTemplateSpec | undefined;
   readonly selector: LabelSelector | undefined;
@@ -55,11 +61,12 @@ interface Particulars {
   readonly source?: Pick<PodSource, "serviceName" | "volumeClaims" | "templateGeneration">;
 }
 
-export function keepDeployment(deployment: Stored<Deployment>): Workload {
+export function keepDeployment(deployment: Stored<Deployment>, selects: Selects = selectsAll): Workload {
   const { spec, status = {} } = deployment;
   const desired = spec?.replicas ?? 1;
   const updated = status.updatedReplicas ?? 0;
   return workload(deployment, {
+    selects,
     kind: "Deployment",
     template: spec?.template,
     selector: spec?.selector,
@@ -72,12 +79,13 @@ export function keepDeployment(deployment: Stored<Deployment>): Workload {
   });
 }
 
-export function keepStatefulSet(statefulSet: Stored<StatefulSet>): Workload {
+export function keepStatefulSet(statefulSet: Stored<StatefulSet>, selects: Selects = selectsAll): Workload {
   const { spec, status = {} } = statefulSet;
   const desired = spec?.replicas ?? 1;
   const { type, rollingUpdate } = spec?.updateStrategy ?? {};
   const volumeClaims = spec?.volumeClaimTemplates?.flatMap(({ metadata: { name } }) => name ?? []);
   return workload(statefulSet, {
+    selects,
     kind: "StatefulSet",
     template: spec?.template,
     selector: spec?.selector,
@@ -91,11 +99,12 @@ export function keepStatefulSet(statefulSet: Stored<StatefulSet>): Workload {
   });
 }
 
-export function keepDaemonSet(daemonSet: Stored<DaemonSet>): Workload {
+export function keepDaemonSet(daemonSet: Stored<DaemonSet>, selects: Selects = selectsAll): Workload {
   const { spec, status = {}, metadata } = daemonSet;
   const desired = status.desiredNumberScheduled ?? 0;
   const templateGeneration = Number(metadata.annotations?.["deprecated.daemonset.template.generation"] ?? 1);
   return workload(daemonSet, {
+    selects,
     kind: "DaemonSet",
     template: spec?.template,
     selector: spec?.selector,
@@ -110,13 +119,14 @@ export function keepDaemonSet(daemonSet: Stored<DaemonSet>): Workload {
 }
 
 /** A Rollout that takes its template from another workload has none of its own, and cannot be asked about. */
-export function keepRollout(rollout: Stored<Rollout>): Workload {
+export function keepRollout(rollout: Stored<Rollout>, selects: Selects = selectsAll): Workload {
   const { spec, status = {}, metadata } = rollout;
   const desired = spec?.replicas ?? 1;
   const observed = Number(status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   const isRestarted = spec?.restartAt === undefined || (restartTimeMs(status.restartedAt) ?? 0) >= (restartTimeMs(spec.restartAt) ?? 0);
   const replaced = observed && isRestarted && (status.updatedReplicas ?? 0) >= desired;
   return workload(rollout, {
+    selects,
     kind: "Rollout",
     template: spec?.template,
     selector: spec?.selector,
@@ -144,7 +154,7 @@ function progressOf(
 }
 
 function workload(object: Stored<KubeObject>, particulars: Particulars): Workload {
-  const { kind, template = {}, selector, desired, progress, hindrance, source } = particulars;
+  const { kind, template = {}, selector, desired, progress, hindrance, source, selects } = particulars;
   const { namespace = "", name, uid, labels = {}, annotations = {} } = object.metadata;
   return {
     ref: { kind, namespace, name },
@@ -158,6 +168,8 @@ function workload(object: Stored<KubeObject>, particulars: Particulars): Workloa
     restartedAt: particulars.restartedAt ?? template.metadata?.annotations?.[restartedAtAnnotation],
     hindrance,
     consent: labels[consentLabel],
+    paused: annotations[pausedAnnotation],
+    isSelected: selects(object.metadata),
     restartedFor: annotations[restartedForAnnotation],
     deleting: isBeingDeleted(object),
   };

@@ -1,0 +1,63 @@
+// Rounds: their order, when they end, and that a scenario's end is reached whatever happens.
+import { describe, expect, test } from "vitest";
+import type { Bed, Contestant, Scenario } from "../scenario.ts";
+import { rotated, runScenario } from "./rounds.ts";
+
+const contestant = (id: string): Contestant => ({ id, label: id, settings: "", command: { file: id, args: [] } });
+
+/** A scenario in which each measurement takes ten seconds, on a clock of its own. */
+function race(overrides: Partial<Scenario> = {}) {
+  let nowMs = 0;
+  const measured: string[] = [];
+  const scenario: Scenario = {
+    id: "race",
+    title: "",
+    method: "",
+    contestants: ["a", "b"].map(contestant),
+    metrics: [],
+    goals: [],
+    prepare: () => Promise.resolve(),
+    measure({ id }) {
+      nowMs += 10_000;
+      measured.push(id);
+      return Promise.resolve({ ms: nowMs });
+    },
+    ...overrides,
+  };
+  // No part of these scenarios looks at the cluster.
+  const bed = { quick: true, say: () => {} } as unknown as Bed;
+  const run = (budgetMs: number) => runScenario(scenario, bed, { budgetMs, atLeast: 2, atMost: 4, now: () => nowMs });
+  return { run, measured };
+}
+
+describe("rounds", () => {
+  test("are as many as fit into the time, after one that does not count", async () => {
+    const { run, measured } = race();
+    const { rounds, results, tookMs } = await run(85_000);
+    expect({ rounds, tookMs }).toEqual({ rounds: 3, tookMs: 80_000 });
+    expect(results.map(({ samples }) => samples.length)).toEqual([3, 3]);
+    expect(measured.join("")).toBe("abbaabba");
+  });
+
+  test("are never fewer than the least, nor more than the most", async () => {
+    expect((await race().run(1000)).rounds).toBe(2);
+    expect((await race().run(1e9)).rounds).toBe(4);
+  });
+
+  test("can do with less of a warm-up", async () => {
+    const { run, measured } = race({ warmUp: [] });
+    await run(1000);
+    expect(measured.join("")).toBe("baab");
+  });
+});
+
+test("what was prepared is ended also when a measurement fails", async () => {
+  const ended: string[] = [];
+  const { run } = race({ measure: () => Promise.reject(new Error("broken")), finish: () => Promise.resolve(void ended.push("ended")) });
+  await expect(run(1000)).rejects.toThrow("broken");
+  expect(ended).toEqual(["ended"]);
+});
+
+test("the order moves on by one each round", () => {
+  expect([0, 1, 4].map((round) => rotated(["a", "b", "c"], round).join(""))).toEqual(["abc", "bca", "bca"]);
+});

@@ -1,0 +1,75 @@
+// The five controllers, with the sizes at which their growth is looked at.
+import { checksumWorld, seedCertificates } from "../worlds/checksum-world.ts";
+import { createIssueWorld } from "../worlds/issue-world.ts";
+import { createJwksWorld } from "../worlds/jwks-world.ts";
+import { applyProductCrds } from "../worlds/product-crds.ts";
+import { rotationWorlds } from "../worlds/rotation-world.ts";
+import { fleetWorld, seedFleet, startFleetIstiod } from "../worlds/sidecars-world.ts";
+import type { GrowthSubject } from "./growth.ts";
+import { promptTargets } from "./rotation-settle.ts";
+
+const certificates = [1250, 2500, 5000, 10_000, 20_000];
+const workloads = [31, 62, 125, 250, 500];
+const podsEach = 20;
+
+/** In the order of a credential's life. */
+export const growthSubjects: readonly GrowthSubject[] = [
+  {
+    controller: "eventing-auth",
+    axis: "Kymas",
+    sizes: [63, 125, 250, 500, 1000],
+    program: "issue-converge",
+    job: "Credentials are issued for N Kymas from nothing, as in *Issuing credentials*, with every cluster reachable.",
+    resources: ["secrets", "kymas", "eventingauths"],
+    prepare: applyProductCrds,
+    world: (bed, size, run) => createIssueWorld(bed, { name: `growth-${run}`, size, deadEnds: false, kymas: true }),
+  },
+  {
+    controller: "rotation",
+    axis: "sets of two targets",
+    sizes: [50, 100, 200, 400, 800],
+    program: "rotation-settle",
+    job: "N sets are filled and then rotated twice, as in *Rotating sources*: time is that of the second rotation, the other figures are of everything.",
+    resources: ["secrets", "rotationtargets"],
+    prepare: applyProductCrds,
+    world: (bed, size, run) => rotationWorlds(promptTargets)(bed, { name: `growth-${run}`, size }),
+  },
+  {
+    controller: "jwks",
+    axis: "JWKSConfigs",
+    sizes: [50, 100, 200, 400, 800],
+    program: "jwks-converge",
+    job: "N JWKSConfigs are published from nothing, as in *Publishing JWKSConfigs*.",
+    resources: ["secrets", "configmaps", "deployments", "services", "jwksconfigs"],
+    prepare: applyProductCrds,
+    world: (bed, size, run) => createJwksWorld(bed, { name: `growth-${run}`, size }),
+  },
+  {
+    controller: "checksum",
+    axis: "Secrets",
+    sizes: certificates,
+    program: "checksum-publish",
+    job: "The checksum of a namespace with N certificates is published from nothing.",
+    resources: ["secrets", "secretchecksums"],
+    async prepare(bed) {
+      await applyProductCrds(bed);
+      for (const size of certificates) await seedCertificates(bed, size);
+    },
+    world: (bed, size) => Promise.resolve(checksumWorld(bed, size)),
+  },
+  {
+    controller: "sidecars",
+    axis: "pods",
+    sizes: workloads.map((count) => count * podsEach),
+    program: "sidecars-scan",
+    job: "The outdated workloads are found among N pods, 20 to a Deployment, from nothing.",
+    resources: ["pods", "deployments", "replicasets", "namespaces", "mutatingwebhookconfigurations"],
+    async prepare(bed) {
+      for (const count of workloads) await seedFleet(bed, count);
+    },
+    async world(bed, size) {
+      const plane = await startFleetIstiod(bed);
+      return { ...fleetWorld(size / podsEach), [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose]() };
+    },
+  },
+];

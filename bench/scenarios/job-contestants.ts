@@ -1,0 +1,27 @@
+// Who does the common job.
+import type { Contestants } from "../contestants.ts";
+import type { Contestant, RatioGoal } from "../scenario.ts";
+
+/** The runtimes and clients that the job was written on. */
+export function jobContestants(contestants: Contestants): readonly Contestant[] {
+  return [
+    contestants.controllerRuntime("job", "controller-runtime"),
+    contestants.kubeRs("job", "kube-rs"),
+    contestants.ours("job", "Keyturn"),
+    contestants.clientNode("job", "client-node"),
+    contestants.fluentClient("job", "fluent-client"),
+  ];
+}
+
+/** No contestant but the limit: it cannot go on after an error. */
+export function jobLimit(contestants: Contestants): Contestant {
+  return contestants.ours("job-bare-loop", "bare loop");
+}
+
+/** Everybody but ours and the limit. */
+export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", "fluent-client-job"] as const;
+
+/** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
+export function jobGoal(figure: string, { metric, of, atMost = 1 }: { readonly metric: string; readonly of: string; readonly atMost?: number }): RatioGoal {
+  return { type: "ratio", text: `${figure}, of ${of.replace(/-job$/, "")}`, contestant: "job", metric, of, atMost };
+}

@@ -1,0 +1,26 @@
+// Does something at a steady rate, whether or not the last time has ended: a load that does not yield to whom it is put upon.
+
+/** Calls `work` so many times a second, with 0, 1, 2 …, until disposed of; disposing waits for what is under way and throws if any of it failed. */
+export function steadily(perSecond: number, work: (turn: number) => Promise<unknown>): AsyncDisposable {
+  const startedMs = performance.now();
+  const underWay = new Set<Promise<unknown>>();
+  const failures: unknown[] = [];
+  let turn = 0;
+  // A late timer is made up for: what counts is the rate.
+  const timer = setInterval(() => {
+    const due = ((performance.now() - startedMs) / 1000) * perSecond;
+    while (turn < due) {
+      const one: Promise<unknown> = work(turn++)
+        .catch((error: unknown) => failures.push(error))
+        .finally(() => underWay.delete(one));
+      underWay.add(one);
+    }
+  }, 1000 / perSecond);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await Promise.all(underWay);
+      if (failures.length > 0) throw new AggregateError(failures.splice(0), "a steady stream of work failed in part");
+    },
+  };
+}

@@ -1,0 +1,76 @@
+{{- /* Which controllers were chosen, and the arguments that follow from the values. */ -}}
+
+{{- /* The names of the chosen controllers as the command line knows them, as a YAML list. */ -}}
+{{- define "keyturn.chosen" -}}
+{{- range $name, $values := .Values.controllers }}
+{{- if $values.enabled }}
+- {{ kebabcase $name }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Stops an installation that would do nothing. */ -}}
+{{- define "keyturn.check" -}}
+{{- if not (or (include "keyturn.chosen" .) .Values.agent.enabled) }}
+{{- fail "nothing to install: switch on at least one of controllers.eventingAuth, rotation, jwks, checksum and sidecars (enabled: true), or agent.enabled" }}
+{{- end }}
+{{- if and .Values.trustedCertificates.configMap .Values.trustedCertificates.secret }}
+{{- fail "trustedCertificates: name a configMap or a secret, not both" }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled }}
+{{- fail "metrics: switch on serviceMonitor or podMonitor, not both, or every pod is scraped twice" }}
+{{- end }}
+{{- if and .Values.dashboard.enabled (not (include "keyturn.chosen" .)) }}
+{{- fail "dashboard.enabled: the page is served by the operator, and no controller is switched on" }}
+{{- end }}
+{{- end }}
+
+{{- /* The arguments that the values of some flags come to, as a YAML list. Takes the root and whose flags: operator, agent, or a name under controllers. */ -}}
+{{- define "keyturn.flags" -}}
+{{- $of := .of }}
+{{- $root := .root }}
+{{- range $root.Files.Get "files/flags.yaml" | fromYamlArray }}
+{{- if eq .of $of }}
+{{- $value := $root.Values }}
+{{- range splitList "." .path }}{{ $value = index $value . }}{{ end }}
+{{- $text := toString $value }}
+{{- if eq .takes "list" }}{{ $text = join "," $value }}{{ end }}
+{{- if eq .takes "number" }}{{ $text = toString (int64 $value) }}{{ end }}
+{{- if ne $text .default }}
+- {{ printf "--%s=%s" .flag $text | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* The arguments of the operator, as a YAML list. */ -}}
+{{- define "keyturn.arguments" -}}
+- run
+- {{ printf "--controllers=%s" (include "keyturn.chosen" . | fromYamlArray | join ",") }}
+- {{ printf "--metrics-bind-address=%s" (ternary (printf ":%v" .Values.metrics.port) "0" .Values.metrics.enabled) | quote }}
+- {{ printf "--health-probe-bind-address=:%v" .Values.health.port | quote }}
+{{- if .Values.dashboard.enabled }}
+- {{ printf "--dashboard-bind-address=:%v" .Values.dashboard.port | quote }}
+{{- end }}
+{{- include "keyturn.flags" (dict "root" . "of" "operator") }}
+{{- range $name, $values := .Values.controllers }}
+{{- if $values.enabled }}
+{{- include "keyturn.flags" (dict "root" $ "of" $name) }}
+{{- end }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* The arguments of the agent, as a YAML list. */ -}}
+{{- define "keyturn.agentArguments" -}}
+- agent
+- {{ printf "--namespace=%s" (include "keyturn.agentNamespace" .) | quote }}
+- {{ printf "--dir=%s/agent" (trimSuffix "/" .Values.agent.mountPath) | quote }}
+- {{ printf "--bind-address=:%v" .Values.agent.port | quote }}
+{{- include "keyturn.flags" (dict "root" . "of" "agent") }}
+{{- range .Values.agent.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}

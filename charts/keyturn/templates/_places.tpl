@@ -1,0 +1,90 @@
+{{- /* Where which right is needed: rights declared by controllers, gathered by place. */ -}}
+
+{{- /* All rights of the operator as a YAML list, as the controllers declare them. */ -}}
+{{- define "keyturn.rights" -}}
+{{- range $name, $values := .Values.controllers }}
+{{- if $values.enabled }}
+{{- include (printf "keyturn.rights.%s" $name) $values }}
+{{- end }}
+{{- end }}
+{{- if .Values.dashboard.enabled }}
+{{- include "keyturn.rights.dashboard" . }}
+{{- end }}
+{{- include "keyturn.rights.manager" . }}
+{{- end }}
+
+{{- /*
+Roles by place, as YAML: namespaces, and "*" for the whole cluster; in each, rules by resource. What is granted in the whole cluster is not granted
+again in a namespace. An operator that is limited to namespaces gets its rights there, and in the whole cluster only to what belongs to no namespace.
+*/ -}}
+{{- define "keyturn.places" -}}
+{{- $limited := .Values.namespaces }}
+{{- $wanted := list }}
+{{- $seesCluster := false }}
+{{- range include "keyturn.rights" . | fromYamlArray }}
+{{- $places := list "*" }}
+{{- if .namespace }}{{ $places = list .namespace }}{{ else if and $limited .namespaced }}{{ $places = $limited }}{{ end }}
+{{- if not .namespaced }}{{ $seesCluster = true }}{{ end }}
+{{- $wanted = append $wanted (dict "places" $places "right" .) }}
+{{- end }}
+{{- if .Values.leaderElect }}
+{{- $own := .Values.leaderElectNamespace | default .Release.Namespace }}
+{{- range include "keyturn.rights.leases" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
+{{- end }}
+{{- /* An Event about an object that belongs to no namespace goes to the namespace default. */ -}}
+{{- if $seesCluster }}
+{{- range include "keyturn.rights.manager" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list "default") "right" .) }}{{ end }}
+{{- end }}
+{{- $rules := dict }}
+{{- range $wanted }}
+{{- $right := .right }}
+{{- $resource := printf "%s %s %s" $right.group $right.resource ($right.names | default list | join ",") }}
+{{- range .places }}
+{{- $here := get $rules . | default dict }}
+{{- $rule := get $here $resource | default (dict "apiGroups" (list $right.group) "resources" (list $right.resource) "verbs" list) }}
+{{- if $right.names }}{{ $_ := set $rule "resourceNames" $right.names }}{{ end }}
+{{- $_ := set $rule "verbs" (concat $rule.verbs $right.verbs | uniq) }}
+{{- $_ := set $here $resource $rule }}
+{{- $_ := set $rules . $here }}
+{{- end }}
+{{- end }}
+{{- $wide := get $rules "*" | default dict }}
+{{- range $place, $here := $rules }}
+{{- $kept := dict }}
+{{- range $resource, $rule := $here }}
+{{- $verbs := $rule.verbs }}
+{{- if ne $place "*" }}{{ range (get $wide $resource | default (dict "verbs" list)).verbs }}{{ $verbs = without $verbs . }}{{ end }}{{ end }}
+{{- if $verbs }}{{ $_ := set $kept $resource (merge (dict "verbs" $verbs) $rule) }}{{ end }}
+{{- end }}
+{{- if $kept }}
+{{ $place | quote }}:
+{{- range keys $kept | sortAlpha }}
+{{ list (get $kept .) | toYaml }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* A Role or ClusterRole and its binding. Takes the root, a name, a namespace or "*", rules, and the ServiceAccount's name and namespace. */ -}}
+{{- define "keyturn.role" -}}
+{{- $scope := ternary "Cluster" "" (eq .place "*") }}
+{{- $metadata := include "keyturn.metadata" (dict "root" .root "name" .name "namespace" (ternary "" .place (eq .place "*")) "component" .component) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $scope }}Role
+{{ $metadata }}
+rules:
+  {{- toYaml .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $scope }}RoleBinding
+{{ $metadata }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $scope }}Role
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ .serviceAccount }}
+    namespace: {{ .namespace }}
+{{- end }}

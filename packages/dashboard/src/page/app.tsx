@@ -1,0 +1,137 @@
+// The frame around every view.
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ConnectionState, CutBanner } from "./parts/connection-state.tsx";
+import { HelpDialog } from "./parts/help-dialog.tsx";
+import { ClockIcon, HelpIcon, KeyIcon, ThemeIcon } from "./parts/icons.tsx";
+import { LoginForm } from "./parts/login-form.tsx";
+import { StepFlow } from "./parts/step-flow.tsx";
+import { useShortcuts } from "./parts/use-shortcuts.ts";
+import { formatRoute, home, type Route } from "./route/route.ts";
+import { usePage } from "./state/page.ts";
+import { Consistency } from "./views/consistency.tsx";
+import { Issued } from "./views/issued.tsx";
+import { Keys } from "./views/keys.tsx";
+import { ObjectPage } from "./views/object.tsx";
+import { Overview } from "./views/overview.tsx";
+import { RollOut } from "./views/roll-out.tsx";
+import { Rotation } from "./views/rotation.tsx";
+import { stepInfos } from "./views/step-info.ts";
+
+export function App(): JSX.Element {
+  const { live, navigation } = usePage();
+  const [help, setHelp] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const route = navigation.route.value;
+  const connection = live.connection.value;
+  const place = route.view === "object" ? JSON.stringify(route.object) : route.view;
+  useShortcuts(() => setHelp(true));
+  useNewPlace(place, main);
+  useEffect(() => {
+    document.title = `${titleOf(route)} · Keyturn`;
+  }, [place]);
+  return (
+    <>
+      <a class="skip-link" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+        Skip to the content
+      </a>
+      <div class="shell-top">
+        <header class="shell-bar">
+          <a class="brand" href={formatRoute(home)} aria-current={route.view === "overview" ? "page" : undefined}>
+            <KeyIcon />
+            Keyturn
+          </a>
+          <StepFlow />
+          <Tools onHelp={() => setHelp(true)} />
+        </header>
+      </div>
+      <Progress />
+      <main id="main" tabIndex={-1} ref={main}>
+        {connection.state === "login" ? <LoginForm why={connection.why} /> : <View key={place} route={route} />}
+      </main>
+      <CutBanner />
+      <HelpDialog open={help} onClose={() => setHelp(false)} />
+    </>
+  );
+}
+
+function View({ route }: { readonly route: Route }): JSX.Element {
+  switch (route.view) {
+    case "overview":
+      return <Overview />;
+    case "issue":
+      return <Issued />;
+    case "rotate":
+      return <Rotation />;
+    case "publish":
+      return <Keys />;
+    case "verify":
+      return <Consistency />;
+    case "roll-out":
+      return <RollOut />;
+    case "object":
+      return route.object === undefined ? <Overview /> : <ObjectPage name={route.object} />;
+  }
+}
+
+function titleOf({ view, object }: Route): string {
+  return object?.name ?? stepInfos.find((info) => info.view === view)?.title ?? "Overview";
+}
+
+/** Begins a new place at its top, and tells screen readers that they are there. */
+function useNewPlace(place: string, main: { readonly current: HTMLElement | null }): void {
+  const before = useRef(place);
+  useEffect(() => {
+    if (before.current === place) return;
+    before.current = place;
+    scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [place, main]);
+}
+
+function Progress(): JSX.Element | null {
+  const { live } = usePage();
+  const share = live.progress.value;
+  return share === 1 || live.connection.value.state !== "live" ? null : <div class="progress" style={{ transform: `scaleX(${share})` }} aria-hidden="true" />;
+}
+
+const nextTheme = { system: "light", light: "dark", dark: "system" } as const;
+const themeWords = { system: "as the system", light: "light", dark: "dark" } as const;
+
+function Tools({ onHelp }: { readonly onHelp: () => void }): JSX.Element {
+  const { live, settings } = usePage();
+  const theme = settings.theme.value;
+  const absolute = settings.timeStyle.value === "absolute";
+  return (
+    <div class="shell-tools">
+      <ConnectionState />
+      <button
+        type="button"
+        class="button plain icon"
+        aria-pressed={absolute}
+        aria-label="Times in full"
+        title="Times in full (t)"
+        onClick={() => (settings.timeStyle.value = absolute ? "relative" : "absolute")}
+      >
+        <ClockIcon />
+      </button>
+      <button
+        type="button"
+        class="button plain icon"
+        aria-label={`Colours: ${themeWords[theme]}`}
+        title={`Colours: ${themeWords[theme]}`}
+        onClick={() => (settings.theme.value = nextTheme[theme])}
+      >
+        <ThemeIcon theme={theme} />
+      </button>
+      <button type="button" class="button plain icon" aria-label="Help" title="Help (?)" onClick={onHelp}>
+        <HelpIcon />
+      </button>
+      {live.hello.value?.user === undefined ? null : (
+        <button type="button" class="button plain" title={`Signed in as ${live.hello.value.user}`} onClick={() => live.leave()}>
+          Sign out
+        </button>
+      )}
+    </div>
+  );
+}

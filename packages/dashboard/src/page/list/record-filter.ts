@@ -1,0 +1,39 @@
+// Which records of a list are shown: those that a search and a choice of health leave.
+import type { Health, RecordBase } from "../../contract/index.ts";
+
+/** The order in which records want attention. */
+export const healthOrder: readonly Health[] = ["error", "warning", "unknown", "busy", "waiting", "ok"];
+
+/** What is searched: every word must be in one of the texts. */
+export function matches(texts: readonly string[], search: string): boolean {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return true;
+  const all = texts.join("\n").toLowerCase();
+  return words.every((word) => all.includes(word));
+}
+
+/** The records that are left; the same array if that is all of them. `textsOf` gives what else than names and reasons is searched. */
+export function filterRecords<T extends RecordBase>(
+  records: readonly T[],
+  { search, health }: { readonly search: string; readonly health: string },
+  textsOf: (record: T) => readonly string[] = () => [],
+): readonly T[] {
+  if (search.trim() === "" && health === "all") return records;
+  return records.filter(
+    (record) =>
+      (health === "all" || record.health === health) &&
+      matches([record.ref.namespace, record.ref.name, record.ref.kind, record.reason, record.message, ...textsOf(record)], search),
+  );
+}
+
+/** How many records there are of each health. */
+export function countHealth(records: readonly { readonly health: Health }[]): Readonly<Record<Health, number>> {
+  const counts = { ok: 0, busy: 0, waiting: 0, warning: 0, error: 0, unknown: 0 };
+  for (const { health } of records) counts[health]++;
+  return counts;
+}
+
+/** The health that a whole has: that of the part that wants attention most. */
+export function worstHealth(counts: Readonly<Record<Health, number>>): Health {
+  return healthOrder.find((health) => counts[health] > 0) ?? "ok";
+}

@@ -1,0 +1,71 @@
+// Searches a list and narrows it by health. What is chosen is part of the address.
+import type { ComponentChildren, JSX } from "preact";
+import type { Health } from "../../contract/index.ts";
+import { countHealth, healthOrder } from "../list/record-filter.ts";
+import { usePage } from "../state/page.ts";
+import { HealthMark, healthWord } from "./health-mark.tsx";
+
+export function FilterBar({
+  records,
+  shown,
+  noun,
+  children,
+}: {
+  readonly records: readonly { readonly health: Health }[];
+  readonly shown: number;
+  readonly noun: string;
+  readonly children?: ComponentChildren;
+}): JSX.Element {
+  const { navigation } = usePage();
+  const { search, health } = navigation.route.value;
+  const counts = countHealth(records);
+  return (
+    <search class="filter-bar">
+      <div class="search">
+        <input
+          id="search"
+          type="search"
+          aria-label={`Search ${noun}`}
+          placeholder="Name, namespace, reason…"
+          value={search}
+          onInput={(event) => navigation.adjust({ search: event.currentTarget.value })}
+        />
+        <kbd aria-hidden="true">/</kbd>
+      </div>
+      <div class="button-row" role="group" aria-label="Health">
+        <HealthButton chosen={health === "all"} onChoose={() => navigation.adjust({ health: "all" })} label={`All, ${records.length}`}>
+          All <span class="faint">{records.length}</span>
+        </HealthButton>
+        {healthOrder
+          .filter((name) => counts[name] > 0 || health === name)
+          .map((name) => (
+            <HealthButton key={name} chosen={health === name} onChoose={() => navigation.adjust({ health: name })} label={`${healthWord(name)}, ${counts[name]}`}>
+              <HealthMark health={name} quiet /> <span>{counts[name]}</span>
+            </HealthButton>
+          ))}
+      </div>
+      <span class="hidden-text" role="status">
+        {shown} of {records.length} {noun}
+      </span>
+      {children}
+    </search>
+  );
+}
+
+function HealthButton({
+  chosen,
+  onChoose,
+  label,
+  children,
+}: {
+  readonly chosen: boolean;
+  readonly onChoose: () => void;
+  readonly label: string;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <button type="button" class="button" aria-pressed={chosen} aria-label={label} title={label} onClick={onChoose}>
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,30 @@
+// The way through the page: the five steps, each with how it fares.
+import type { JSX } from "preact";
+import { countHealth, worstHealth } from "../list/record-filter.ts";
+import { formatRoute, home } from "../route/route.ts";
+import { usePage } from "../state/page.ts";
+import { stepInfos } from "../views/step-info.ts";
+import { allRecords } from "../views/step-records.ts";
+import { HealthMark } from "./health-mark.tsx";
+
+export function StepFlow(): JSX.Element {
+  const { live, navigation } = usePage();
+  const { view } = navigation.route.value;
+  return (
+    <nav class="flow" aria-label="The five steps">
+      <ol>
+        {stepInfos.map((info) => {
+          const off = live.tables.step.value.find(({ step }) => step === info.step)?.state === "off";
+          return (
+            <li key={info.step}>
+              <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
+                <HealthMark health={off ? "unknown" : worstHealth(countHealth(allRecords(live.tables, info.step)))} quiet />
+                {info.verb}
+              </a>
+            </li>
+          );
+        })}
+      </ol>
+    </nav>
+  );
+}

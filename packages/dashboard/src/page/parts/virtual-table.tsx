@@ -1,0 +1,134 @@
+// A table of any length: draws the rows in sight, keeps one tab stop, and goes through its rows with the arrow keys.
+import type { ComponentChildren, JSX } from "preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { useMedia } from "./use-media.ts";
+import { useVirtualWindow } from "./use-virtual-window.ts";
+
+/** A column. The first one should have a link in it that takes `tabIndex`. */
+export interface Column<T> {
+  readonly title: string;
+  /** A track of a CSS grid. */
+  readonly width: string;
+  readonly cell: (row: T, tabIndex: number) => ComponentChildren;
+  /** Where it goes on narrow screens: beside the title, in a line of its own, or nowhere. */
+  readonly phone?: "line" | "hidden";
+}
+
+export interface VirtualTableProps<T> {
+  readonly caption: string;
+  /** Must stay the same object while the table is there. */
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly idOf: (row: T) => string;
+  readonly phoneRowHeight?: number;
+}
+
+const wideRowHeight = 46;
+
+export function VirtualTable<T extends object>({ caption, columns, rows, idOf, phoneRowHeight = 76 }: VirtualTableProps<T>): JSX.Element {
+  const narrow = useMedia("(max-width: 760px)");
+  const rowHeight = narrow ? phoneRowHeight : wideRowHeight;
+  const { ref, rows: sight } = useVirtualWindow(rows.length, rowHeight);
+  const [chosen, setChosen] = useState(0);
+  const tabStop = chosen >= sight.first && chosen < sight.end ? chosen : sight.first;
+  const focusRow = useCallback(
+    (index: number) => {
+      setChosen(index);
+      scrollToRow(ref.current, index, rowHeight);
+      focusWhenDrawn(() => ref.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`));
+    },
+    [ref, rowHeight],
+  );
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const target = targetRow(event.key, tabStop, rows.length);
+    if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    focusRow(target);
+  };
+  const template = columns.map(({ width }) => width).join(" ");
+  return (
+    <div class="panel table" role="table" aria-label={caption} aria-rowcount={rows.length + 1} ref={(element) => element?.style.setProperty("--columns", template)}>
+      <div role="rowgroup">
+        <div class="table-head" role="row" aria-rowindex={1}>
+          {columns.map(({ title }) => (
+            <div role="columnheader" key={title}>
+              {title}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div class="table-body" role="rowgroup" ref={ref} style={{ height: `${rows.length * rowHeight}px` }} onKeyDown={onKeyDown}>
+        {rows.slice(sight.first, sight.end).map((row, offset) => {
+          const index = sight.first + offset;
+          return (
+            <TableRow key={idOf(row)} row={row} index={index} columns={columns} rowHeight={rowHeight} tabIndex={index === tabStop ? 0 : -1} onFocus={setChosen} />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface TableRowProps<T> {
+  readonly row: T;
+  readonly index: number;
+  readonly columns: readonly Column<T>[];
+  readonly rowHeight: number;
+  readonly tabIndex: number;
+  readonly onFocus: (index: number) => void;
+}
+
+function TableRow<T>({ row, index, columns, rowHeight, tabIndex, onFocus }: TableRowProps<T>): JSX.Element {
+  // The same nodes again are not compared again, so an update costs only the rows that it is about.
+  return useMemo(
+    () => (
+      <div
+        class="table-row"
+        role="row"
+        aria-rowindex={index + 2}
+        data-row={index}
+        style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
+        onFocusCapture={() => onFocus(index)}
+      >
+        {columns.map(({ title, cell, phone }) => (
+          <div role="cell" key={title} data-phone={phone} class="cell-lines">
+            {cell(row, tabIndex)}
+          </div>
+        ))}
+      </div>
+    ),
+    [row, index, columns, rowHeight, tabIndex, onFocus],
+  );
+}
+
+function targetRow(key: string, current: number, count: number): number | undefined {
+  const targets: Readonly<Record<string, number>> = {
+    ArrowDown: current + 1,
+    ArrowUp: current - 1,
+    PageDown: Math.min(count - 1, current + 10),
+    PageUp: Math.max(0, current - 10),
+    Home: 0,
+    End: count - 1,
+  };
+  const target = targets[key];
+  return target !== undefined && target >= 0 && target < count ? target : undefined;
+}
+
+/** Brings a row into the middle of the sight if it is not well within it. */
+export function scrollToRow(body: HTMLElement | null, index: number, rowHeight: number): void {
+  if (body === null) return;
+  const top = body.getBoundingClientRect().top + index * rowHeight;
+  const margin = 160;
+  if (top < margin || top + rowHeight > innerHeight - 40) scrollTo({ top: scrollY + top - innerHeight / 2 });
+}
+
+/** Focuses an element as soon as it is drawn; gives up after a second. */
+export function focusWhenDrawn(find: () => HTMLElement | null | undefined): void {
+  let tries = 60;
+  const attempt = (): void => {
+    const element = find();
+    if (element) element.focus({ preventScroll: true });
+    else if (tries-- > 0) requestAnimationFrame(attempt);
+  };
+  attempt();
+}

@@ -1,0 +1,71 @@
+// Everything that the server has told, put together: a pure function from what is known and the next event to what is known then.
+import type { DashboardRecord, Hello, StreamEvents } from "../../contract/index.ts";
+import { applyToTable, inOrder } from "./record-table.ts";
+
+type RecordType = DashboardRecord["type"];
+/** The records of each type, in the order of their ids. */
+export type Tables = { readonly [T in RecordType]: readonly Extract<DashboardRecord, { readonly type: T }>[] };
+
+/** What is known. */
+export interface Picture {
+  readonly tables: Tables;
+  /** The first part of the stream; undefined before the first connection. */
+  readonly hello: Hello | undefined;
+  /** Parts of a snapshot whose last part is still to come. What was known before is shown until then. */
+  readonly incoming: { readonly records: readonly DashboardRecord[]; readonly total: number } | undefined;
+  /** Whether a whole snapshot has been seen. */
+  readonly complete: boolean;
+  /** Where to go on after a cut. */
+  readonly lastEventId: string | undefined;
+}
+
+const emptyTables: Tables = { step: [], rotationSet: [], keySet: [], checksum: [], agent: [], issued: [], workload: [] };
+
+export const emptyPicture: Picture = { tables: emptyTables, hello: undefined, incoming: undefined, complete: false, lastEventId: undefined };
+
+/** An event of the stream, decoded. */
+export type PictureEvent = { [Name in keyof StreamEvents]: { readonly name: Name; readonly data: StreamEvents[Name]; readonly id: string | undefined } }[keyof StreamEvents];
+
+/** What is known after an event. Tables in which nothing changed are the same objects as before. */
+export function addToPicture(picture: Picture, event: PictureEvent): Picture {
+  const next = event.id === undefined ? picture : { ...picture, lastEventId: event.id };
+  switch (event.name) {
+    case "hello":
+      return { ...next, hello: event.data, incoming: undefined };
+    case "snapshot": {
+      const before = event.data.first ? [] : (picture.incoming?.records ?? []);
+      const records = [...before, ...event.data.records];
+      if (!event.data.last) return { ...next, incoming: { records, total: event.data.total } };
+      return { ...next, incoming: undefined, complete: true, tables: replaced(picture.tables, records) };
+    }
+    case "changes":
+      return { ...next, tables: changed(picture.tables, event.data.upserts, new Set(event.data.removals)) };
+    case "tick":
+    case "end":
+      return next;
+  }
+}
+
+function ofType<T extends RecordType>(records: readonly DashboardRecord[], type: T): Tables[T];
+function ofType(records: readonly DashboardRecord[], type: RecordType): readonly DashboardRecord[] {
+  return records.filter((record) => record.type === type);
+}
+
+/** Applies one function to every table; written out, because a loop over the names would lose their types. */
+function changed(tables: Tables, upserts: readonly DashboardRecord[], removals: ReadonlySet<string>): Tables {
+  return {
+    step: applyToTable(tables.step, ofType(upserts, "step"), removals),
+    rotationSet: applyToTable(tables.rotationSet, ofType(upserts, "rotationSet"), removals),
+    keySet: applyToTable(tables.keySet, ofType(upserts, "keySet"), removals),
+    checksum: applyToTable(tables.checksum, ofType(upserts, "checksum"), removals),
+    agent: applyToTable(tables.agent, ofType(upserts, "agent"), removals),
+    issued: applyToTable(tables.issued, ofType(upserts, "issued"), removals),
+    workload: applyToTable(tables.workload, ofType(upserts, "workload"), removals),
+  };
+}
+
+function replaced(tables: Tables, records: readonly DashboardRecord[]): Tables {
+  const kept = new Set(inOrder(records).map(({ id }) => id));
+  const gone = Object.values(tables).flatMap((table) => table.filter(({ id }) => !kept.has(id)).map(({ id }) => id));
+  return changed(tables, records, new Set(gone));
+}

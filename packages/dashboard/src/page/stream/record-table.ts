@@ -1,0 +1,47 @@
+// The records of one type in the order of their ids, as an array that is never changed in place: what did not change is the same object as before.
+
+interface Identified {
+  readonly id: string;
+}
+
+/** Puts changed and new records in and takes removed ones out. Gives the same array if there is nothing to do. */
+export function applyToTable<T extends Identified>(table: readonly T[], upserts: readonly T[], removals: ReadonlySet<string>): readonly T[] {
+  const gone = [...removals].some((id) => findRecord(table, id) !== undefined);
+  if (upserts.length === 0 && !gone) return table;
+  const changed = inOrder(upserts);
+  const result: T[] = [];
+  let next = 0;
+  const takeBefore = (id: string | undefined): void => {
+    for (let record = changed[next]; record !== undefined && (id === undefined || record.id < id); record = changed[++next]) result.push(record);
+  };
+  for (const record of table) {
+    takeBefore(record.id);
+    const replacement = changed[next];
+    if (replacement?.id === record.id) {
+      result.push(replacement);
+      next++;
+    } else if (!removals.has(record.id)) result.push(record);
+  }
+  takeBefore(undefined);
+  return result;
+}
+
+/** Sorted by id; of several with one id the last. */
+export function inOrder<T extends Identified>(records: readonly T[]): readonly T[] {
+  const byId = new Map(records.map((record) => [record.id, record]));
+  return [...byId.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+/** The record of an id. */
+export function findRecord<T extends Identified>(table: readonly T[], id: string): T | undefined {
+  let low = 0;
+  let high = table.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const record = table[middle];
+    if (record !== undefined && record.id < id) low = middle + 1;
+    else high = middle;
+  }
+  const found = table[low];
+  return found?.id === id ? found : undefined;
+}

@@ -1,0 +1,147 @@
+// The five steps from left to right, what needs attention first, and what happens next.
+import type { JSX } from "preact";
+import type { StepRecord } from "../../contract/index.ts";
+import { attentionList, comingUp } from "../list/attention.ts";
+import { countHealth, healthOrder, worstHealth } from "../list/record-filter.ts";
+import { HealthMark, healthWord } from "../parts/health-mark.tsx";
+import { ClockIcon } from "../parts/icons.tsx";
+import { ObjectLink } from "../parts/link.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { formatRoute, home } from "../route/route.ts";
+import { usePage } from "../state/page.ts";
+import { nextText } from "./next-text.ts";
+import { counted, type StepInfo, stepInfos } from "./step-info.ts";
+import { allRecords, countedRecords, type ObjectRecord } from "./step-records.ts";
+
+const most = 8;
+
+export function Overview(): JSX.Element {
+  const { live } = usePage();
+  const records = stepInfos.flatMap(({ step }) => allRecords(live.tables, step));
+  return (
+    <>
+      <header class="view-head">
+        <div>
+          <h1>The life of your credentials</h1>
+          <p>{live.hello.value === undefined ? "From issue to roll-out." : `From issue to roll-out, in ${live.hello.value.cluster}.`}</p>
+        </div>
+      </header>
+      <ol class="steps" aria-label="Steps">
+        {stepInfos.map((info, index) => (
+          <StepCard key={info.step} info={info} last={index === stepInfos.length - 1} record={live.tables.step.value.find(({ step }) => step === info.step)} />
+        ))}
+      </ol>
+      <div class="overview-lists">
+        <Attention records={records} />
+        <ComingUp records={records} />
+      </div>
+    </>
+  );
+}
+
+function StepCard({ info, record, last }: { readonly info: StepInfo; readonly record: StepRecord | undefined; readonly last: boolean }): JSX.Element {
+  const { live, clock } = usePage();
+  const records = countedRecords(live.tables, info.step);
+  const counts = countHealth(records);
+  const off = record?.state === "off";
+  const health = off ? "unknown" : worstHealth(countHealth(allRecords(live.tables, info.step)));
+  const next = comingUp(records, clock.now.value, 1)[0];
+  return (
+    <li class={`panel step tone-${health}`}>
+      <h2>
+        <a href={formatRoute({ ...home, view: info.view })}>{info.verb}</a>
+        <HealthMark health={health} quiet text={off ? "off" : healthWord(health)} />
+      </h2>
+      <p class="step-summary">{record?.summary ?? info.summary}</p>
+      <p class="step-count">
+        {records.length}
+        <small>{records.length === 1 ? info.one : info.many}</small>
+      </p>
+      <div class="health-bar" aria-hidden="true">
+        {healthOrder
+          .filter((name) => counts[name] > 0)
+          .map((name) => (
+            <span key={name} class={`tone-${name}`} style={{ flexGrow: String(counts[name]) }} />
+          ))}
+      </div>
+      <p class="step-foot">{off ? "switched off" : records.length === 0 ? "nothing yet" : healthOrder.filter((name) => counts[name] > 0).map((name) => (
+        <span key={name}>
+          {counts[name]} {healthWord(name)}
+        </span>
+      ))}</p>
+      <p class="step-next">
+        {next?.nextMs === undefined ? null : (
+          <>
+            next <Moment at={next.nextMs} />
+          </>
+        )}
+      </p>
+      {last ? null : <span class="step-arrow" aria-hidden="true" />}
+    </li>
+  );
+}
+
+function Attention({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
+  const { live } = usePage();
+  const { first, count } = attentionList(records, most);
+  return (
+    <section aria-labelledby="attention">
+      <div class="section-head">
+        <h2 id="attention">Needs attention</h2>
+        <span class="faint">{count > first.length ? `the first ${first.length} of ${count}` : count === 0 ? "" : counted(count, { one: "object", many: "objects" })}</span>
+      </div>
+      {first.length === 0 ? (
+        <p class="panel empty soft">{live.progress.value < 1 ? "Loading…" : <HealthMark health="ok" text="Nothing needs attention." />}</p>
+      ) : (
+        <ul class="panel row-list">
+          {first.map((record) => (
+            <li key={record.id}>
+              <HealthMark health={record.health} quiet />
+              <span class="what">
+                <ObjectLink to={record.ref} /> <span class="faint">{whereText(record)}</span>
+              </span>
+              <span class="faint">{record.sinceMs === undefined ? null : <Moment at={record.sinceMs} />}</span>
+              <span class="message">
+                <strong>{record.reason}</strong> {record.message}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
+  const { clock } = usePage();
+  const coming = comingUp(records, clock.now.value, most);
+  return (
+    <section aria-labelledby="coming-up">
+      <div class="section-head">
+        <h2 id="coming-up">Coming up</h2>
+      </div>
+      {coming.length === 0 ? (
+        <p class="panel empty soft">Nothing is due by itself.</p>
+      ) : (
+        <ul class="panel row-list">
+          {coming.map((record) => (
+            <li key={record.id}>
+              <span class="faint">
+                <ClockIcon />
+              </span>
+              <span class="what">
+                <ObjectLink to={record.ref}>{record.type === "rotationSet" ? record.set : record.ref.name}</ObjectLink> <span class="faint">{whereText(record)}</span>
+              </span>
+              <span>{record.nextMs === undefined ? null : <Moment at={record.nextMs} />}</span>
+              <span class="message">{nextText(record)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function whereText({ ref }: ObjectRecord): string {
+  return ref.namespace === "" ? ref.kind : `${ref.kind} in ${ref.namespace}`;
+}

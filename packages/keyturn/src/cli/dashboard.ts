@@ -1,0 +1,76 @@
+// `keyturn dashboard`: the page, served on this machine and read with the person's own kubeconfig and rights.
+import { once } from "node:events";
+import { createCaches, createLogger, createMetrics, managedBySelector, systemClock, systemRandom } from "@keyturn/runtime";
+import { features } from "../controllers/registry.ts";
+import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
+import { ownSidecarsSight } from "../controllers/sidecars/own-sight.ts";
+import type { FlagReader } from "../controllers/feature.ts";
+import { makeBrowserDoor, openInBrowser } from "../dashboard/browser-door.ts";
+import { startDashboard } from "../dashboard/dashboard.ts";
+import { secretAccess } from "../dashboard/secret-access.ts";
+import { attentionFlags } from "../flags/attention-flags.ts";
+import { type Flag, numberFlag, readFlags, switchFlag } from "../flags/flag.ts";
+import { operatorFlags } from "../flags/operator-flags.ts";
+import { keyturn } from "../operator-identity.ts";
+import type { Console } from "./console.ts";
+import { inSession } from "./session.ts";
+import { version } from "./version.ts";
+
+const flags = {
+  port: numberFlag({ name: "port", default: 0, least: 0, most: 65_535, help: "where the page is served on this machine; 0 = a free port" }),
+  noOpen: switchFlag({ name: "no-open", default: false, help: "print the page's address and do not open the browser" }),
+  namespaces: { ...operatorFlags.namespaces, help: "look only in these namespaces; otherwise in all" },
+  planSidecars: switchFlag({
+    name: "plan-sidecars",
+    default: true,
+    help: "ask the API server what new pods would get, by creating pods that are not stored; needs the right to create pods",
+  }),
+};
+
+/** The flags of `keyturn dashboard`: its own, and those of the controllers, so that plans and times are those of the operator. */
+export const dashboardFlags: readonly Flag[] = [
+  ...Object.values(flags),
+  operatorFlags.kubeconfig,
+  operatorFlags.context,
+  ...Object.values(attentionFlags),
+  ...features.flatMap((feature) => feature.flags),
+];
+
+/** Serves until asked to stop. */
+export async function dashboardCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
+  const { environment, signal } = console;
+  const { port, noOpen, namespaces, planSidecars } = readFlags(flags, given, environment);
+  const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, environment).flag;
+  const sidecarOptions = sidecarsOptions(flag);
+  await inSession(given, console, async ({ client, transport, server, now }) => {
+    const log = createLogger({ level: "error", format: "text", destination: { write: (line: string) => console.err(line) } });
+    const clock = { ...systemClock, now };
+    const stop = new AbortController();
+    const caches = createCaches({ transport, clock, random: systemRandom, log, namespaces });
+    const watch: typeof caches.watch = caches.watch.bind(caches);
+    const { secret, access } = secretAccess();
+    await using dashboard = await startDashboard({
+      bindAddress: `127.0.0.1:${port}`,
+      version,
+      watch,
+      statusOf: (cache) => caches.statusOf(cache),
+      client,
+      clock,
+      log,
+      metrics: createMetrics(),
+      features: features.map(({ name }) => name),
+      flag,
+      sidecars: planSidecars ? ownSidecarsSight({ watch, client, clock, options: sidecarOptions, signal: stop.signal }) : undefined,
+      rotationObjects: { labels: managedBySelector(keyturn) },
+      shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
+      access: () => access,
+    });
+    caches.start(stop.signal);
+    const url = `${dashboard.url}#secret=${secret}`;
+    await using door = await makeBrowserDoor(url);
+    const isOpen = !noOpen && (await openInBrowser(door));
+    console.out(`the dashboard of ${server}: ${url}\n${isOpen ? "it is open in your browser; " : ""}Ctrl-C ends it\n`);
+    if (!signal.aborted) await once(signal, "abort");
+    stop.abort();
+  });
+}

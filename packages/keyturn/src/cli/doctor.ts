@@ -1,0 +1,75 @@
+// `keyturn doctor`: what is wrong with an installation, and what to do about it.
+import { managerAccess, systemClock } from "@keyturn/runtime";
+import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
+import { examine } from "../doctor/doctor.ts";
+import { findingsText } from "../doctor/finding-text.ts";
+import { type Flag, readFlags, textFlag, UsageError } from "../flags/flag.ts";
+import { operatorFlags } from "../flags/operator-flags.ts";
+import { paintFor } from "../text/paint.ts";
+import type { Console } from "./console.ts";
+import { outputFlag, printed } from "./output.ts";
+import { inSession } from "./session.ts";
+
+const flags = {
+  output: outputFlag,
+  controllers: operatorFlags.controllers,
+  namespaces: operatorFlags.namespaces,
+  leaderElect: operatorFlags.leaderElect,
+  operatorNamespace: textFlag({
+    name: "operator-namespace",
+    placeholder: "NAMESPACE",
+    help: "where the operator runs; otherwise that of --as-service-account, or its Leases are looked for everywhere",
+  }),
+  serviceAccount: textFlag({
+    name: "as-service-account",
+    placeholder: "NAMESPACE/NAME",
+    help: "check the rights of this ServiceAccount instead of your own; needs the right to create subjectaccessreviews",
+  }),
+};
+
+/** The flags of `keyturn doctor`: its own, and those of the controllers, since some of them change what a controller needs. */
+export const doctorFlags: readonly Flag[] = [
+  operatorFlags.kubeconfig,
+  operatorFlags.context,
+  ...Object.values(flags),
+  ...features.flatMap((feature) => feature.flags),
+];
+
+/** Prints what it finds. Rejects, so that the exit code is 1, if something is wrong. */
+export async function doctorCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
+  const { output, namespaces, leaderElect, ...read } = readFlags(flags, given, console.environment);
+  const serviceAccount = read.serviceAccount === undefined ? undefined : parseServiceAccount(read.serviceAccount);
+  const operatorNamespace = read.operatorNamespace ?? serviceAccount?.namespace;
+  const chosen = chooseFeatures(read.controllers);
+  const controllers = controllersOf(chosen, given, console.environment);
+  const declared = controllers.flatMap(({ access }) => access);
+  const manager = managerAccess({
+    operatorNamespace: operatorNamespace ?? "default",
+    controllerAccess: declared,
+    leaderElection: leaderElect && operatorNamespace !== undefined ? "single" : "off",
+  });
+  const inPlaces = Object.entries(manager.accessIn).flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
+  const findings = await inSession(given, console, (session) =>
+    examine({
+      ...session,
+      clock: systemClock,
+      features: chosen.map(({ name }) => name),
+      kinds: chosen.flatMap(({ kinds }) => kinds),
+      controllers: leaderElect ? controllers.map(({ name }) => name) : [],
+      access: [...declared, ...manager.access, ...inPlaces],
+      namespaces,
+      operatorNamespace,
+      serviceAccount,
+    }),
+  );
+  const paint = paintFor(console.environment, console.height() !== undefined);
+  console.out(`${printed({ text: findingsText(findings, paint), data: { findings } }, output)}\n`);
+  const failures = findings.filter(({ level }) => level === "fail").length;
+  if (failures > 0) throw new Error(`${failures} ${failures === 1 ? "check" : "checks"} failed`);
+}
+
+function parseServiceAccount(text: string): { readonly namespace: string; readonly name: string } {
+  const [namespace, name, ...rest] = text.split("/");
+  if (!namespace || !name || rest.length > 0) throw new UsageError(`--as-service-account: "${text}" is not NAMESPACE/NAME`);
+  return { namespace, name };
+}

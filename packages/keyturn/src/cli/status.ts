@@ -1,0 +1,158 @@
+// `keyturn status`: the life of credentials across the five steps, from watches of what anybody may read.
+import { type Caches, createCaches, createLogger, sleep, systemClock, systemRandom } from "@keyturn/runtime";
+import { featureNames, type FeatureName } from "../controllers/feature.ts";
+import { controllersOf, features } from "../controllers/registry.ts";
+import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
+import { placeOf } from "../controllers/summary.ts";
+import { type Flag, readFlags, textFlag, UsageError } from "../flags/flag.ts";
+import { lifeOf, parseSubject, type Subject } from "../status/credential.ts";
+import { changesOf, type LifeChange } from "../status/life-changes.ts";
+import { lifeData, summaryData } from "../status/life-data.ts";
+import { credentialText, healthText, overviewText } from "../status/life-text.ts";
+import { type LifeWatches, watchLife } from "../status/life-watches.ts";
+import { type Life, placed } from "../status/life.ts";
+import { whenSettled } from "../status/settled.ts";
+import { LiveText } from "../text/live-text.ts";
+import { type Paint, paintFor } from "../text/paint.ts";
+import type { Console } from "./console.ts";
+import { allNamespacesFlag, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
+import { inSession, type Session, sessionFlags } from "./session.ts";
+
+const flags = {
+  output: outputFlag,
+  allNamespaces: allNamespacesFlag,
+  watch: watchFlag,
+  operatorNamespace: textFlag({
+    name: "operator-namespace",
+    placeholder: "NAMESPACE",
+    help: "where the operator's Leases are, to see who leads; otherwise they are looked for everywhere",
+  }),
+  rolloutTimeout: sidecarsFlags.rolloutTimeout,
+};
+
+/** The flags of `keyturn status`. */
+export const statusFlags: readonly Flag[] = [...sessionFlags, ...Object.values(flags)];
+
+/** How long a watch that fails may take to recover before the answer is given without it. */
+const patienceMs = 10_000;
+const redrawEveryMs = 1000;
+
+/** Prints how the credentials of a namespace fare, or one of them; with `--watch`, until asked to stop. */
+export async function statusCommand(
+  given: Readonly<Record<string, string | undefined>>,
+  console: Console,
+  [subject]: readonly string[],
+): Promise<void> {
+  const { output, watch, ...where } = readFlags(flags, given, console.environment);
+  const view: View = {
+    subject: subject === undefined ? undefined : parseSubject(subject),
+    output,
+    paint: paintFor(console.environment, console.height() !== undefined),
+  };
+  await inSession(given, console, async (session) => {
+    // A server that does not answer is told at once, and not once for each of a dozen kinds.
+    await session.client.request({ method: "GET", path: "/version" }, session.signal);
+    const namespace = where.allNamespaces ? undefined : session.namespace;
+    const stop = new AbortController();
+    const watches = startWatches(session, { ...where, namespace, signal: AbortSignal.any([session.signal, stop.signal]) });
+    try {
+      await whenSettled(
+        watches.caches.map(({ status }) => status),
+        { clock: systemClock, patienceMs, signal: session.signal },
+      );
+      if (watch) return await follow(watches, view, { session, console });
+      console.out(`${printed(reportOf(viewed(watches.life(session.now()), view), view), output)}\n`);
+    } catch (error) {
+      if (!session.signal.aborted) throw error;
+    } finally {
+      stop.abort();
+    }
+  });
+}
+
+/** What is shown of all there is, and how. */
+interface View {
+  readonly subject: Subject | undefined;
+  readonly output: OutputFormat;
+  readonly paint: Paint;
+}
+
+function startWatches(
+  { transport }: Session,
+  options: {
+    readonly namespace: string | undefined;
+    readonly operatorNamespace: string | undefined;
+    readonly rolloutTimeout: number;
+    readonly signal: AbortSignal;
+  },
+): LifeWatches {
+  const { namespace, operatorNamespace, rolloutTimeout, signal } = options;
+  // What goes wrong with a watch is part of the answer.
+  const log = createLogger({ level: "silent", destination: { write: () => {} } });
+  const cachesIn = (namespaces: readonly string[]): Caches & { start(signal: AbortSignal): void } =>
+    createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
+  const caches = cachesIn(namespace === undefined ? [] : [namespace]);
+  const everywhere = cachesIn([]);
+  const watches = watchLife({ caches, everywhere, namespace, operatorNamespace, controllers: controllerNames(), rolloutTimeoutMs: rolloutTimeout });
+  caches.start(signal);
+  everywhere.start(signal);
+  return watches;
+}
+
+/** The controllers of each feature, as their Leases name them. */
+function controllerNames(): Readonly<Record<FeatureName, readonly string[]>> {
+  const namesOf = (feature: FeatureName): readonly string[] =>
+    controllersOf(
+      features.filter(({ name }) => name === feature),
+      {},
+      {},
+    ).map(({ name }) => name);
+  // One entry for each name of the union.
+  return Object.fromEntries(featureNames.map((name) => [name, namesOf(name)])) as Record<FeatureName, readonly string[]>;
+}
+
+/** The whole, or the life of one credential. Throws a `UsageError` if there is nothing of that name. */
+function viewed(life: Life, { subject }: View): Life {
+  if (!subject) return life;
+  const found = lifeOf(life, subject);
+  if (placed(found).length > 0) return found;
+  const where = life.namespace === undefined ? "any namespace" : `namespace ${life.namespace} (-A looks in all of them)`;
+  throw new UsageError(`nothing that is called ${subject.name}, or is about a Secret or a set of that name, was found in ${where}`);
+}
+
+function reportOf(life: Life, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
+  return { text: subject ? credentialText(life, paint) : overviewText(life, paint), data: lifeData(life) };
+}
+
+/** Redraws on a terminal; elsewhere prints the whole once and then each change. */
+async function follow(
+  watches: LifeWatches,
+  view: View,
+  { session, console }: { readonly session: Session; readonly console: Console },
+): Promise<void> {
+  const look = (): Life => {
+    const life = watches.life(session.now());
+    return view.subject ? lifeOf(life, view.subject) : life;
+  };
+  const screen = new LiveText({ write: console.out, height: console.height });
+  let before: Life | undefined;
+  while (!session.signal.aborted) {
+    const life = look();
+    if (view.output !== "table") for (const change of changesOf(before, life)) console.out(streamed(changeData(change, life), view.output));
+    else if (console.height() !== undefined) screen.show(reportOf(life, view).text, "");
+    else if (!before) console.out(`${reportOf(life, view).text}\n\n`);
+    else for (const change of changesOf(before, life)) console.out(`${changeText(change, life, view.paint)}\n`);
+    before = life;
+    // Not a request: what the watches hold is looked at, since ages and overdue steps come with time alone.
+    await sleep(systemClock, redrawEveryMs, session.signal);
+  }
+}
+
+function changeText({ type, step, summary }: LifeChange, { atMs }: Life, paint: Paint): string {
+  const about = `${new Date(atMs).toISOString()}  ${step}  ${placeOf(summary)}`;
+  return type === "removed" ? `${about}  is gone` : `${about}  ${healthText(summary, paint)} (${summary.detail})`;
+}
+
+function changeData({ type, step, summary }: LifeChange, { atMs }: Life): object {
+  return { time: new Date(atMs).toISOString(), type, step, object: summaryData(summary) };
+}

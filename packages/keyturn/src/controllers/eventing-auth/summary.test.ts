@@ -1,0 +1,43 @@
+import type { Condition, Stored } from "@keyturn/runtime";
+import { expect, it } from "vitest";
+import type { EventingAuth } from "./api.ts";
+import type { ConditionReason } from "./reasons.ts";
+import { eventingAuthSummary } from "./summary.ts";
+
+function condition(type: string, status: "True" | "False", reason: ConditionReason): Condition {
+  return { type, status, reason, message: `because of ${reason}`, lastTransitionTime: "2026-01-02T03:00:00Z" };
+}
+
+function object(...conditions: Condition[]): Stored<EventingAuth> {
+  return {
+    metadata: { namespace: "kcp", name: "runtime-1", uid: "u", resourceVersion: "1" },
+    spec: {},
+    status: {
+      state: "Ready",
+      conditions,
+      iasApplication: { name: "runtime-1", uuid: "app-1" },
+      secret: { clusterId: "c", namespacedName: "ns/auth" },
+    },
+  };
+}
+
+it.each([
+  ["healthy Ready", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "True", "TokenIssued")]],
+  ["moving InProgress", [condition("Ready", "False", "InProgress")]],
+  ["attention SecretConflict", [condition("Ready", "False", "SecretConflict")]],
+  ["attention CredentialsRefused", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "False", "CredentialsRefused")]],
+  ["attention TargetUnreachable", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetUnreachable")]],
+  ["healthy Ready", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetConnecting")]],
+  ["unknown NotReported", []],
+])("is %s", (expected, conditions) => {
+  const { health, reason } = eventingAuthSummary(object(...conditions));
+  expect(`${health} ${reason}`).toBe(expected);
+});
+
+it("says where the application and the Secret are", () => {
+  expect(eventingAuthSummary(object(condition("Ready", "True", "Ready")))).toMatchObject({
+    detail: "application app-1, Secret ns/auth",
+    names: ["runtime-1"],
+    next: undefined,
+  });
+});

@@ -1,0 +1,61 @@
+// The dashboard as part of the operator: beside the controllers, on every replica, through their caches.
+import type { Companion, ControllerDefinition } from "@keyturn/runtime";
+import type { FlagReader } from "../controllers/feature.ts";
+import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
+import { sidecarsControllerOf } from "../controllers/sidecars/reconcile.ts";
+import { sidecarsController } from "../controllers/sidecars/restart.ts";
+import type { SidecarsSight } from "../controllers/sidecars/sight.ts";
+import type { AccessCheck } from "./access-check.ts";
+import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
+import { TokenAccess } from "./token-access.ts";
+
+/** What it is made with. */
+export interface OperatorDashboardOptions extends Pick<DashboardOptions, "bindAddress" | "version" | "features" | "flag" | "files" | "rates" | "streamTimes"> {
+  /** The address of the API server. */
+  readonly cluster: string;
+  /** Default: bearer tokens of the cluster. */
+  readonly access?: AccessCheck;
+  /** How long an answer about a token is good for; see `TokenAccess`. */
+  readonly tokenFreshMs?: number;
+  /** Called when it listens. */
+  readonly onStarted?: (dashboard: Dashboard) => void;
+}
+
+/** A dashboard for these controllers: run the ones that are returned, with the companion. */
+export function operatorDashboard(
+  controllers: readonly ControllerDefinition[],
+  options: OperatorDashboardOptions,
+): { readonly controllers: readonly ControllerDefinition[]; readonly companion: Companion } {
+  let sidecars: SidecarsSight | undefined;
+  const watched = controllers.map((definition) => (definition.name === sidecarsController ? observed(options.flag, (sight) => (sidecars = sight)) : definition));
+  return {
+    controllers: watched,
+    companion: {
+      async start({ caches, client, clock, log, metrics, namespaces }) {
+        const dashboard = await startDashboard({
+          ...options,
+          watch: caches.watch.bind(caches),
+          statusOf: (cache) => caches.statusOf(cache),
+          client,
+          clock,
+          log,
+          metrics,
+          sidecars,
+          // All of them, as the controller watches them: the caches are shared.
+          rotationObjects: {},
+          shown: { cluster: options.cluster, ...(namespaces.length > 0 && { namespaces }) },
+          access: (shown) =>
+            options.access ??
+            new TokenAccess({ client, clock, log, shown, ...(options.tokenFreshMs !== undefined && { freshMs: options.tokenFreshMs }) }),
+        });
+        log.info({ url: dashboard.url }, "the dashboard is served");
+        options.onStarted?.(dashboard);
+        return dashboard;
+      },
+    },
+  };
+}
+
+function observed(flag: FlagReader, onSetUp: (sight: SidecarsSight) => void): ControllerDefinition {
+  return sidecarsControllerOf({ ...sidecarsOptions(flag), onSetUp });
+}

@@ -1,0 +1,130 @@
+// Keeps the records up to date: collects what was touched, makes those records anew a few at a time, and hands changes to the store together.
+import { setImmediate } from "node:timers/promises";
+import type { DashboardRecord } from "@keyturn/dashboard/contract";
+import { type Clock, type Logger, sleep } from "@keyturn/runtime";
+import { Bell } from "./bell.ts";
+import type { RecordSource, SourceSetup, SourceScope } from "./record-source.ts";
+import type { RecordStore } from "./record-store.ts";
+
+/** What the records are kept with. */
+export interface RecordKeeperOptions {
+  readonly store: RecordStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly watch: SourceScope["watch"];
+}
+
+/** Changes that come together are sent together, and nobody sees a shorter delay. */
+const collectMs = 100;
+/** How long records are made in one go; others get their turn in between. */
+const turnMs = 8;
+/** How often it is looked whether time has changed anything. */
+const lookEveryMs = 1000;
+
+interface Kept {
+  readonly source: Pick<RecordSource, "prepare" | "make">;
+  readonly touched: Set<string>;
+  /** When time alone changes the record of a key. */
+  readonly againAtMs: Map<string, number>;
+}
+
+/** Keeps the records of its sources in a store. */
+export class RecordKeeper {
+  readonly #options: RecordKeeperOptions;
+  readonly #kept: (Kept & { readonly source: RecordSource })[] = [];
+  #steps: Kept | undefined;
+  readonly #bell = new Bell();
+
+  constructor(options: RecordKeeperOptions) {
+    this.#options = options;
+  }
+
+  get sources(): readonly RecordSource[] {
+    return this.#kept.map(({ source }) => source);
+  }
+
+  /** Adds a source; its watches are declared at once. */
+  add(setUp: SourceSetup): void {
+    const { clock, log, watch } = this.#options;
+    this.#kept.push(this.#keep((touch) => setUp({ watch, clock, log, touch })));
+  }
+
+  /** Adds the records about the sources themselves. */
+  addSteps(setUp: (touch: SourceScope["touch"]) => Pick<RecordSource, "make">): void {
+    this.#steps = this.#keep(setUp);
+  }
+
+  #keep<S extends Kept["source"]>(setUp: (touch: SourceScope["touch"]) => S): Kept & { readonly source: S } {
+    const touched = new Set<string>();
+    const source = setUp((key) => {
+      touched.add(key);
+      this.#bell.ring();
+    });
+    return { source, touched, againAtMs: new Map() };
+  }
+
+  #all(): readonly Kept[] {
+    return this.#steps ? [this.#steps, ...this.#kept] : this.#kept;
+  }
+
+  /** Keeps them until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    signal.addEventListener("abort", () => this.#bell.ring(), { once: true });
+    const looking = this.#lookAtTheTime(signal);
+    while (!signal.aborted) {
+      await this.#bell.heard();
+      // Rejects only when the signal aborts, which the loop sees by itself.
+      await sleep(clock, collectMs, signal).catch(() => {});
+      while (!signal.aborted && this.#turn()) await setImmediate();
+    }
+    await looking;
+  }
+
+  async #lookAtTheTime(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await sleep(clock, lookEveryMs, signal).catch(() => {});
+      const nowMs = clock.now();
+      for (const { touched, againAtMs } of this.#all()) {
+        for (const [key, atMs] of againAtMs) {
+          if (atMs > nowMs) continue;
+          againAtMs.delete(key);
+          touched.add(key);
+          this.#bell.ring();
+        }
+      }
+    }
+  }
+
+  /** Makes some of the records that were touched. True if there are more. */
+  #turn(): boolean {
+    const { store, clock, log } = this.#options;
+    const nowMs = clock.now();
+    const upserts: DashboardRecord[] = [];
+    const removals: string[] = [];
+    const untilMs = clock.monotonic() + turnMs;
+    for (const { source, touched, againAtMs } of this.#all()) {
+      if (touched.size === 0) continue;
+      source.prepare?.(nowMs);
+      for (const key of touched) {
+        if (clock.monotonic() > untilMs) break;
+        touched.delete(key);
+        againAtMs.delete(key);
+        try {
+          const made = source.make(key, nowMs);
+          if (!made) removals.push(key);
+          else {
+            upserts.push(made.record);
+            if (made.againAtMs !== undefined) againAtMs.set(key, made.againAtMs);
+          }
+        } catch (error) {
+          // One object that nobody foresaw must not take the whole page down; what was shown of it stays.
+          log.error({ err: error, key }, "could not make the record of an object for the dashboard");
+        }
+      }
+    }
+    store.commit(upserts, removals);
+    return this.#all().some(({ touched }) => touched.size > 0);
+  }
+}

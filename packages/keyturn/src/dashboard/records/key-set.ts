@@ -1,0 +1,68 @@
+// The records of JWKSConfigs and JWKSs.
+import type { KeySetRecord, KeyView } from "@keyturn/dashboard/contract";
+import { type DeepReadonly, earliest, findCondition, type Kind, type Stored } from "@keyturn/runtime";
+import { jwksSummary, type ShownJwks } from "../../controllers/jwks/summary.ts";
+import { timeMs } from "../../controllers/summary.ts";
+import type { Made } from "../record-source.ts";
+import { defined, recordBase, shownText, summaryAgainAtMs } from "./record-base.ts";
+
+/** An object of either kind. */
+export type JwksObject = Stored<ShownJwks & { readonly spec: { readonly endpoint?: string | undefined } }>;
+
+/** The record of one object; `removed` are the keys that were seen to go. */
+export function keySetRecord(kind: Kind, object: DeepReadonly<JwksObject>, { removed, nowMs }: { readonly removed: readonly KeyView[]; readonly nowMs: number }): Made {
+  const { metadata, spec, status } = object;
+  const summary = jwksSummary(kind, object, nowMs);
+  const served = findCondition(status?.conditions, "Served");
+  const keys = keyViews(object);
+  const expiries = keys.filter(({ state }) => state === "Active").map(({ certificateExpiresMs }) => certificateExpiresMs);
+  const record: KeySetRecord = {
+    type: "keySet",
+    id: keySetId(kind, metadata),
+    step: "jwks",
+    ...recordBase(kind, object, { summary, workingCondition: "Ready" }),
+    configMap: spec.configMapName,
+    endpoint: spec.endpoint ?? "/jwks.json",
+    keys: [...keys, ...removed.filter(({ kid }) => !keys.some((key) => key.kid === kid))],
+    ...defined("revision", status?.revision),
+    ...defined("updatedMs", timeMs(status?.lastUpdateTime)),
+    ...defined("nextRemovalMs", timeMs(status?.nextRemoval)),
+    ...defined("nextExpiryMs", earliest(expiries)),
+    ...(served && { served: { holds: served.status === "True", reason: served.reason, message: shownText(served.message) } }),
+  };
+  return { record, againAtMs: summaryAgainAtMs(summary, nowMs) };
+}
+
+export function keySetId(kind: Pick<Kind, "kind">, { namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `jwks/${kind.kind}/${namespace}/${name}`;
+}
+
+/** The keys that are published, as the status has them. Never more of a key than its name and its times. */
+export function keyViews({ status }: Pick<DeepReadonly<JwksObject>, "status">): readonly KeyView[] {
+  return (status?.keys ?? []).map(({ kid, state, source, since, replacedAt, removeAt, certificateExpires, algorithm }) => ({
+    kid,
+    state,
+    signs: state === "Active" && kid === status?.lastKeyID,
+    source,
+    algorithm,
+    sinceMs: timeMs(since) ?? 0,
+    ...defined("replacedMs", timeMs(replacedAt)),
+    ...defined("removeMs", timeMs(removeAt)),
+    ...defined("certificateExpiresMs", timeMs(certificateExpires)),
+  }));
+}
+
+/** Keys that went are remembered for a while, the last ones first. */
+const mostRemoved = 16;
+
+/** What is remembered of keys that went, after a change. */
+export function removedKeys(
+  remembered: readonly KeyView[],
+  { before, after, nowMs }: { readonly before: readonly KeyView[]; readonly after: readonly KeyView[]; readonly nowMs: number },
+): readonly KeyView[] {
+  const present = new Set(after.map(({ kid }) => kid));
+  const gone = before
+    .filter(({ kid }) => !present.has(kid))
+    .map((key): KeyView => ({ ...key, state: "Removed", signs: false, removeMs: nowMs }));
+  return [...gone, ...remembered].filter(({ kid }) => !present.has(kid)).slice(0, mostRemoved);
+}

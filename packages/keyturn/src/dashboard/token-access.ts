@@ -1,0 +1,159 @@
+// Access in a cluster: a bearer token, checked by the API server, and the rights of its owner for every kind that is shown.
+import { createHash } from "node:crypto";
+import { type Client, type Clock, type Logger, LruMap } from "@keyturn/runtime";
+import { forEachParallel } from "../agent/parallel.ts";
+import type { AccessCheck, AccessVerdict } from "./access-check.ts";
+import type { ShownObjects } from "./dashboard.ts";
+import { type ReviewedUser, SubjectAccessReview, TokenReview } from "./review-kinds.ts";
+import { type Grants, rightsOf } from "./rights.ts";
+
+/** A kind, as rights name it. */
+interface ShownKind {
+  readonly group: string;
+  readonly plural: string;
+}
+
+/** What the check is made with. */
+export interface TokenAccessOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What viewers are checked for. Those who may not see all of a kind are asked about the namespaces in which there are objects of it. */
+  readonly shown: ShownObjects;
+  /** How long an answer is good for. Default 40,000. */
+  readonly freshMs?: number;
+}
+
+/** With a tick of 15 s, a token that is taken back is noticed within a minute. */
+const usualFreshMs = 40_000;
+const mostRemembered = 10_000;
+/** Beyond so many namespaces somebody should have the right for the whole cluster; the rest is not shown to them. */
+const mostNamespaces = 200;
+/** For one viewer; the API server has others to serve, too. */
+const questionsAtATime = 4;
+/** What no token is longer than. */
+const longestToken = 16_384;
+
+interface Remembered {
+  readonly verdict: AccessVerdict;
+  readonly user: ReviewedUser | undefined;
+  readonly untilMs: number;
+}
+
+/** Checks tokens. One question is under way for a token at a time, however many pages ask it. */
+export class TokenAccess implements AccessCheck {
+  readonly access = "token";
+  readonly #options: TokenAccessOptions;
+  /** By a digest of the token: the token itself is not kept. */
+  readonly #remembered = new LruMap<string, Remembered>(mostRemembered);
+  readonly #asking = new Map<string, Promise<Remembered>>();
+  readonly #lists = new LruMap<string, { readonly allowed: boolean; readonly untilMs: number }>(mostRemembered);
+
+  constructor(options: TokenAccessOptions) {
+    this.#options = options;
+  }
+
+  known(bearer: string): AccessVerdict | undefined {
+    return this.#fresh(digestOf(bearer))?.verdict;
+  }
+
+  async check(bearer: string): Promise<AccessVerdict> {
+    return (await this.#remember(bearer)).verdict;
+  }
+
+  async mayList(bearer: string, { group, plural }: ShownKind, namespace: string): Promise<boolean> {
+    const { user } = await this.#remember(bearer);
+    if (!user) return false;
+    const { clock, freshMs = usualFreshMs } = this.#options;
+    const key = `${digestOf(bearer)} ${plural}.${group} ${namespace}`;
+    const known = this.#lists.get(key);
+    if (known && known.untilMs > clock.monotonic()) return known.allowed;
+    const allowed = await this.#isAllowed(user, { group, plural, namespace, verb: "list" }).catch((error: unknown) => {
+      this.#options.log.warn({ err: error }, "could not ask the API server about a right for the dashboard");
+      return false;
+    });
+    this.#lists.set(key, { allowed, untilMs: clock.monotonic() + freshMs });
+    return allowed;
+  }
+
+  #fresh(digest: string): Remembered | undefined {
+    const remembered = this.#remembered.get(digest);
+    return remembered && remembered.untilMs > this.#options.clock.monotonic() ? remembered : undefined;
+  }
+
+  async #remember(bearer: string): Promise<Remembered> {
+    const digest = digestOf(bearer);
+    const fresh = this.#fresh(digest);
+    if (fresh) return fresh;
+    const asking = this.#asking.get(digest) ?? this.#ask(bearer, digest).finally(() => this.#asking.delete(digest));
+    this.#asking.set(digest, asking);
+    return asking;
+  }
+
+  async #ask(bearer: string, digest: string): Promise<Remembered> {
+    const { clock, log, freshMs = usualFreshMs } = this.#options;
+    try {
+      const user = bearer.length > longestToken ? undefined : await this.#userOf(bearer);
+      const verdict: AccessVerdict = user ? await this.#verdictFor(user) : { type: "unknown" };
+      const remembered = { verdict, user, untilMs: clock.monotonic() + freshMs };
+      this.#remembered.set(digest, remembered);
+      return remembered;
+    } catch (error) {
+      log.warn({ err: error }, "could not ask the API server about a token for the dashboard");
+      return { verdict: { type: "unavailable", message: "the API server could not be asked about the token" }, user: undefined, untilMs: 0 };
+    }
+  }
+
+  async #userOf(token: string): Promise<ReviewedUser | undefined> {
+    const { status } = await this.#options.client.create(TokenReview, { metadata: {}, spec: { token } });
+    return status?.authenticated ? status.user : undefined;
+  }
+
+  async #verdictFor(user: ReviewedUser): Promise<AccessVerdict> {
+    const resources = this.#options.shown.resources();
+    const grants = new Map<string, "everywhere" | ReadonlySet<string>>();
+    await forEachParallel(resources, questionsAtATime, async (resource) => {
+      const where = await this.#grantOf(user, resource);
+      if (where === "everywhere" || where.size > 0) grants.set(resource, where);
+    });
+    if (grants.size > 0) return { type: "allowed", viewer: { user: user.username, rights: rightsOf(grants satisfies Grants) } };
+    const message = `${user.username} may list and watch none of ${resources.join(", ")}`;
+    return { type: "forbidden", message };
+  }
+
+  async #grantOf(user: ReviewedUser, resource: string): Promise<"everywhere" | ReadonlySet<string>> {
+    const kind = shownKind(resource);
+    if (await this.#maySee(user, kind, "")) return "everywhere";
+    const namespaces = Array.from(this.#options.shown.namespacesOf(resource)).toSorted().slice(0, mostNamespaces);
+    const seen = new Set<string>();
+    await forEachParallel(namespaces, questionsAtATime, async (namespace) => {
+      if (await this.#maySee(user, kind, namespace)) seen.add(namespace);
+    });
+    return seen;
+  }
+
+  async #maySee(user: ReviewedUser, { group, plural }: ShownKind, namespace: string): Promise<boolean> {
+    return (
+      (await this.#isAllowed(user, { group, plural, namespace, verb: "list" })) &&
+      (await this.#isAllowed(user, { group, plural, namespace, verb: "watch" }))
+    );
+  }
+
+  async #isAllowed(
+    { username, ...rest }: ReviewedUser,
+    { group, plural, namespace, verb }: ShownKind & { readonly namespace: string; readonly verb: string },
+  ): Promise<boolean> {
+    const resourceAttributes = { group, resource: plural, verb, ...(namespace !== "" && { namespace }) };
+    const review = { metadata: {}, spec: { user: username, ...rest, resourceAttributes } };
+    return (await this.#options.client.create(SubjectAccessReview, review)).status?.allowed === true;
+  }
+}
+
+function shownKind(resource: string): ShownKind {
+  const dot = resource.indexOf(".");
+  return dot < 0 ? { group: "", plural: resource } : { group: resource.slice(dot + 1), plural: resource.slice(0, dot) };
+}
+
+function digestOf(bearer: string): string {
+  return createHash("sha256").update(bearer).digest("base64url");
+}

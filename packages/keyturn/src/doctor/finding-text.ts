@@ -1,0 +1,16 @@
+// Findings as a text for people.
+import type { Paint, Tone } from "../text/paint.ts";
+import type { Finding, Level } from "./finding.ts";
+
+const tones: Readonly<Record<Level, Tone>> = { ok: "good", warn: "doubtful", fail: "bad" };
+
+/** One line for each finding, with what to do below it, and the count at the end. What is to be done about several is said once. */
+export function findingsText(findings: readonly Finding[], paint: Paint): string {
+  const widest = Math.max(0, ...findings.map(({ check }) => check.length));
+  const lines = findings.flatMap(({ check, level, message, todo }, index) => [
+    `${paint(tones[level], level.padEnd(4))}  ${check.padEnd(widest)}  ${message}`,
+    ...(todo === undefined || findings[index + 1]?.todo === todo ? [] : [`${" ".repeat(widest + 8)}${paint("faint", `→ ${todo}`)}`]),
+  ]);
+  const count = (level: Level): number => findings.filter((finding) => finding.level === level).length;
+  return [...lines, "", `${count("ok")} ok, ${count("warn")} warnings, ${count("fail")} failures`].join("\n");
+}

@@ -1,0 +1,31 @@
+// Are all declared rights granted: one's own, or those of the operator's ServiceAccount?
+import { type AccessSubject, missingAccess, rightInWords, singleRights } from "@keyturn/runtime";
+import type { Examination } from "./examination.ts";
+import { fail, type Finding, ok } from "./finding.ts";
+
+/** As many as are named one by one. */
+const mostNamed = 12;
+
+/** Asks the API server about every declared right. */
+export async function checkRights({ client, access, namespaces, serviceAccount, signal }: Examination): Promise<readonly Finding[]> {
+  const who = serviceAccount ? `ServiceAccount ${serviceAccount.namespace}/${serviceAccount.name}` : "you";
+  const missing = await missingAccess(client, access, { namespaces, signal, ...(serviceAccount && { as: serviceAccountUser(serviceAccount) }) });
+  const total = singleRights(access, namespaces).length;
+  if (missing.length === 0) return [ok("rights", `${who} ${serviceAccount ? "has" : "have"} all ${total} rights that the controllers need`)];
+  const todo = serviceAccount
+    ? `apply what \`keyturn rbac --namespace=${serviceAccount.namespace} --service-account=${serviceAccount.name}\` prints, with the operator's own --controllers and --namespaces`
+    : "these are your own rights; for those of the operator, say --as-service-account NAMESPACE/NAME";
+  const findings = missing
+    .slice(0, mostNamed)
+    .map((right) => fail("rights", `${who} may not ${rightInWords(right)}: needed ${right.rule.why}`, todo));
+  const rest = missing.length - findings.length;
+  return rest > 0 ? [...findings, fail("rights", `${who} ${serviceAccount ? "lacks" : "lack"} ${rest} more of ${total} rights`, todo)] : findings;
+}
+
+/** How the API server knows a ServiceAccount. */
+function serviceAccountUser({ namespace, name }: { readonly namespace: string; readonly name: string }): AccessSubject {
+  return {
+    user: `system:serviceaccount:${namespace}:${name}`,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+  };
+}

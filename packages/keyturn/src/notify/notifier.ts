@@ -1,0 +1,128 @@
+// Tells people what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
+import { backoffDelayMs, type Clock, type Event, fullBucket, type Logger, type Metrics, metricsOf, type Random, sleep, takeToken } from "@keyturn/runtime";
+import type { NotificationFormat, NotifiedEvents } from "./flags.ts";
+import { notifyMetrics } from "./metrics.ts";
+import { isNotable } from "./notable-events.ts";
+import { type Notification, notificationBody, notificationOf } from "./notification.ts";
+import type { Delivery } from "./webhook.ts";
+
+/** What a notifier needs. */
+export interface NotifierOptions {
+  /** Sends one message; rejects only with the signal's reason. */
+  readonly post: (body: string, signal: AbortSignal) => Promise<Delivery>;
+  readonly events: NotifiedEvents;
+  readonly format: NotificationFormat;
+  readonly cluster?: string | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** So many may wait; what comes then is dropped and counted. */
+const mostWaiting = 200;
+/** Ten at once and then one a second, which is what Slack takes: https://docs.slack.dev/apis/web-api/rate-limits */
+const rate = { burst: 10, perMs: 1 / 1000 };
+const mostTries = 6;
+const backoff = { firstMs: 1000, longestMs: 60_000 };
+/** No header makes us wait longer. */
+const longestPauseMs = 300_000;
+/** How long the end of the process waits for what is still to be sent. */
+const lastWordsMs = 1000;
+
+/**
+ * Sends notifications one by one, in their order.
+ *
+ * Guarantees: `notify` neither throws nor waits; memory is bounded; what is not sent is counted, and the next message that is sent says how many
+ * were lost. It does not promise that a message arrives, or arrives once: what holds is in the objects' status.
+ */
+export class Notifier implements AsyncDisposable {
+  readonly #options: NotifierOptions;
+  readonly #results;
+  readonly #waiting: Notification[] = [];
+  readonly #ended = new AbortController();
+  #bucket;
+  #lost = 0;
+  #sending: Promise<void> | undefined;
+  #isTroubled = false;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#results = metricsOf(options.metrics, notifyMetrics).keyturn_notifications_total;
+    this.#bucket = fullBucket(rate, options.clock.monotonic());
+  }
+
+  /** Tells about an Event, if people asked for its sort. */
+  notify(event: Event): void {
+    const { events, cluster } = this.#options;
+    if (!isNotable(event, events)) return;
+    if (this.#ended.signal.aborted || this.#waiting.length >= mostWaiting) return this.#lose("dropped", 1);
+    this.#waiting.push(notificationOf(event, cluster));
+    this.#sending ??= this.#sendAll();
+  }
+
+  /** Sends what is waiting for a moment longer, and gives the rest up. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const timer = this.#options.clock.setTimer(lastWordsMs, () => this.#ended.abort());
+    await this.#sending;
+    timer.cancel();
+    this.#ended.abort();
+  }
+
+  async #sendAll(): Promise<void> {
+    try {
+      for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+        await this.#turn();
+        await this.#send(next);
+        this.#waiting.shift();
+      }
+    } catch {
+      // Only the end of the process comes here.
+      this.#lose("dropped", this.#waiting.splice(0).length);
+    }
+    this.#sending = undefined;
+  }
+
+  async #turn(): Promise<void> {
+    const { clock } = this.#options;
+    for (;;) {
+      const bucket = takeToken(this.#bucket, rate, clock.monotonic());
+      if (bucket) return void (this.#bucket = bucket);
+      await sleep(clock, 1 / rate.perMs, this.#ended.signal);
+    }
+  }
+
+  async #send(notification: Notification): Promise<void> {
+    const { post, format, clock, random } = this.#options;
+    const { signal } = this.#ended;
+    for (let tries = 1; ; tries++) {
+      const lost = this.#lost;
+      const delivery = await post(notificationBody(notification, format, lost), signal);
+      if (delivery.type === "sent") {
+        this.#results.inc({ result: "sent" });
+        this.#lost -= lost;
+        return this.#recovered();
+      }
+      this.#trouble(delivery.why);
+      if (delivery.type === "refused" || tries === mostTries) return this.#lose("failed", 1);
+      const waitMs = Math.max(delivery.retryAfterMs ?? 0, backoffDelayMs(tries, backoff, random));
+      await sleep(clock, Math.min(waitMs, longestPauseMs), signal);
+    }
+  }
+
+  #lose(result: "failed" | "dropped", count: number): void {
+    this.#lost += count;
+    this.#results.inc({ result }, count);
+  }
+
+  /** Said once until it works again: notifications are a courtesy and must not fill the log. */
+  #trouble(why: string): void {
+    if (!this.#isTroubled) this.#options.log.warn({ why }, "could not send a notification; until one is sent, failures are only counted");
+    this.#isTroubled = true;
+  }
+
+  #recovered(): void {
+    if (this.#isTroubled) this.#options.log.info({}, "notifications are sent again");
+    this.#isTroubled = false;
+  }
+}

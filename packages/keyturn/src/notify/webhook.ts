@@ -1,0 +1,87 @@
+// The way to a webhook whose URL is a secret: it comes from a file, and no message ever shows it.
+import { type Clock, createHttpTransport, fixedCredentials, readText, retryAfterOf, type TextSource, type Transport } from "@keyturn/runtime";
+
+/** What became of a request. The words have neither the URL nor anything that was answered in them. */
+export type Delivery =
+  | { readonly type: "sent" }
+  /** Sending the same again would be refused again. */
+  | { readonly type: "refused"; readonly why: string }
+  | { readonly type: "failed"; readonly why: string; readonly retryAfterMs?: number };
+
+/** What a webhook is reached with. */
+export interface WebhookOptions {
+  readonly url: TextSource;
+  readonly clock: Clock;
+  /** Where `HTTPS_PROXY` and the like are looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** From sending to the end of the answer. */
+const timeoutMs = 10_000;
+const longestAnswerBytes = 64 * 1024;
+/** Statuses of the 400s that say nothing about the request. */
+const passing: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** A webhook. */
+export class Webhook implements Disposable {
+  readonly #options: WebhookOptions;
+  #open: { readonly origin: string; readonly transport: Transport } | undefined;
+
+  constructor(options: WebhookOptions) {
+    this.#options = options;
+  }
+
+  /** Posts a JSON text. Rejects only with the signal's reason. */
+  async post(body: string, signal: AbortSignal): Promise<Delivery> {
+    const { clock, url } = this.#options;
+    const address = await url.read().then(
+      (text) => URL.parse(text.trim()) ?? undefined,
+      () => undefined,
+    );
+    if (!address || (address.protocol !== "https:" && address.protocol !== "http:")) {
+      return { type: "failed", why: "the file of --notify.url-file cannot be read, or has no http or https URL in it" };
+    }
+    const timeout = new AbortController();
+    const timer = clock.setTimer(timeoutMs, () => timeout.abort());
+    try {
+      const sent = { method: "POST", path: `${address.pathname}${address.search}`, headers: headersFor(address), body, timeoutMs } as const;
+      const response = await this.#transport(address.origin).send(sent, AbortSignal.any([signal, timeout.signal]));
+      await readText(response, longestAnswerBytes);
+      return deliveryOf(response, clock.now());
+    } catch {
+      signal.throwIfAborted();
+      // What went wrong is left out: the messages of connections name the path that was asked for.
+      return { type: "failed", why: "the webhook could not be reached, or did not answer in time" };
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#open?.transport.close();
+  }
+
+  #transport(origin: string): Transport {
+    if (this.#open?.origin === origin) return this.#open.transport;
+    this.#open?.transport.close();
+    const { clock, env } = this.#options;
+    const transport = createHttpTransport({ server: origin, credentials: fixedCredentials({ tls: {} }), clock, env });
+    this.#open = { origin, transport };
+    return transport;
+  }
+}
+
+function headersFor({ username, password }: URL): Readonly<Record<string, string>> {
+  const json = { "content-type": "application/json" };
+  if (username === "" && password === "") return json;
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { ...json, authorization: `Basic ${Buffer.from(login).toString("base64")}` };
+}
+
+function deliveryOf({ status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> }, nowMs: number): Delivery {
+  if (status >= 200 && status < 300) return { type: "sent" };
+  const why = `the webhook answered with HTTP status ${status}`;
+  if (status >= 300 && status < 500 && !passing.has(status)) return { type: "refused", why };
+  const retryAfterMs = retryAfterOf(headers["retry-after"], nowMs);
+  return { type: "failed", why, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}

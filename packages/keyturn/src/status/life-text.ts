@@ -1,0 +1,108 @@
+// The life of credentials as a text for people.
+import { type Health, placeOf, type Summary } from "../controllers/summary.ts";
+import type { Paint, Tone } from "../text/paint.ts";
+import { renderAge, renderRows } from "../text/table.ts";
+import { attentionOf, countsOf, type Life, type Placed, placed, type StepLife, type Unread, upcomingOf } from "./life.ts";
+
+const tones: Readonly<Record<Health, Tone>> = { healthy: "good", moving: "busy", paused: "faint", unknown: "doubtful", attention: "bad" };
+
+/** As many as one takes in at a glance. */
+const mostConcerns = 20;
+const mostUpcoming = 5;
+
+/** The overview: each step, what needs somebody, what comes next, and what could not be read. */
+export function overviewText(life: Life, paint: Paint): string {
+  return sections([stepsTable(life, paint), attentionText(life, paint), upcomingText(life, paint), notesOf(life)]);
+}
+
+/** One credential: every object that is about it, step by step. */
+export function credentialText(life: Life, paint: Paint): string {
+  const rows = placed(life).map(({ step, summary }) => [
+    step,
+    placeOf(summary),
+    paint(tones[summary.health], summary.health),
+    summary.reason,
+    sinceText(summary, life.atMs),
+    summary.detail,
+    summary.next ? `${nextText(summary.next.atMs, life.atMs)} ${summary.next.what}` : "-",
+  ]);
+  const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
+  return sections([renderRows([header, ...rows]), attentionText(life, paint), notesOf(life)]);
+}
+
+/** An object's place and how it fares, in one line. */
+export function healthText({ health, reason, message }: Summary, paint: Paint): string {
+  return `${paint(tones[health], health)}  ${reason}: ${message}`;
+}
+
+function sections(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+function stepsTable(life: Life, paint: Paint): string {
+  const header = ["STEP", "OBJECTS", "LED BY", "NEXT"].map((title) => paint("strong", title));
+  return renderRows([
+    header,
+    ...life.steps.map((step) => {
+      const [soonest] = upcomingOf({ steps: [step] });
+      const next = soonest ? `${nextText(soonest.next.atMs, life.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
+      return [step.step, countsText(step, paint), leadersText(step, life, paint), next];
+    }),
+  ]);
+}
+
+function countsText(step: StepLife, paint: Paint): string {
+  const counts = countsOf(step).map(({ health, count }) => paint(tones[health], `${count} ${health}`));
+  if (counts.length > 0) return counts.join(", ");
+  return step.unread.length > 0 ? paint("faint", step.unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
+}
+
+function leadersText({ leases }: StepLife, { leasesUnread }: Life, paint: Paint): string {
+  if (leases.length === 0) return leasesUnread ? paint("faint", "not readable") : paint("doubtful", "nobody");
+  const texts = leases.map(({ holder, state }) => {
+    if (state === "held") return holder ?? "";
+    return paint("doubtful", state === "free" ? "nobody" : `nobody (${holder} is silent)`);
+  });
+  return [...new Set(texts)].join(", ");
+}
+
+function attentionText(life: Life, paint: Paint): string {
+  const concerns = attentionOf(life);
+  if (concerns.length === 0) return "";
+  const lines = concerns.slice(0, mostConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint));
+  const rest = concerns.length > mostConcerns ? [`  … and ${concerns.length - mostConcerns} more; -o json has them all`] : [];
+  return [paint("strong", `NEEDS ATTENTION (${concerns.length})`), ...lines, ...rest].join("\n");
+}
+
+function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): readonly string[] {
+  const since = summary.sinceMs === undefined ? "" : `, for ${sinceText(summary, nowMs)}`;
+  return [`  ${step}: ${placeOf(summary)} ${paint(tones[summary.health], summary.reason)}${since}`, `    ${summary.message}`];
+}
+
+function upcomingText(life: Life, paint: Paint): string {
+  const upcoming = upcomingOf(life).filter(({ next }) => next.atMs >= life.atMs);
+  if (upcoming.length === 0) return "";
+  const lines = upcoming
+    .slice(0, mostUpcoming)
+    .map(({ step, summary, next }) => `  ${nextText(next.atMs, life.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
+  return [paint("strong", "NEXT"), ...lines].join("\n");
+}
+
+function notesOf({ steps, leasesUnread }: Life): string {
+  const unread = steps.flatMap((step) => step.unread.map((each) => `${step.step}: ${unreadText(each)}`));
+  return [...unread, ...(leasesUnread ? [`led by: ${unreadText(leasesUnread)}`] : [])].join("\n");
+}
+
+function unreadText({ resource, reason, message }: Unread): string {
+  if (reason === "missing") return `${resource} is not served here; if this step is wanted, apply what \`keyturn crds\` prints`;
+  if (reason === "forbidden") return `${resource} is not shown: you lack the right to ${message}`;
+  return `${resource} is not shown: ${message}`;
+}
+
+function sinceText({ sinceMs }: Summary, nowMs: number): string {
+  return sinceMs === undefined ? "-" : renderAge(sinceMs, nowMs);
+}
+
+function nextText(atMs: number, nowMs: number): string {
+  return atMs <= nowMs ? "now:" : `in ${renderAge(nowMs, atMs)}:`;
+}

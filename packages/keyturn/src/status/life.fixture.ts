@@ -1,0 +1,27 @@
+// Lives of credentials for tests.
+import type { Summary } from "../controllers/summary.ts";
+import type { Life, StepLife } from "./life.ts";
+import { type StepName, steps } from "./step.ts";
+
+/** The time of every life. */
+export const nowMs = Date.parse("2026-01-02T03:04:05Z");
+
+/** A healthy object, but for what is said. */
+export function summary(changes: Partial<Summary> = {}): Summary {
+  const { namespace = "shop", name = "a", kind = "RotationTarget" } = changes;
+  const said = { health: "healthy", reason: "UpToDate", message: "holds version 1", sinceMs: nowMs - 300_000 } as const;
+  return { kind, namespace, name, ...said, detail: "v1", next: undefined, names: [name], ...changes };
+}
+
+/** A life with these objects in these steps. */
+export function lifeWith(objects: Partial<Record<StepName, readonly Summary[]>>, changes: Partial<Record<StepName, Partial<StepLife>>> = {}): Life {
+  const stepLife = ({ step, feature }: (typeof steps)[number]): StepLife => ({
+    step,
+    feature,
+    objects: objects[step] ?? [],
+    unread: [],
+    leases: [{ controller: feature, namespace: "ops", holder: "keyturn-0", state: "held", renewedMs: nowMs, acquiredMs: nowMs }],
+    ...changes[step],
+  });
+  return { atMs: nowMs, namespace: "shop", steps: steps.map(stepLife), leasesUnread: undefined };
+}

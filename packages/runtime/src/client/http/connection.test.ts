@@ -1,0 +1,90 @@
+// Connections to servers that do what servers should not, byte by byte.
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { fixedCredentials } from "../auth/credentials.ts";
+import { createHttpTransport } from "../http-transport.ts";
+import { patiently, textOf } from "../local-server.fixture.ts";
+import type { Transport, TransportRequest } from "../transport.ts";
+
+interface RawServer extends AsyncDisposable {
+  readonly port: number;
+  readonly transport: Transport;
+  readonly connections: readonly Socket[];
+}
+
+/** A server that answers the n-th request of a connection with the n-th text and then leaves the connection as it is. */
+async function serve(...answers: readonly string[]): Promise<RawServer> {
+  const connections: Socket[] = [];
+  const server = createServer((socket) => {
+    connections.push(socket);
+    let requests = 0;
+    socket.on("data", () => socket.write(answers[requests++] ?? ""));
+    socket.on("error", () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const transport = createHttpTransport({ server: `http://127.0.0.1:${port}`, credentials: fixedCredentials() });
+  const close = async (): Promise<void> => {
+    transport.close();
+    for (const socket of connections) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { port, transport, connections, [Symbol.asyncDispose]: close };
+}
+
+const get: TransportRequest = { method: "GET", path: "/x" };
+const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+describe("a connection", () => {
+  it("is used again, past an interim answer", async () => {
+    await using server = await serve(`HTTP/1.1 103 Early Hints\r\n\r\n${ok}`, ok);
+    expect(await textOf(await server.transport.send(get))).toBe("ok");
+    expect(await textOf(await server.transport.send(get))).toBe("ok");
+    expect(server.connections).toHaveLength(1);
+  });
+
+  it.each([
+    ["that the server is about to close", ok.replace("\r\n\r\n", "\r\nkeep-alive: timeout=1\r\n\r\n")],
+    ["that the server says it closes", ok.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")],
+    ["on which more came than was asked for", `${ok}${ok}`],
+  ])("%s is not used again", async (_, answer) => {
+    await using server = await serve(answer, ok);
+    expect(await textOf(await server.transport.send(get))).toBe("ok");
+    expect(await textOf(await server.transport.send(get))).toBe("ok");
+    expect(server.connections).toHaveLength(2);
+  });
+
+  it("on which something comes unasked is closed", async () => {
+    await using server = await serve(ok);
+    expect(await textOf(await server.transport.send(get))).toBe("ok");
+    server.connections[0]?.write(ok);
+    await expect.poll(() => server.connections[0]?.destroyed, patiently).toBe(true);
+    expect(await textOf(await server.transport.send(get))).toBe("ok");
+  });
+
+  it("that is answered before its request was sent whole is closed, and the answer counts", async () => {
+    await using server = await serve("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n");
+    const body = "x".repeat(64 * 1024 * 1024);
+    expect(await server.transport.send({ method: "POST", path: "/x", body })).toMatchObject({ status: 413 });
+    await expect.poll(() => server.connections[0]?.destroyed, patiently).toBe(true);
+  });
+
+  it("on which no HTTP is spoken is closed, with an error that does not show what came", async () => {
+    await using server = await serve("SSH-2.0-secret\r\n\r\n");
+    await expect(server.transport.send(get)).rejects.toThrow(/^GET \/x at http:\/\/127\.0\.0\.1:\d+: the answer is no HTTP\/1\.1$/);
+    await expect.poll(() => server.connections[0]?.destroyed, patiently).toBe(true);
+  });
+});
+
+describe("a proxy", () => {
+  it.each([
+    ["refuses", "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", /the proxy 127\.0\.0\.1:\d+ answered 407 to CONNECT$/],
+    ["makes no sense", "hello\r\n\r\n", /the proxy 127\.0\.0\.1:\d+ gave no proper answer to CONNECT$/],
+  ])("that %s is named", async (_, answer, message) => {
+    await using proxy = await serve(answer);
+    const proxyUrl = `http://me:secret@127.0.0.1:${proxy.port}`;
+    const transport = createHttpTransport({ server: "https://api.test", credentials: fixedCredentials(), proxyUrl });
+    await expect(transport.send(get)).rejects.toThrow(message);
+    transport.close();
+  });
+});

@@ -1,0 +1,228 @@
+// HTTP/1.1 responses out of the bytes of a connection, as they come. Nothing is copied but a head that arrives in pieces.
+
+/** A response up to its body. */
+export interface ResponseHead {
+  readonly status: number;
+  /** Lower-case names; repeated ones joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Who is told about a response. */
+export interface ResponseSink {
+  onHead(head: ResponseHead): void;
+  /** A piece of the body, never empty. */
+  onData(bytes: Uint8Array): void;
+}
+
+/** The bytes are no HTTP/1.1 response. Never quotes them: they may be secret. */
+export class MalformedResponse extends Error {
+  readonly code = "MalformedResponse";
+  constructor(message: string) {
+    super(message);
+    this.name = "MalformedResponse";
+  }
+}
+
+/** Where in a response the next byte belongs. */
+type Place =
+  | { readonly type: "none" }
+  | { readonly type: "head" }
+  | { readonly type: "sized"; left: number }
+  | { readonly type: "untilClose" }
+  | { readonly type: "chunkSize" }
+  | { readonly type: "chunk"; left: number }
+  | { readonly type: "chunkEnd" }
+  | { readonly type: "trailers" };
+
+const none: Place = { type: "none" };
+const inHead: Place = { type: "head" };
+const untilClose: Place = { type: "untilClose" };
+const chunkSize: Place = { type: "chunkSize" };
+const chunkEnd: Place = { type: "chunkEnd" };
+const trailers: Place = { type: "trailers" };
+
+const blankLine = Buffer.from("\r\n\r\n");
+const newline = Buffer.from("\r\n");
+/** Go's servers send at most 1 MiB of headers; nobody sends more than a few kB. */
+const longestHeadBytes = 256 * 1024;
+/** A chunk's size with whatever extensions follow it, and one trailer. */
+const longestLineBytes = 16 * 1024;
+
+/**
+ * Reads one response after another.
+ *
+ * Guarantees: the same calls of the sink, but for where the body is cut, however the bytes are cut; a response that is told to its end was whole;
+ * where two readings are possible, it throws or the connection is not `reusable`, so that no answer is taken for another's.
+ */
+export class ResponseParser {
+  #place: Place = none;
+  #sink: ResponseSink | undefined;
+  /** The beginning of a head or line whose end has not come. */
+  #pending: Buffer | undefined;
+  #reusable = true;
+  #keepAliveMs: number | undefined;
+
+  /** False once the connection must not carry another request. */
+  get reusable(): boolean {
+    return this.#reusable;
+  }
+
+  /** For how long the server says that it keeps the connection open. */
+  get keepAliveMs(): number | undefined {
+    return this.#keepAliveMs;
+  }
+
+  /** The next response goes to `sink`. */
+  begin(sink: ResponseSink): void {
+    this.#sink = sink;
+    this.#place = inHead;
+  }
+
+  /** Takes bytes; true when they end the response. Throws `MalformedResponse`. */
+  take(bytes: Buffer): boolean {
+    let at = 0;
+    while (at < bytes.length) {
+      const next = this.#step(bytes, at);
+      if (this.#place.type === "none") {
+        if (next < bytes.length) this.#reusable = false;
+        return true;
+      }
+      at = next;
+    }
+    return false;
+  }
+
+  /** The connection has ended; true if that ends the response too. */
+  finish(): boolean {
+    const whole = this.#place.type === "untilClose";
+    this.#place = none;
+    this.#reusable = false;
+    return whole;
+  }
+
+  /** Reads what is at `at` and returns where the next thing is. */
+  #step(bytes: Buffer, at: number): number {
+    const place = this.#place;
+    switch (place.type) {
+      case "head":
+        return this.#through(bytes, at, { mark: blankLine, longest: longestHeadBytes, read: (from, start, end) => this.#readHead(from, start, end) });
+      case "sized":
+      case "chunk":
+        return this.#body(bytes, at, place);
+      case "untilClose":
+        this.#tell(bytes, at, bytes.length);
+        return bytes.length;
+      case "chunkSize":
+        return this.#line(bytes, at, (line) => this.#readChunkSize(line));
+      case "chunkEnd":
+        return this.#line(bytes, at, (line) => {
+          if (line !== "") throw new MalformedResponse("a chunk of the answer is longer than it says");
+          this.#place = chunkSize;
+        });
+      case "trailers":
+        return this.#line(bytes, at, (line) => {
+          if (line === "") this.#place = none;
+        });
+      case "none":
+      default:
+        throw new MalformedResponse("the server sent something that nobody asked for");
+    }
+  }
+
+  #body(bytes: Buffer, at: number, place: Extract<Place, { readonly left: number }>): number {
+    const end = Math.min(bytes.length, at + place.left);
+    place.left -= end - at;
+    this.#tell(bytes, at, end);
+    if (place.left === 0) this.#place = place.type === "chunk" ? chunkEnd : none;
+    return end;
+  }
+
+  #tell(bytes: Buffer, from: number, end: number): void {
+    this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
+  }
+
+  #line(bytes: Buffer, at: number, read: (line: string) => void): number {
+    return this.#through(bytes, at, {
+      mark: newline,
+      longest: longestLineBytes,
+      read: (from, start, end) => read(from.toString("latin1", start, end)),
+    });
+  }
+
+  /** Reads everything up to a mark, of which the beginning may have come before, and returns where the next thing is. */
+  #through(
+    bytes: Buffer,
+    at: number,
+    until: { readonly mark: Buffer; readonly longest: number; readonly read: (from: Buffer, start: number, end: number) => void },
+  ): number {
+    const { mark, longest, read } = until;
+    const before = this.#pending;
+    const all = before ? Buffer.concat([before, at === 0 ? bytes : bytes.subarray(at)]) : bytes;
+    const start = before ? 0 : at;
+    const end = all.indexOf(mark, before ? Math.max(0, before.length - mark.length + 1) : at);
+    if ((end < 0 ? all.length : end) - start > longest) throw new MalformedResponse("the answer's headers are too long");
+    if (end < 0) {
+      // A copy: what is at hand may be part of something large.
+      this.#pending = before ? all : Buffer.from(bytes.subarray(at));
+      return bytes.length;
+    }
+    this.#pending = undefined;
+    read(all, start, end);
+    return before ? at + (end + mark.length - before.length) : end + mark.length;
+  }
+
+  #readHead(bytes: Buffer, start: number, end: number): void {
+    const lines = bytes.toString("latin1", start, end).split("\r\n");
+    const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(lines[0] ?? "") ?? [];
+    if (code === undefined) throw new MalformedResponse("the answer is no HTTP/1.1");
+    const status = Number(code);
+    if (status === 101) throw new MalformedResponse("the server switched to another protocol");
+    // An interim answer, such as 103: the real one follows.
+    if (status < 200) return;
+    const headers = readHeaders(lines);
+    this.#reusable &&= minor === "1" && !/\bclose\b/i.test(headers["connection"] ?? "");
+    const hint = /\btimeout=(\d+)/.exec(headers["keep-alive"] ?? "")?.[1];
+    this.#keepAliveMs = hint === undefined ? undefined : Number(hint) * 1000;
+    this.#place = this.#bodyPlace(status, headers);
+    this.#sink?.onHead({ status, headers });
+  }
+
+  #bodyPlace(status: number, headers: ResponseHead["headers"]): Place {
+    const coding = headers["transfer-encoding"];
+    const length = headers["content-length"];
+    if (status === 204 || status === 304) return none;
+    if (coding !== undefined) {
+      if (coding.toLowerCase() !== "chunked") throw new MalformedResponse("the answer has a transfer encoding other than chunked");
+      // With a length as well, something in between may have read it differently.
+      if (length !== undefined) this.#reusable = false;
+      return chunkSize;
+    }
+    if (length === undefined) return untilClose;
+    const left = /^\d{1,15}$/.test(length) ? Number(length) : Number.NaN;
+    if (Number.isNaN(left)) throw new MalformedResponse("the answer's length is no number");
+    return left === 0 ? none : { type: "sized", left };
+  }
+
+  #readChunkSize(line: string): void {
+    const size = /^([0-9a-f]{1,12})[ \t]*(?:;|$)/i.exec(line)?.[1];
+    if (size === undefined) throw new MalformedResponse("the size of a chunk of the answer is no number");
+    const left = Number.parseInt(size, 16);
+    this.#place = left === 0 ? trailers : { type: "chunk", left };
+  }
+}
+
+function readHeaders(lines: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let index = 1; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    const colon = line.indexOf(":");
+    const name = line.slice(0, colon).toLowerCase();
+    if (colon <= 0 || /[\s\0]/.test(name)) throw new MalformedResponse("a header of the answer has no proper name");
+    const value = line.slice(colon + 1).trim();
+    const known = headers[name];
+    // Two lengths are two readings.
+    if (known !== undefined && name === "content-length" && known !== value) throw new MalformedResponse("the answer has two lengths");
+    headers[name] = known === undefined || name === "content-length" ? value : `${known}, ${value}`;
+  }
+  return headers;
+}

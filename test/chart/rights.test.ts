@@ -1,0 +1,177 @@
+// The chart gives exactly the rights that `keyturn rbac` prints for the same choice, whatever is chosen.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { rbacCommand } from "../../packages/keyturn/src/cli/rbac.ts";
+import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
+import type { Flag } from "../../packages/keyturn/src/flags/flag.ts";
+import { readObjects, renderChart } from "../../tools/chart-rendering.ts";
+import { camelCase } from "../../tools/generate/chart-flags.ts";
+import { rightsOf } from "./rights.ts";
+
+const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };
+
+/** Values of the flags that change rights, by flag; the rest of the choice are the chart's own values. */
+interface Choice {
+  readonly controllers: readonly string[];
+  readonly namespaces: readonly string[];
+  readonly leaderElect: boolean;
+  readonly dashboard: boolean;
+  readonly flags: Readonly<Record<string, string | boolean | readonly string[]>>;
+}
+
+/** Every flag of a controller on which its rights depend, and what it may be. */
+const flagsWithRights = {
+  "eventing-auth.provider": fc.constantFrom("ias", "openid"),
+  "eventing-auth.credentials-namespace": fc.constantFrom("kcp-system", "vault"),
+  "eventing-auth.kubeconfig-namespace": fc.constantFrom("kcp-system", "runtimes"),
+  "rotation.kinds": fc.subarray(["certificates.v1.cert-manager.io", "services.v1", "secrets.v1", "widgets.v1alpha1.a.b.example"]),
+  "checksum.kinds": fc.subarray(["secrets", "ingresses"]),
+  "checksum.namespaces": fc.subarray(["shop", "gateway", "keyturn-system"]),
+  "sidecars.istio-namespaces": fc.subarray(["istio-system", "mesh", "shop"]),
+  "sidecars.argo-rollouts": fc.boolean(),
+} satisfies Record<string, fc.Arbitrary<string | boolean | readonly string[]>>;
+
+const choices: fc.Arbitrary<Choice> = fc.record({
+  controllers: fc.subarray(
+    features.map(({ name }) => name),
+    { minLength: 1 },
+  ),
+  namespaces: fc.subarray(["shop", "default", "keyturn-system"]),
+  leaderElect: fc.boolean(),
+  dashboard: fc.boolean(),
+  flags: fc.record(flagsWithRights),
+});
+
+function valuesOf({ controllers, namespaces, leaderElect, dashboard, flags }: Choice): Readonly<Record<string, unknown>> {
+  const values = Object.fromEntries(
+    features.map(({ name }) => [camelCase(name), { enabled: controllers.includes(name) } as Record<string, unknown>]),
+  );
+  for (const [flag, value] of Object.entries(flags)) {
+    const [feature = "", name = ""] = flag.split(".").map(camelCase);
+    Object.assign(values[feature] ?? {}, { [name]: value });
+  }
+  return { controllers: values, namespaces, leaderElect, dashboard: { enabled: dashboard }, crds: { enabled: false } };
+}
+
+/** What `keyturn rbac` prints, as the rights of a ServiceAccount. */
+function printedRights(flags: Readonly<Record<string, string>>, owner: typeof serviceAccount = serviceAccount): readonly string[] {
+  let text = "";
+  const console = {
+    environment: {},
+    out: (part: string) => void (text += part),
+    err: () => {},
+    height: () => undefined,
+    signal: AbortSignal.abort(),
+  };
+  rbacCommand({ namespace: owner.namespace, "service-account": owner.name, ...flags }, console);
+  return rightsOf(readObjects(text), owner);
+}
+
+function flagsOf({ controllers, namespaces, leaderElect, dashboard, flags }: Choice): Readonly<Record<string, string>> {
+  return {
+    ...Object.fromEntries(Object.entries(flags).map(([flag, value]) => [flag, String(value)])),
+    controllers: controllers.join(","),
+    namespaces: namespaces.join(","),
+    "leader-elect": String(leaderElect),
+    ...(dashboard && { "dashboard-bind-address": ":8082" }),
+  };
+}
+
+async function chartRights(choice: Choice): Promise<readonly string[]> {
+  return rightsOf(await renderChart(valuesOf(choice)), serviceAccount);
+}
+
+test("the chart gives the rights that keyturn rbac prints, for any choice of controllers, namespaces and flags", { timeout: 600_000 }, async () => {
+  const all: Choice = { controllers: features.map(({ name }) => name), namespaces: [], leaderElect: true, dashboard: true, flags: {} };
+  await fc.assert(
+    fc.asyncProperty(choices, async (choice) => {
+      expect(await chartRights(choice)).toEqual(printedRights(flagsOf(choice)));
+    }),
+    {
+      numRuns: 30,
+      seed: 10,
+      examples: [[all], [{ ...all, namespaces: ["shop"] }], [{ ...all, namespaces: ["shop"], dashboard: false }]],
+      endOnFailure: true,
+    },
+  );
+});
+
+test("no other flag of a controller changes its rights: one that does has to be looked at by the chart", () => {
+  // A client secret that is replaced has to go on working for less long than that.
+  const overlap = { "eventing-auth.rotation-overlap": "1s" };
+  const rightsWith = (given: Readonly<Record<string, string>>): string =>
+    JSON.stringify(controllersOf(features, { ...overlap, ...given }, {}).map(({ access }) => access));
+  const byDefault = rightsWith({});
+  const changing = features
+    .flatMap(({ flags }) => flags)
+    .filter((flag) => samplesOf(flag).some((sample) => rightsWith({ [flag.name]: sample }) !== byDefault))
+    .map(({ name }) => name);
+  expect(changing.toSorted()).toEqual(Object.keys(flagsWithRights).toSorted());
+});
+
+/** Texts that the flag takes and that are not its default. */
+function samplesOf(flag: Flag): readonly string[] {
+  const candidates = [
+    "true",
+    "false",
+    "1",
+    "7s",
+    "7h",
+    "sample",
+    "sample=yes",
+    "secrets",
+    "widgets.v1.example.com",
+    "Mon 10:00-11:00",
+    "Europe/Berlin",
+  ];
+  const taken = [...candidates, ...(flag.takes.type === "choice" ? flag.takes.choices : [])].filter((text) => {
+    try {
+      flag.parse(text);
+      return text !== flag.default;
+    } catch {
+      return false;
+    }
+  });
+  if (taken.length === 0) throw new Error(`add something that --${flag.name} takes to the samples`);
+  return taken;
+}
+
+test("with leaderElectNamespace the Leases are there, and the right to them too", async () => {
+  const objects = await renderChart({ leaderElectNamespace: "leases", controllers: { checksum: { enabled: false }, jwks: { enabled: false } } });
+  expect(rightsOf(objects, serviceAccount).filter((right) => right.includes("leases"))).toEqual([
+    "leases coordination.k8s.io/leases[] create",
+    "leases coordination.k8s.io/leases[] get",
+    "leases coordination.k8s.io/leases[] update",
+  ]);
+});
+
+test("with rbac.create=false there is no role, and with an existing ServiceAccount it is the one that is bound", async () => {
+  const none = await renderChart({ rbac: { create: false, aggregateRoles: false } });
+  expect(none.filter(({ kind }) => kind.includes("Role"))).toEqual([]);
+  const existing = await renderChart({ serviceAccount: { create: false, name: "mine" } });
+  expect(existing.filter(({ kind }) => kind === "ServiceAccount")).toEqual([]);
+  expect(rightsOf(existing, { namespace: "keyturn-system", name: "mine" })).toEqual(rightsOf(await renderChart(), serviceAccount));
+});
+
+test("the agent gets what keyturn rbac --agent prints, in its namespace alone, and no Leases if it keeps none", async () => {
+  const agent = { namespace: "gateway", name: "keyturn-agent" };
+  const printed = printedRights({ agent: "true" }, agent);
+  const withLease = await renderChart({ agent: { enabled: true, namespace: "gateway" } });
+  expect(rightsOf(withLease, agent)).toEqual(printed);
+  const without = await renderChart({ agent: { enabled: true, namespace: "gateway", lease: false } });
+  expect(rightsOf(without, agent)).toEqual(printed.filter((right) => !right.includes("leases")));
+});
+
+test("people with view, edit and admin get the kinds of the chosen controllers", async () => {
+  const objects = await renderChart({ controllers: { jwks: { enabled: false }, checksum: { enabled: false } } });
+  const roles = objects.filter(({ metadata }) => /-(view|edit)$/.test(metadata.name));
+  expect(roles.map(({ metadata }) => [metadata.name, Object.keys(metadata.labels ?? {}).filter((label) => label.includes("aggregate"))])).toEqual([
+    [
+      "keyturn-view",
+      ["rbac.authorization.k8s.io/aggregate-to-admin", "rbac.authorization.k8s.io/aggregate-to-edit", "rbac.authorization.k8s.io/aggregate-to-view"],
+    ],
+    ["keyturn-edit", ["rbac.authorization.k8s.io/aggregate-to-admin", "rbac.authorization.k8s.io/aggregate-to-edit"]],
+  ]);
+  expect(JSON.stringify(roles)).toContain("rotationtargets");
+  expect(JSON.stringify(roles)).not.toMatch(/jwks|checksums|eventingauths/);
+});

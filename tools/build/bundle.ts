@@ -1,0 +1,56 @@
+// Bundles the program into one file. The same input gives the same bytes, wherever the checkout is and whenever it is built.
+import { build } from "esbuild";
+import { isWorkspace, type LockFile, withDependencies } from "./lock-file.ts";
+import { embedPage } from "./page-embedding.ts";
+
+/** A built program. */
+export interface Bundle {
+  readonly content: Uint8Array;
+  /** Folders, as in the lock file, of the foreign packages that are in it. */
+  readonly folders: readonly string[];
+}
+
+/** Where things are. */
+export interface BundleInput {
+  /** The checkout. */
+  readonly root: string;
+  readonly lock: LockFile;
+  /** The built web page. */
+  readonly pageFolder: string;
+}
+
+/** Bundles the program of the checkout in `root`; writes nothing. */
+export async function bundleProgram({ root, lock, pageFolder }: BundleInput): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ["packages/keyturn/src/main.ts"],
+    outfile: "dist/keyturn.mjs",
+    write: false,
+    metafile: true,
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    minifySyntax: true,
+    // They are in the notices, whole.
+    legalComments: "none",
+    plugins: [embedPage(pageFolder)],
+    // CommonJS dependencies ask for Node's built-in modules through `require`, which ES modules lack.
+    banner: {
+      js: '#!/usr/bin/env -S node --max-semi-space-size=2\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
+  });
+  const [output] = Object.values(metafile.outputs);
+  const [file] = outputFiles;
+  if (!output || !file) throw new Error("bundling packages/keyturn/src/main.ts: esbuild made no file");
+  const imported = Object.keys(output.inputs).map(packageFolder);
+  // What the page is made of was bundled before, by another tool: all that it may use counts.
+  const ofThePage = withDependencies(lock, ["packages/dashboard"]);
+  const folders = new Set([...imported, ...ofThePage].filter((folder) => folder !== undefined && !isWorkspace(folder)));
+  return { content: file.contents, folders: [...folders].filter((folder) => folder !== undefined).sort() };
+}
+
+/** The folder of the package that a file belongs to; undefined for our own. */
+function packageFolder(path: string): string | undefined {
+  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];
+}
