@@ -12,10 +12,11 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(INSTALLED) ## start a local Kubernetes control plane and show Keyturn at work on it (Ctrl-C stops it)
+	@node tools/build-dashboard.ts
 	@bin/keyturn dev
 
 test: setup ## check everything: generated files, lint, types, all tests (K8S=oldest: on the oldest Kubernetes that is supported)
-	@node tools/build-cluster.ts helm
+	@node tools/build-cluster.ts helm helm-unittest promtool
 	@node tools/generate.ts --check
 	@npm run --silent lint
 	@npm run --silent typecheck
@@ -44,6 +45,7 @@ clean: ## remove what the commands above made in this folder (the build cache of
 
 setup: $(INSTALLED) # everything that tests and benchmarks need
 	@tools/install-system-parts
+	@node tools/build-dashboard.ts
 	@node tools/build-cluster.ts
 
 $(INSTALLED): package.json package-lock.json packages/*/package.json

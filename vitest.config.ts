@@ -1,13 +1,39 @@
 // All tests of the workspace: unit and property tests beside their source, integration tests against a real control plane under test/.
+// Tests that start the program as a process start the checkout's, and a choice of them runs once more with the bundle that goes into the image.
 import { defineConfig } from "vitest/config";
+
+/** What an installation consists of is only ever the bundle. */
+const bundleOnly = "test/install/**/*.test.ts";
+
+/** Commands in a process of their own; not `keyturn dev`, which needs a checkout. */
+const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/{diff,restart}.test.ts", "test/rotation/cli.test.ts"];
+
+const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
+
+const alike = { testTimeout: 60_000, hookTimeout: 180_000, pool: "forks" } as const;
 
 export default defineConfig({
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-    globalSetup: ["packages/runtime/src/testing/vitest/global-setup.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 180_000,
-    pool: "forks",
     maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...alike,
+          name: "source",
+          include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
+          exclude: [bundleOnly, "**/node_modules/**"],
+          globalSetup: [sharedCluster],
+        },
+      },
+      {
+        test: {
+          ...alike,
+          name: "bundle",
+          include: [bundleOnly, ...bundleToo],
+          globalSetup: [sharedCluster, "test/bundle-setup.ts"],
+          env: { KEYTURN_PROGRAM: "dist/keyturn.mjs" },
+        },
+      },
+    ],
   },
 });

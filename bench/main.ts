@@ -93,10 +93,12 @@ async function measureAll(chosen: readonly Scheduled[], bed: Bed): Promise<Pick<
 /** `times` the rounds and the time of an ordinary run. */
 function runScheduled(scheduled: Scheduled, bed: Bed, times: number): Promise<ScenarioResult> {
   const exactly = options.rounds === undefined ? undefined : Number(options.rounds);
+  const long = quick ? undefined : scheduled.longRounds;
   return runScenario(scheduled.scenario, bed, {
     budgetMs: secondsOf(scheduled) * 1000 * times,
-    atLeast: exactly ?? 3 * times,
+    atLeast: exactly ?? (long ?? 3) * times,
     atMost: exactly ?? 11 * times,
+    warmUp: long === undefined,
     now: () => performance.now(),
   });
 }

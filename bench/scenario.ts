@@ -85,7 +85,7 @@ export interface Scenario {
   readonly contestants: readonly Contestant[];
   readonly metrics: readonly Metric[];
   readonly goals: readonly Goal[];
-  /** The contestants of the round that does not count; all of them unless said otherwise. */
+  /** The contestants of the round that does not count, if there is one; all of them unless said otherwise. */
   readonly warmUp?: readonly Contestant[];
   /** What is drawn of it. */
   readonly plots?: readonly Plot[];

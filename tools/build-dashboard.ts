@@ -46,4 +46,4 @@ async function digestOfSources(): Promise<string> {
   return hash.digest("hex");
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(`the web page is in ${await buildDashboard()}`);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildDashboard();

@@ -59,7 +59,12 @@ test("what is new, and what is gone, fails the run until the baseline is written
 
 test("the table says what was, what is, and what would have been allowed", () => {
   const ratios = { ...baseline.ratios, "race: ms of ours by nobody": [1] };
-  expect(guardTable(guard(guardedRatios(run([119, 121, 120])), { ratios }))).toMatchInlineSnapshot();
+  expect(guardTable(guard(guardedRatios(run([119, 121, 120])), { ratios }))).toMatchInlineSnapshot(`
+    "| ratio                      | baseline |   now | at most |                  |
+    | -------------------------- | -------: | ----: | ------: | ---------------: |
+    | race: time, of the peer's  |    1.00× | 1.20× |   1.05× |        **worse** |
+    | race: ms of ours by nobody |          |       |         | **not measured** |"
+  `);
 });
 
 test("a baseline is read as it was written, a line for each ratio", async () => {

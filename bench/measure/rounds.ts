@@ -26,6 +26,8 @@ export interface Effort {
   /** So many rounds are run whatever they take. */
   readonly atLeast: number;
   readonly atMost: number;
+  /** Whether a round that does not count is run before. */
+  readonly warmUp: boolean;
   /** Milliseconds on any clock. */
   readonly now: () => number;
 }
@@ -38,7 +40,8 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
   let rounds = 0;
   try {
     await scenario.prepare(bed);
-    for (const contestant of scenario.warmUp ?? scenario.contestants) await measureOne(scenario, { contestant, bed, round: "warm-up" });
+    const first = effort.warmUp ? (scenario.warmUp ?? scenario.contestants) : [];
+    for (const contestant of first) await measureOne(scenario, { contestant, bed, round: "warm-up" });
     const firstRoundMs = effort.now();
     while (wantsMore(rounds, { ...effort, startedMs, firstRoundMs })) {
       rounds += 1;

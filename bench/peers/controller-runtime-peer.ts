@@ -1,8 +1,7 @@
 // Builds the Go contestant, once per content.
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { runBuild } from "./build-progress.ts";
 import { cachedPeer } from "./peer-cache.ts";
 
 const folder = join(import.meta.dirname, "controller-runtime");
@@ -16,7 +15,7 @@ export async function controllerRuntimePeer(say: (text: string) => void): Promis
   const source = { name: "controller-runtime", folder, files: ["go.mod", "go.sum", "job.go", "main.go", "react.go", "start.go", "sync.go"] };
   const built = await cachedPeer(source, async (draft) => {
     say("building the controller-runtime peer (once; a few minutes)");
-    await promisify(execFile)("go", ["build", "-mod=readonly", "-trimpath", "-o", join(draft, "peer"), "."], { cwd: folder });
+    await runBuild({ file: "go", args: ["build", "-v", "-mod=readonly", "-trimpath", "-o", join(draft, "peer"), "."], cwd: folder, say });
   });
   return join(built, "peer");
 }

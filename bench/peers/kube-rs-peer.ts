@@ -1,8 +1,7 @@
 // Builds the Rust contestant, once per content.
-import { execFile } from "node:child_process";
-import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { runBuild } from "./build-progress.ts";
 import { cachedPeer } from "./peer-cache.ts";
 
 const folder = join(import.meta.dirname, "kube-rs");
@@ -18,8 +17,8 @@ export async function kubeRsPeer(say: (text: string) => void): Promise<string> {
     const copies = join(draft, "source");
     const target = join(draft, "target");
     // In a copy: Cargo writes its lock file beside the sources.
-    await promisify(execFile)("cp", ["-r", folder, copies]);
-    await promisify(execFile)("cargo", ["build", "--release", "--quiet", "--target-dir", target], { cwd: copies });
+    cpSync(folder, copies, { recursive: true });
+    await runBuild({ file: "cargo", args: ["build", "--release", "--target-dir", target], cwd: copies, say });
     copyFileSync(join(target, "release", "keyturn-bench-kube-rs"), join(draft, "peer"));
     rmSync(target, { recursive: true });
   });

@@ -1,9 +1,8 @@
 // Installs a contestant that is written on an npm package into the cache folder, once per content.
-import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import * as z from "zod";
+import { runBuild } from "./build-progress.ts";
 import { cachedPeer } from "./peer-cache.ts";
 
 /** A contestant in a folder of its own beside this file, on one npm package. */
@@ -30,7 +29,7 @@ export async function installNpmPeer({ folder, packageName }: NpmPeer, say: (tex
     say(`installing the ${packageName} peer (once)`);
     mkdirSync(join(draft, folder));
     for (const file of files) copyFileSync(join(import.meta.dirname, file), join(draft, file));
-    await promisify(execFile)("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: join(draft, folder) });
+    await runBuild({ file: "npm", args: ["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd: join(draft, folder), say });
   });
   return join(installed, folder, "main.mjs");
 }

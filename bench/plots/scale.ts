@@ -28,10 +28,10 @@ export function logScale(values: readonly number[], { start, end }: Span): Scale
   const positive = values.filter((value) => value > 0);
   const [lowest, highest] = [Math.min(...positive), Math.max(...positive)];
   const from = stepDown(lowest);
-  const to = stepUp(Math.max(highest, from * 1.0001));
+  const to = stepUp(Math.max(highest, from * 1.5));
   const width = Math.log(to / from);
   const all: number[] = [];
-  for (let tick = from; tick <= to * 1.0001; tick = stepUp(tick * 1.0001)) all.push(tick);
+  for (let tick = from; tick <= to * 1.0001; tick = stepUp(tick * 1.5)) all.push(tick);
   // More than seven do not fit: whole decades are enough then.
   const ticks = all.length > 7 ? all.filter((tick) => isDecade(tick)) : all;
   return { place: (value) => start + ((end - start) * Math.log(value / from)) / width, ticks };

@@ -21,7 +21,16 @@ test("goals are shown with what was wanted and reached", () => {
     { goal: ratio, reached: undefined, met: true },
     { goal: ratio, reached: undefined, met: false },
   ]);
-  expect(table).toMatchInlineSnapshot();
+  expect(table).toMatchInlineSnapshot(`
+    "| goal                |              wanted |                  reached |            |
+    | ------------------- | ------------------: | -----------------------: | ---------: |
+    | digest: time        |              ≤ 1.1× |        0.71× (0.60–0.80) |        met |
+    | digest: time        |              ≤ 1.1× |     0.003× (0.003–0.004) |        met |
+    | hold, ms            | < 25 in every round |           12.0 (9.0–131) | **missed** |
+    | CPU against Secrets |   ≤ 1.1× of N log N |        0.71× (0.60–0.80) |        met |
+    | digest: time        |              ≤ 1.1× | the other did not finish |        met |
+    | digest: time        |              ≤ 1.1× |           did not finish | **missed** |"
+  `);
 });
 
 const contestant = (id: string, label: string) => ({ id, label, settings: `${label} 1.0`, command: { file: `/home/me/${id}`, args: [] } });
@@ -54,7 +63,54 @@ const run: BenchRun = {
 };
 
 test("the page tells what was missed and what was not measured before anything else", () => {
-  expect(resultsPage(run)).toMatchInlineSnapshot();
+  expect(resultsPage(run)).toMatchInlineSnapshot(`
+    "# Results
+
+    Written by \`make bench\` on 2026-11-15, in 1 minutes; how it was measured is in [README.md](README.md), and every round of it in [results.json](results.json). Ratios are what counts: both sides of a ratio ran in the same round on the same machine. Each figure is the median of its rounds, with the lowest and the highest behind it.
+
+    - 2 cores
+
+    ## Not measured
+
+    - recovery: no peer came back
+
+    ## Where it is behind
+
+    1 of 2 goals were missed.
+
+    | goal     |              wanted |          reached |            |
+    | -------- | ------------------: | ---------------: | ---------: |
+    | hold, ms | < 25 in every round | 30.1 (30.1–30.1) | **missed** |
+
+    ## Goals
+
+    ![Every ratio, with its goal](images/ratios.svg)
+
+    | goal         |              wanted |           reached |            |
+    | ------------ | ------------------: | ----------------: | ---------: |
+    | digest: time |              ≤ 1.1× | 0.50× (0.50–0.50) |        met |
+    | hold, ms     | < 25 in every round |  30.1 (30.1–30.1) | **missed** |
+
+    ## Who took part
+
+    - Keyturn 1.0
+    - a peer 1.0
+
+    ## A race
+
+    They run.
+
+    | contestant |      time, ms |         hold, ms |
+    | ---------- | ------------: | ---------------: |
+    | Keyturn    | 100 (100–100) | 30.1 (30.1–30.1) |
+    | a peer     | 200 (200–200) |                  |
+
+    ![A race](images/race.svg)
+
+    \`race\`: 1 round in 61 s.
+
+    "
+  `);
 });
 
 test("a run is written with its drawings, and can be written again from what was kept of it", async () => {

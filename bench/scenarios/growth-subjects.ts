@@ -8,8 +8,8 @@ import { fleetWorld, seedFleet, startFleetIstiod } from "../worlds/sidecars-worl
 import type { GrowthSubject } from "./growth.ts";
 import { promptTargets } from "./rotation-settle.ts";
 
-const certificates = [1250, 2500, 5000, 10_000, 20_000];
-const workloads = [31, 62, 125, 250, 500];
+const certificates = [2500, 5000, 10_000, 20_000];
+const workloads = [62, 125, 250, 500];
 const podsEach = 20;
 
 /** In the order of a credential's life. */
@@ -17,7 +17,7 @@ export const growthSubjects: readonly GrowthSubject[] = [
   {
     controller: "eventing-auth",
     axis: "Kymas",
-    sizes: [63, 125, 250, 500, 1000],
+    sizes: [100, 200, 400, 800],
     program: "issue-converge",
     job: "Credentials are issued for N Kymas from nothing, as in *Issuing credentials*, with every cluster reachable.",
     resources: ["secrets", "kymas", "eventingauths"],
@@ -27,7 +27,7 @@ export const growthSubjects: readonly GrowthSubject[] = [
   {
     controller: "rotation",
     axis: "sets of two targets",
-    sizes: [50, 100, 200, 400, 800],
+    sizes: [75, 150, 300, 600],
     program: "rotation-settle",
     job: "N sets are filled and then rotated twice, as in *Rotating sources*: time is that of the second rotation, the other figures are of everything.",
     resources: ["secrets", "rotationtargets"],
@@ -37,7 +37,7 @@ export const growthSubjects: readonly GrowthSubject[] = [
   {
     controller: "jwks",
     axis: "JWKSConfigs",
-    sizes: [50, 100, 200, 400, 800],
+    sizes: [75, 150, 300, 600],
     program: "jwks-converge",
     job: "N JWKSConfigs are published from nothing, as in *Publishing JWKSConfigs*.",
     resources: ["secrets", "configmaps", "deployments", "services", "jwksconfigs"],

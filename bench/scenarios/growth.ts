@@ -41,7 +41,6 @@ export function growth(contestants: Contestants, subject: GrowthSubject): Scenar
       `${subject.job} Time is the program's own word, processor time and memory the kernel's, requests the API server's count, without watches. ` +
       "The curve is a fixed cost and a part that grows as N log N, fitted to all sizes but the largest; the goal holds the largest against it.",
     contestants: sized.map(({ contestant }) => contestant),
-    warmUp: sized.slice(0, 1).map(({ contestant }) => contestant),
     metrics: costMetrics,
     goals: costMetrics.map(({ id, label }): Goal => ({
       type: "growth",

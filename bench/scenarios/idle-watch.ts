@@ -19,8 +19,10 @@ export function idleWatch(contestants: Contestants): Scenario {
       "and the processor time used in between.",
     contestants: [
       contestants.controllerRuntime("react", "controller-runtime"),
+      contestants.kubeRs("react", "kube-rs"),
       contestants.ours("react", "Keyturn"),
       contestants.clientNode("react", "client-node"),
+      contestants.fluentClient("react", "fluent-client"),
     ],
     metrics: [
       { id: "memory", label: "memory", unit: "MB" },

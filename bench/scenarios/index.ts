@@ -6,14 +6,20 @@ import { changeLatency } from "./change-latency.ts";
 import { checksumHash } from "./checksum-hash.ts";
 import { checksumPublish } from "./checksum-publish.ts";
 import { commonJob } from "./common-job.ts";
+import { growth } from "./growth.ts";
+import { growthSubjects } from "./growth-subjects.ts";
+import { idleGrowth } from "./idle-growth.ts";
 import { idleWatch } from "./idle-watch.ts";
 import { issueConverge } from "./issue-converge.ts";
 import { issueWatches } from "./issue-watches.ts";
+import { jobLatency } from "./job-latency.ts";
+import { jobRecovery } from "./job-recovery.ts";
+import { jobUnderFaults } from "./job-under-faults.ts";
 import { jwksConverge } from "./jwks-converge.ts";
 import { rotationIdle } from "./rotation-idle.ts";
 import { rotationSettle } from "./rotation-settle.ts";
 import { sidecarsScan } from "./sidecars-scan.ts";
-import { syncSecrets } from "./sync-secrets.ts";
+import { syncManySecrets, syncSecrets } from "./sync-secrets.ts";
 
 /** A scenario with its time, in seconds on a quiet machine with two cores: preparation, the round that does not count, and as many rounds as fit. */
 export interface Scheduled {
@@ -22,24 +28,32 @@ export interface Scheduled {
   readonly fullS: number;
   /** In `make bench-quick`; absent: no part of it. */
   readonly quickS?: number;
+  /** For one whose runs take long at full size: so many rounds are enough, and none is spent on what a first run takes more, which is little there. */
+  readonly longRounds?: number;
 }
 
 /** Every scenario, for these contestants. To add one, write its file and name it here. */
 export function schedule(contestants: Contestants): readonly Scheduled[] {
   return [
-    { scenario: changeLatency(contestants), fullS: 120, quickS: 25 },
-    { scenario: idleWatch(contestants), fullS: 50 },
+    { scenario: changeLatency(contestants), fullS: 60, quickS: 40 },
+    { scenario: idleWatch(contestants), fullS: 40 },
     { scenario: commonJob(contestants, 1000), fullS: 120, quickS: 60 },
-    { scenario: commonJob(contestants, 5000), fullS: 240 },
-    { scenario: jwksConverge(contestants), fullS: 120, quickS: 30 },
-    { scenario: checksumHash(contestants), fullS: 45, quickS: 15 },
+    { scenario: commonJob(contestants, 5000), fullS: 170, longRounds: 1 },
+    { scenario: jobLatency(contestants), fullS: 80, longRounds: 2 },
+    { scenario: jobUnderFaults(contestants), fullS: 80, longRounds: 2 },
+    { scenario: jobRecovery(contestants), fullS: 110, longRounds: 2 },
+    { scenario: jwksConverge(contestants), fullS: 90, quickS: 25, longRounds: 2 },
+    { scenario: checksumHash(contestants), fullS: 40, quickS: 12 },
     { scenario: checksumPublish(contestants), fullS: 60 },
-    { scenario: agentPromotion(contestants), fullS: 120 },
-    { scenario: rotationSettle(contestants), fullS: 120, quickS: 30 },
-    { scenario: rotationIdle(contestants), fullS: 120 },
-    { scenario: sidecarsScan(contestants), fullS: 60, quickS: 20 },
-    { scenario: issueConverge(contestants), fullS: 100, quickS: 30 },
-    { scenario: issueWatches(contestants), fullS: 60 },
-    { scenario: syncSecrets(contestants), fullS: 100, quickS: 40 },
+    { scenario: agentPromotion(contestants), fullS: 90, longRounds: 1 },
+    { scenario: rotationSettle(contestants), fullS: 100, quickS: 30, longRounds: 2 },
+    { scenario: rotationIdle(contestants), fullS: 110, longRounds: 1 },
+    { scenario: sidecarsScan(contestants), fullS: 50, quickS: 15 },
+    { scenario: issueConverge(contestants), fullS: 70, quickS: 20, longRounds: 2 },
+    { scenario: issueWatches(contestants), fullS: 45, longRounds: 2 },
+    { scenario: syncSecrets(contestants), fullS: 110, quickS: 40 },
+    { scenario: syncManySecrets(contestants), fullS: 180, longRounds: 1 },
+    ...growthSubjects.map((subject) => ({ scenario: growth(contestants, subject), fullS: 72, longRounds: 2 })),
+    { scenario: idleGrowth(contestants), fullS: 110, longRounds: 2 },
   ];
 }

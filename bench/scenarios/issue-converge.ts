@@ -22,7 +22,7 @@ export function issueConverge(contestants: Contestants): Scenario {
       `A new namespace with 1,000 Kymas, a tenant that takes ${tenantLatencyMs} ms for every answer, and a cluster for each Kyma, of which 5 % do not answer: half refuse connections, half hang. ` +
       "Keyturn is timed from its start, caches included, until every runtime that can be reached is Ready: five requests to the tenant, at most 50 of all at a time, four writes to the " +
       "API server, one to the cluster, and a watch that stays open there. One bare loop makes the five requests to the tenant and nothing else: what its limit allows. The other makes every " +
-      "request and write that is needed, and knows all of them beforehand. (With `--quick`, 200 Kymas.)",
+      "request and write that is needed, and knows all of them beforehand. (With `--quick`, 100 Kymas.)",
     contestants: [contestants.ours("issue-converge", "Keyturn"), loop("tenant", "tenant alone"), loop("all", "bare loop")],
     metrics: [{ id: "converged", label: "converged", unit: "ms" }],
     goals: [
@@ -46,7 +46,7 @@ export function issueConverge(contestants: Contestants): Scenario {
     prepare: applyProductCrds,
     async measure({ id, command }, bed) {
       const kymas = id === "issue-converge";
-      await using world = await createIssueWorld(bed, { name: String(runs++), size: bed.quick ? 200 : 1000, deadEnds: true, kymas });
+      await using world = await createIssueWorld(bed, { name: String(runs++), size: bed.quick ? 100 : 1000, deadEnds: true, kymas });
       const folder = mkdtempSync(join(tmpdir(), "bench-issue-"));
       try {
         const file = join(folder, "plan.json");

@@ -18,7 +18,7 @@ export function jwksConverge(contestants: Contestants): Scenario {
       "A new namespace with 1,000 Secrets and 1,000 JWKSConfigs that want nginx: four managed objects, a finalizer and a status each. " +
       "Keyturn is timed from its start, caches included, until the status of every object says Published; its rate limits are off. " +
       "The bare loop knows every write beforehand and sends them with as many workers as the controller has; only its writes are timed. No controller makes pods, which would take longer than either. " +
-      "(With `--quick`, 200 objects.)",
+      "(With `--quick`, 100 objects.)",
     contestants: [contestants.ours("jwks-converge", "Keyturn"), contestants.ours("jwks-bare-loop", "bare loop")],
     metrics: [{ id: "converged", label: "converged", unit: "ms" }],
     goals: [
@@ -33,7 +33,7 @@ export function jwksConverge(contestants: Contestants): Scenario {
     ],
     prepare: applyProductCrds,
     async measure({ command }, bed) {
-      await using world = await createJwksWorld(bed, { name: String(runs++), size: bed.quick ? 200 : 1000 });
+      await using world = await createJwksWorld(bed, { name: String(runs++), size: bed.quick ? 100 : 1000 });
       await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, bed.cluster.adminKubeconfig);
       return { converged: done.parse(await contestant.next(300_000)).ms };
     },

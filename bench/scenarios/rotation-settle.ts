@@ -19,7 +19,7 @@ export function rotationSettle(contestants: Contestants): Scenario {
     method:
       "1,000 sets of two targets without delay, each holding a version of its own. All sources are changed by 16 writers of the same process; from the first change until the status of every target " +
       "tells of its new version. Each set takes a new version record, two targets, a note of when, the removal of the oldest record, two statuses and two Events. " +
-      "The bare loop knows every write beforehand and sends the same, with as many workers as the controller has. (With `--quick`, 200 sets.)",
+      "The bare loop knows every write beforehand and sends the same, with as many workers as the controller has. (With `--quick`, 100 sets.)",
     contestants: [contestants.ours("rotation-settle", "Keyturn"), contestants.ours("rotation-bare-loop", "bare loop")],
     metrics: [{ id: "settled", label: "settled", unit: "ms" }],
     goals: [
@@ -34,7 +34,7 @@ export function rotationSettle(contestants: Contestants): Scenario {
     ],
     prepare: applyProductCrds,
     async measure({ command }, bed) {
-      await using world = await rotationWorlds(promptTargets)(bed, { name: String(runs++), size: bed.quick ? 200 : 1000 });
+      await using world = await rotationWorlds(promptTargets)(bed, { name: String(runs++), size: bed.quick ? 100 : 1000 });
       await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, bed.cluster.adminKubeconfig);
       return { settled: done.parse(await contestant.next(600_000)).ms };
     },

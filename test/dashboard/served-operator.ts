@@ -1,5 +1,4 @@
 // An operator with its dashboard, for tests: run as the ServiceAccount that it has in production, with exactly its rights.
-import { createLogger, loadConfig, type RuntimeMetrics, runOperator } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import { renderRbac } from "../../packages/keyturn/src/cli/rbac.ts";
@@ -8,30 +7,27 @@ import type { Dashboard } from "../../packages/keyturn/src/dashboard/dashboard.t
 import { operatorDashboard, type OperatorDashboardOptions } from "../../packages/keyturn/src/dashboard/operator-dashboard.ts";
 import { readFlags } from "../../packages/keyturn/src/flags/flag.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
 
 /** A running operator. */
-export interface ServedOperator extends AsyncDisposable {
+export interface ServedOperator extends RunningOperator {
   readonly url: string;
-  readonly dashboard: Dashboard;
-  /** What it has logged, as it was written. */
-  readonly logged: readonly string[];
-  readonly metrics: RuntimeMetrics;
 }
 
 /** What to run. */
-export interface ServedOperatorOptions extends Partial<Pick<OperatorDashboardOptions, "access" | "tokenFreshMs" | "streamTimes" | "rates">> {
+export interface ServedOperatorOptions extends Partial<Pick<OperatorDashboardOptions, "access" | "tokenFreshMs" | "streamTimes" | "rates" | "files" | "bindAddress">> {
   /** As `--controllers`. Default `jwks,rotation,checksum`. */
   readonly controllers?: string;
   readonly flags?: Readonly<Record<string, string>>;
-  /** Default: that of the ServiceAccount. */
-  readonly kubeconfig?: string;
+  /** Changes the kubeconfig of the operator's ServiceAccount, for proxies. */
+  readonly through?: (kubeconfig: string) => string;
 }
 
 const namespace = "keyturn-system";
 
-/** Installs CRDs and rights, and starts it on a free port. Every further one is another replica. */
+/** Installs CRDs and rights, and starts it, on a free port unless another address is given. Every further one is another replica. */
 export async function serveOperator(cluster: ClusterAccess, options: ServedOperatorOptions = {}): Promise<ServedOperator> {
-  const { controllers: choice = "jwks,rotation,checksum", flags = {}, ...rest } = options;
+  const { controllers: choice = "jwks,rotation,checksum", flags = {}, through = (kubeconfig) => kubeconfig, ...rest } = options;
   const features = chooseFeatures(choice);
   const plain = controllersOf(features, flags, {});
   const serviceAccount = { namespace, name: keyturn.name };
@@ -41,76 +37,57 @@ export async function serveOperator(cluster: ClusterAccess, options: ServedOpera
     { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
   ]);
   await cluster.apply(renderRbac({ controllers: plain, namespaces: [], leaderElection: true, dashboard: true, serviceAccount }));
-  const kubeconfig = options.kubeconfig ?? (await cluster.kubeconfigFor({ serviceAccount }));
-  const logged: string[] = [];
-  const started = Promise.withResolvers<{ readonly dashboard: Dashboard; readonly metrics: RuntimeMetrics }>();
+  const started = Promise.withResolvers<Dashboard>();
   const { controllers, companion } = operatorDashboard(plain, {
-    ...rest,
     bindAddress: "127.0.0.1:0",
+    ...rest,
     features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, flags, {}).flag,
-    cluster: "the test's cluster",
+    cluster: "the cluster of the test",
     version: "0.0.0-test",
+    onStarted: started.resolve,
   });
-  const stop = new AbortController();
-  const running = runOperator(
-    {
-      operator: keyturn,
-      connection: await loadConfig({ kubeconfig, env: {} }),
-      controllers,
-      companions: [
-        {
-          async start(host) {
-            const dashboard = await companion.start(host);
-            // What the companion of a dashboard starts is a dashboard.
-            started.resolve({ dashboard: dashboard as Dashboard, metrics: host.metrics });
-            return dashboard;
-          },
-        },
-      ],
-      log: createLogger({ level: "debug", destination: { write: (line) => logged.push(line) } }),
-      env: {},
-      leaderElection: { namespace },
-    },
-    stop.signal,
-  );
-  running.catch(started.reject);
-  const { dashboard, metrics } = await started.promise;
-  return {
-    url: dashboard.url,
-    dashboard,
-    logged,
-    metrics,
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await running;
-    },
-  };
+  const kubeconfig = through(await cluster.kubeconfigFor({ serviceAccount }));
+  const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, companions: [companion], leaderElection: { namespace } });
+  const { url } = await started.promise;
+  return { ...operator, url };
 }
 
-/** A token of a new ServiceAccount with these rights, and how it is called. */
-export async function viewerToken(
-  cluster: ClusterAccess,
-  name: string,
-  rules: readonly { readonly apiGroups: readonly string[]; readonly resources: readonly string[]; readonly verbs: readonly string[]; readonly namespace?: string }[],
-): Promise<string> {
+/** A right; in the whole cluster unless it names a namespace. */
+export interface ViewerRight {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly namespace?: string;
+}
+
+/** A token of a new ServiceAccount `default/<name>` with these rights. */
+export async function viewerToken(cluster: ClusterAccess, name: string, rights: readonly ViewerRight[]): Promise<string> {
   const account = { namespace: "default", name };
-  const subject = { kind: "ServiceAccount", ...account };
+  const apiVersion = "rbac.authorization.k8s.io/v1";
+  const subjects = [{ kind: "ServiceAccount", ...account }];
   await cluster.apply([
     { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
-    ...rules.flatMap(({ namespace: place, ...rule }, index) => {
-      const role = `${name}-${index}`;
+    ...rights.flatMap(({ namespace: place, ...rule }, index) => {
       const kind = place === undefined ? "ClusterRole" : "Role";
-      const metadata = { name: role, ...(place !== undefined && { namespace: place }) };
-      const apiVersion = "rbac.authorization.k8s.io/v1";
+      const metadata = { name: `${name}-${index}`, ...(place !== undefined && { namespace: place }) };
+      const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind, name: metadata.name };
       return [
         { apiVersion, kind, metadata, rules: [rule] },
-        { apiVersion, kind: `${kind}Binding`, metadata, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: role }, subjects: [subject] },
+        { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects },
       ];
     }),
   ]);
   return cluster.tokenFor(account);
 }
 
+const seen = ["list", "watch"];
+
 /** Everything that the dashboard shows. */
-export const everythingShown = [{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }];
+export const everythingShown: readonly ViewerRight[] = [{ apiGroups: ["*"], resources: ["*"], verbs: seen }];
+
+/** One kind, everywhere or in one namespace. */
+export function seenKind(resource: string, place?: string): ViewerRight {
+  const [plural = "", ...group] = resource.split(".");
+  return { apiGroups: [group.join(".")], resources: [plural], verbs: seen, ...(place !== undefined && { namespace: place }) };
+}

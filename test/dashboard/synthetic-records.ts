@@ -5,6 +5,7 @@ import {
   type ChecksumRecord,
   type DashboardRecord,
   type Health,
+  type HeldStretch,
   type IssuedRecord,
   type KeySetRecord,
   type KeyView,
@@ -79,31 +80,33 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
   const digest = (seq: number): string => digestOf(`${set}/${seq}`);
   const state = healthOf(index);
   const gapMs = index % 7 === 3 ? 4 * minute : 0;
-  const lanes = ["next", "live", "previous"].map((role, place): RotationLane => {
+  const laneOf = (role: string, place: number): RotationLane => {
     const delayMs = (place + 1) * 15 * minute;
     const versions = [newest - 3, newest - 2, newest - 1].map((seq) => seq - place + 1);
     const begin = (seq: number): number => seenMs(seq) + delayMs + (gapMs > 0 && place === 1 ? gapMs : 0);
     const past = versions.filter((seq) => begin(seq) <= nowMs);
     const next = versions.concat(newest + 1 - place).find((seq) => begin(seq) > nowMs && seq <= newest);
+    const heldOf = (seq: number, position: number): HeldStretch => ({
+      seq,
+      digest: digest(seq),
+      fromMs: begin(seq),
+      ...(position === past.length - 1 ? {} : { toMs: begin(seq + 1) - gapMs }),
+      backfilled: seq === newest - 4,
+    });
     return {
       target: refOf("RotationTarget", "rotationtargets.rotator.k8s.telekom.com", { index, name: `${set}-${role}` }),
       object: refOf("Secret", "secrets", { index, name: `${set}-${role}` }),
       rank: place + 1,
       order: place,
       delayMs,
-      held: past.map((seq, position) => ({
-        seq,
-        digest: digest(seq),
-        fromMs: begin(seq),
-        ...(position === past.length - 1 ? {} : { toMs: begin(seq + 1) - gapMs }),
-        backfilled: seq === newest - 4,
-      })),
+      held: past.map(heldOf),
       planned: next === undefined ? [] : [{ atMs: begin(next), seq: next, digest: digest(next) }],
       gapMs,
       ...state,
       conditions: [],
     };
-  });
+  };
+  const lanes = ["next", "live", "previous"].map(laneOf);
   const nextMs = Math.min(...lanes.flatMap(({ planned }) => planned.map(({ atMs }) => atMs)));
   return {
     type: "rotationSet",

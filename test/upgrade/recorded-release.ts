@@ -4,12 +4,18 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "@keyturn/runtime";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
-import { recordedResources } from "./recorded-resources.ts";
+import { type RecordedResource, recordedResources } from "./recorded-resources.ts";
 
 const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string(), uid: z.string(), managedFields: z.array(z.unknown()) }),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string(),
+    uid: z.string(),
+    managedFields: z.array(z.unknown()),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
   status: z.unknown().optional(),
 });
 
@@ -27,11 +33,19 @@ export async function recordedObjects(version: string): Promise<readonly Recorde
   return documents.map((document) => objectSchema.parse(document.toJS()));
 }
 
-/** The path of an object. */
-export function pathOf({ apiVersion, kind, metadata }: RecordedObject): string {
+/** Whether Keyturn serves the object's kind, and writes its status. */
+export function isOurs(object: RecordedObject): boolean {
+  return resourceOf(object).ours;
+}
+
+function resourceOf({ apiVersion, kind, metadata }: RecordedObject): RecordedResource {
   const resource = recordedResources.find((each) => each.apiVersion === apiVersion && each.kind === kind);
   if (!resource) throw new Error(`restoring ${kind} ${metadata.name}: ${apiVersion} is not among the recorded resources`);
-  return `${resource.path(metadata.namespace)}/${metadata.name}`;
+  return resource;
+}
+
+function pathOf(object: RecordedObject): string {
+  return `${resourceOf(object).path(object.metadata.namespace)}/${object.metadata.name}`;
 }
 
 /** Puts the objects into the cluster, whose CRDs and namespaces are there. */
@@ -51,8 +65,7 @@ export async function restore(client: Client, objects: readonly RecordedObject[]
     };
     const made = await send("POST", path.slice(0, path.lastIndexOf("/")), { ...object, metadata });
     uids.set(uid, made.metadata.uid);
-    const hasStatusOfOurs = object.status !== undefined && object.apiVersion.includes(".") && object.kind !== "Ingress";
-    if (hasStatusOfOurs) await send("PATCH", `${path}/status`, { status: object.status });
+    if (isOurs(object)) await send("PATCH", `${path}/status`, { status: object.status });
     // Last, because every write before adds itself to them.
     await send("PATCH", path, { metadata: { managedFields } });
   }

@@ -4,6 +4,8 @@
 export interface RecordedResource {
   readonly apiVersion: string;
   readonly kind: string;
+  /** A kind that Keyturn serves, and whose status it writes. */
+  readonly ours: boolean;
   /** The path of the collection in a namespace. */
   path(namespace: string): string;
 }
@@ -11,6 +13,7 @@ export interface RecordedResource {
 const resource = (apiVersion: string, kind: string, plural: string): RecordedResource => ({
   apiVersion,
   kind,
+  ours: /^(rotator\.k8s\.telekom\.com|keyturn\.io|rieset\.io|tengine\.taobao\.org)\//.test(apiVersion),
   path: (namespace) => `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}/namespaces/${namespace}/${plural}`,
 });
 
@@ -23,5 +26,7 @@ export const recordedResources: readonly RecordedResource[] = [
   resource("tengine.taobao.org/v1", "IngressCheckSum", "ingresschecksums"),
   resource("v1", "Secret", "secrets"),
   resource("v1", "ConfigMap", "configmaps"),
+  resource("v1", "Service", "services"),
+  resource("apps/v1", "Deployment", "deployments"),
   resource("networking.k8s.io/v1", "Ingress", "ingresses"),
 ];

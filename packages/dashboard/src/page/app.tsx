@@ -70,6 +70,7 @@ function View({ route }: { readonly route: Route }): JSX.Element {
     case "roll-out":
       return <RollOut />;
     case "object":
+    default:
       return route.object === undefined ? <Overview /> : <ObjectPage name={route.object} />;
   }
 }

@@ -2,8 +2,10 @@
 import { type Companion, type ControllerDefinition, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
 import { operatorDashboard, type OperatorDashboardOptions } from "../dashboard/operator-dashboard.ts";
-import { type Flag, readFlags } from "../flags/flag.ts";
+import { diagnosticsCompanion, onDiagnosticsSignal } from "../diagnostics/companion.ts";
+import { type Flag, readFlags, type ValuesOf } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
+import { notifyCompanions } from "../notify/companion.ts";
 import { keyturn } from "../operator-identity.ts";
 import { connect, orUsageError } from "./connection.ts";
 import type { Console } from "./console.ts";
@@ -38,7 +40,7 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
         operator: keyturn,
         connection,
         controllers,
-        companions,
+        companions: [...companions, ...operatorCompanions(flags, environment)],
         version,
         log,
         env: environment,
@@ -57,6 +59,15 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
     ),
   );
   log.info({}, "keyturn has stopped");
+}
+
+/** What tells people, and what lets them look into the process. */
+function operatorCompanions(flags: ValuesOf<typeof operatorFlags>, env: Console["environment"]): readonly Companion[] {
+  const { notifyUrlFile: urlFile, notifyFormat: format, notifyEvents: events, notifyCluster: cluster } = flags;
+  return [
+    ...notifyCompanions({ urlFile, format, events, cluster, env }),
+    diagnosticsCompanion({ folder: flags.diagnosticsDir, onRequest: onDiagnosticsSignal }),
+  ];
 }
 
 /** The controllers, and the dashboard beside them if there is to be one. */

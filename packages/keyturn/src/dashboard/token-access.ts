@@ -144,7 +144,7 @@ export class TokenAccess implements AccessCheck {
     { group, plural, namespace, verb }: ShownKind & { readonly namespace: string; readonly verb: string },
   ): Promise<boolean> {
     const resourceAttributes = { group, resource: plural, verb, ...(namespace !== "" && { namespace }) };
-    const review = { metadata: {}, spec: { user: username, ...rest, resourceAttributes } };
+    const review: SubjectAccessReview = { metadata: {}, spec: { user: username, ...rest, resourceAttributes } };
     return (await this.#options.client.create(SubjectAccessReview, review)).status?.allowed === true;
   }
 }

@@ -1,4 +1,6 @@
 // The flags of `keyturn run` that are not a controller's own.
+import { diagnosticsFlags } from "../diagnostics/flags.ts";
+import { notifyFlags } from "../notify/flags.ts";
 import { attentionFlags } from "./attention-flags.ts";
 import { addressFlag, choiceFlag, durationFlag, type Flag, listFlag, switchFlag, textFlag, textFlagWithDefault } from "./flag.ts";
 
@@ -57,4 +59,6 @@ export const operatorFlags = {
   }),
   logLevel: choiceFlag({ name: "log-level", choices: ["debug", "info", "warn", "error"], default: "info", help: "the least important lines to log" }),
   logFormat: choiceFlag({ name: "log-format", choices: ["json", "text"], default: "json", help: "one JSON object a line, or text for people" }),
+  ...notifyFlags,
+  ...diagnosticsFlags,
 } as const;

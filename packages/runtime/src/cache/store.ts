@@ -35,7 +35,7 @@ type Listener<V> = (change: Change<V>) => void;
 export class Store<V> {
   readonly #options: StoreOptions;
   readonly #listeners = new Set<{ readonly listener: Listener<V> }>();
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Set<(key: ObjectKey | undefined) => void>();
   #table: Table<V>;
   /** The list that is coming in. */
   #incoming: Table<V> | undefined;
@@ -86,8 +86,8 @@ export class Store<V> {
     return () => void this.#listeners.delete(subscription);
   }
 
-  /** Calls `notice` after every event that moved `position` or `synced`. Returns the way to stop. */
-  onMove(notice: () => void): () => void {
+  /** Calls `notice` after every event that moved `position` or `synced`, with the key if only one object can have changed. Returns the way to stop. */
+  onMove(notice: (key: ObjectKey | undefined) => void): () => void {
     this.#watchers.add(notice);
     return () => void this.#watchers.delete(notice);
   }
@@ -111,7 +111,7 @@ export class Store<V> {
       case "apply": {
         const { key, uid, resourceVersion, value } = event.object;
         this.#apply(key, { uid, resourceVersion, value: value as DeepReadonly<V> });
-        this.#move({ resourceVersion });
+        this.#move({ resourceVersion }, key);
         return undefined;
       }
       case "delete":
@@ -120,7 +120,7 @@ export class Store<V> {
           return undefined;
         }
         this.#remove(event.object.key);
-        this.#move({ resourceVersion: event.object.resourceVersion });
+        this.#move({ resourceVersion: event.object.resourceVersion }, event.object.key);
         return undefined;
       case "progress":
         this.#move({ resourceVersion: event.resourceVersion, bookmarks: this.#position.bookmarks + 1 });
@@ -177,9 +177,9 @@ export class Store<V> {
     }
   }
 
-  #move(position: Partial<StorePosition>): void {
+  #move(position: Partial<StorePosition>, key?: ObjectKey): void {
     this.#position = { ...this.#position, ...position };
-    for (const notice of this.#watchers) notice();
+    for (const notice of this.#watchers) notice(key);
   }
 
   readonly #onIndexError = (key: ObjectKey, error: unknown): void => this.#options.onFault({ what: "index", key, error });

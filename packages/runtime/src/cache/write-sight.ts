@@ -1,7 +1,7 @@
 // Tells when a store shows a write of ours, so that nothing is decided from a state older than it.
 import type { Selection } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
-import { nameOf } from "../client/object.ts";
+import { nameOf, type ObjectKey } from "../client/object.ts";
 import type { WriteRecord } from "../client/write-record.ts";
 import { compareResourceVersions } from "../watch/resource-version.ts";
 import { parseLabelSelector } from "./label-selector.ts";
@@ -52,7 +52,8 @@ export class WriteSight {
   async whenShown(write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const { listsBegun, bookmarks } = this.#store.position;
     const relisted = (): boolean => this.#store.position.lastListDone > listsBegun;
-    const settled = (): boolean => this.#shows(write) || relisted() || this.#store.position.bookmarks >= bookmarks + bookmarksThatSettle;
+    const settled = (changed?: ObjectKey): boolean =>
+      this.#shows(write, changed) || relisted() || this.#store.position.bookmarks >= bookmarks + bookmarksThatSettle;
     if (write.type === "written") this.#await(write.uid, 1);
     try {
       await whenMoved(this.#store, settled, signal);
@@ -69,18 +70,19 @@ export class WriteSight {
     return held?.uid === write.uid && held.resourceVersion === write.resourceVersion;
   }
 
-  #shows(write: WriteRecord): boolean {
+  /** `changed`: the one object that is not as it was when this was asked last. */
+  #shows(write: WriteRecord, changed?: ObjectKey): boolean {
     const { position, synced } = this.#store;
-    const held = this.#store.get(write.key);
     if (write.type === "deleted") {
+      const held = this.#store.get(write.key);
       // One that is not there may be yet to come, if we made it a moment before we deleted it.
       if (!held) return synced && !(write.uid !== undefined && this.#awaited.has(write.uid));
       return synced && write.uid !== undefined && held.uid !== write.uid;
     }
-    if (this.#holds(write)) return true;
     // Events come in the order of their resourceVersions, so one number tells for every object.
     const { resourceVersion } = position;
-    return resourceVersion !== undefined && (compareResourceVersions(resourceVersion, write.resourceVersion) ?? -1) >= 0;
+    if (resourceVersion !== undefined && (compareResourceVersions(resourceVersion, write.resourceVersion) ?? -1) >= 0) return true;
+    return (changed === undefined || changed === write.key) && this.#holds(write);
   }
 
   #await(uid: string, change: 1 | -1): void {
@@ -90,8 +92,8 @@ export class WriteSight {
   }
 }
 
-/** Resolves when `condition` holds; it is looked at now and whenever the store moves. */
-export function whenMoved(store: Pick<Store<unknown>, "onMove">, condition: () => boolean, signal?: AbortSignal): Promise<void> {
+/** Resolves when `condition` holds; it is looked at now and whenever the store moves, with the key of what changed if that is one object. */
+export function whenMoved(store: Pick<Store<unknown>, "onMove">, condition: (changed?: ObjectKey) => boolean, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     if (condition()) return resolve();
@@ -99,8 +101,8 @@ export function whenMoved(store: Pick<Store<unknown>, "onMove">, condition: () =
       stop();
       reject(signal?.reason);
     };
-    const stop = store.onMove(() => {
-      if (!condition()) return;
+    const stop = store.onMove((changed) => {
+      if (!condition(changed)) return;
       stop();
       signal?.removeEventListener("abort", onAbort);
       resolve();

@@ -55,6 +55,15 @@ describe("health server", () => {
     expect(await get(`${healthUrl}/readyz?verbose`)).toBe("200 [+] watch secrets: live, 3 objects, last heard from 4 s ago\nok\n");
   });
 
+  test.each(["127.0.0.1", "[::1]", "[::]", ""])("listens on %j", async (host) => {
+    const { healthUrl, metricsUrl } = await start({ healthBindAddress: `${host}:0`, metricsBindAddress: `${host}:0` });
+    expect(await get(`${healthUrl}/healthz`)).toBe("200 ok\n");
+    expect(await get(`${metricsUrl}/metrics`)).toMatch(/^200 /);
+    // Without a host, and on [::], both families are served.
+    if (host !== "[::1]") expect(await get(`http://127.0.0.1:${new URL(healthUrl ?? "").port}/healthz`)).toBe("200 ok\n");
+    if (host !== "127.0.0.1") expect(await get(`http://[::1]:${new URL(healthUrl ?? "").port}/healthz`)).toBe("200 ok\n");
+  });
+
   test("serves pages of the operator's own beside the probes", async () => {
     let asked = 0;
     const { healthUrl } = await start({ pages: { "/status": () => ({ type: "application/json", body: `{"asked":${++asked}}` }) } });

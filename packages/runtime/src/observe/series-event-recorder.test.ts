@@ -67,14 +67,14 @@ const published: EventToRecord = {
   message: "published 2 keys",
 };
 
-test("listeners hear of the first of each sort, without secrets", () => {
+test("listeners hear of the first of each sort, without secrets", async () => {
   const { recorder, events, clock } = setUp();
   const heard: string[] = [];
   recorder.subscribe(({ note, regarding, reportingController }) => void heard.push(`${reportingController} ${regarding?.name}: ${note}`));
   events.record(published);
   events.record(published);
   events.record({ ...published, message: "password=hunter2hunter2" });
-  clock.advance(10 * 60_000);
+  await clock.advance(10 * 60_000);
   events.record(published);
   expect(heard).toEqual([
     "keyturn.io/jwks web: published 2 keys",

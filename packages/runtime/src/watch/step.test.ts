@@ -136,11 +136,14 @@ describe("an outage", () => {
     expect(away.input({ type: "go" }).effect).toEqual({ type: "openStream" });
   });
 
-  it.each(["broken", "ended"] as const)("lists anew after a wait, however short, when a young watch is %s: an API server is back within a second", (type) => {
-    const young = live().input({ type, message: "reset" }, 100);
-    expect(young.waitMs).toBe(limits.firstBackoffMs);
-    expect(young.input({ type: "go" }).effect).toEqual({ type: "openStream" });
-  });
+  it.each(["broken", "ended"] as const)(
+    "lists anew after a wait, however short, when a young watch is %s: an API server is back within a second",
+    (type) => {
+      const young = live().input({ type, message: "reset" }, 100);
+      expect(young.waitMs).toBe(limits.firstBackoffMs);
+      expect(young.input({ type: "go" }).effect).toEqual({ type: "openStream" });
+    },
+  );
 
   it("lists anew after an answer that something in between may have given", () => {
     expect(live().refuse(503).input({ type: "go" }).effect).toEqual({ type: "openStream" });

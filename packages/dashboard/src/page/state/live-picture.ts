@@ -101,6 +101,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
       case "forbidden":
         return { type: "forbidden" };
       case "sessionEnded":
+      default:
         return { type: "sessionEnded" };
     }
   }

@@ -46,6 +46,7 @@ export function stepConnection(connection: Connection, input: ConnectionInput): 
     case "sessionEnded":
       return { state: "login", why: "ended" };
     case "retry":
+    default:
       return retry(connection);
   }
 }
@@ -64,6 +65,7 @@ function retry(connection: Connection): Connection {
       return firstConnection;
     case "connecting":
     case "live":
+    default:
       return connection;
   }
 }

@@ -42,6 +42,7 @@ export function addToPicture(picture: Picture, event: PictureEvent): Picture {
       return { ...next, tables: changed(picture.tables, event.data.upserts, new Set(event.data.removals)) };
     case "tick":
     case "end":
+    default:
       return next;
   }
 }

@@ -11,19 +11,15 @@ export function applyToTable<T extends Identified>(table: readonly T[], upserts:
   const changed = inOrder(upserts);
   const result: T[] = [];
   let next = 0;
-  const takeBefore = (id: string | undefined): void => {
-    for (let record = changed[next]; record !== undefined && (id === undefined || record.id < id); record = changed[++next]) result.push(record);
-  };
   for (const record of table) {
-    takeBefore(record.id);
-    const replacement = changed[next];
-    if (replacement?.id === record.id) {
-      result.push(replacement);
+    let change = changed[next];
+    for (; change !== undefined && change.id < record.id; change = changed[++next]) result.push(change);
+    if (change?.id === record.id) {
+      result.push(change);
       next++;
     } else if (!removals.has(record.id)) result.push(record);
   }
-  takeBefore(undefined);
-  return result;
+  return result.concat(changed.slice(next));
 }
 
 /** Sorted by id; of several with one id the last. */

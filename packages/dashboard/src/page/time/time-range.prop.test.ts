@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { clampSpan, fittingSpan, followingRange, moved, narrowestMs, shareAt, widestMs, zoomed, zoomSteps } from "./time-range.ts";
 

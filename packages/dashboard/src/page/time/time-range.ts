@@ -16,6 +16,7 @@ export const widestMs = 4 * 365 * dayMs;
 
 /** The stretches that have a button of their own. */
 export const zoomSteps = [
+  { name: "5m", spanMs: 5 * minuteMs, label: "5 minutes" },
   { name: "15m", spanMs: 15 * minuteMs, label: "15 minutes" },
   { name: "1h", spanMs: hourMs, label: "1 hour" },
   { name: "6h", spanMs: 6 * hourMs, label: "6 hours" },

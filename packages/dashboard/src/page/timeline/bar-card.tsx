@@ -26,10 +26,11 @@ export function BarCard({ bar, owner, pinned, onClose }: BarCardProps): JSX.Elem
     const at = button.getBoundingClientRect();
     const left = Math.min(Math.max(8, at.left - around.left), Math.max(8, around.width - card.offsetWidth - 8));
     const below = at.bottom - around.top + 6;
-    const fits = at.bottom + card.offsetHeight + 12 < innerHeight && below + card.offsetHeight < around.height - 4;
     const above = at.top - around.top - card.offsetHeight - 6;
+    const belowFits = at.bottom + card.offsetHeight + 12 < innerHeight;
+    const aboveFits = at.top - card.offsetHeight > 100;
     card.style.left = `${left}px`;
-    card.style.top = `${fits || above < 36 ? below : above}px`;
+    card.style.top = `${belowFits || !aboveFits ? below : above}px`;
   });
   return (
     <aside class={pinned ? "bar-card" : "bar-card loose"} ref={ref} aria-hidden={!pinned} aria-label={`Details: ${bar.title}`}>

@@ -52,7 +52,7 @@ function barsOf(key: KeyView, record: KeySetRecord): readonly Bar[] {
     { name: "kid", text: key.kid, mono: true },
   ];
   const common = { hue, filled: false, facts };
-  const label = `${shortDigest(key.kid)}${key.source === "" ? "" : ` ${key.source}`}`;
+  const label = key.source === "" ? shortDigest(key.kid) : key.source;
   if (key.state === "Removed") return [{ ...common, id, fromMs: key.sinceMs, ...endOf(key.removeMs), look: "removed", label, title: "Removed key" }];
   const activeTitle = key.state === "Active" ? (key.signs ? "Key that signs" : "Key that is published ahead") : "Key while it was active";
   const active: Bar = {
@@ -61,7 +61,7 @@ function barsOf(key: KeyView, record: KeySetRecord): readonly Bar[] {
     fromMs: key.sinceMs,
     ...endOf(key.replacedMs),
     look: key.state === "Active" ? "live" : "past",
-    label: key.signs ? `${label} · signs` : label,
+    label: key.signs ? `signs · ${label}` : label,
     title: activeTitle,
   };
   if (key.replacedMs === undefined) return [active];

@@ -1,11 +1,11 @@
 // A rotation set as lanes: the source, then each target. A version keeps its colour on its way through them.
-import type { HeldStretch, PlannedStep, RotationLane, RotationSetRecord } from "../../contract/index.ts";
+import type { HeldStretch, PlannedStep, RotationLane, RotationSetRecord, RotationVersion } from "../../contract/index.ts";
 import { spanText } from "../time/span-text.ts";
 import { type Band, type Bar, type Fact, hueCount, type LaneTrack, shortDigest, type Track } from "./track.ts";
 
 /** The tracks of a set: its heading, its source, its targets. */
 export function rotationTracks(record: RotationSetRecord): readonly Track[] {
-  const freezes: readonly Band[] = record.frozen.map((stretch) => ({ kind: "freeze", ...stretch }));
+  const freezes: readonly Band[] = record.frozen.map((stretch) => Object.assign({ kind: "freeze" } as const, stretch));
   const lanes = record.lanes.map((lane) => targetLane(lane, { record, freezes }));
   return [
     {
@@ -25,23 +25,7 @@ export function rotationTracks(record: RotationSetRecord): readonly Track[] {
 
 function sourceLane(record: RotationSetRecord, freezes: readonly Band[]): LaneTrack {
   const oldestFirst = record.versions.toReversed();
-  const bars = oldestFirst.map((version, index): Bar => {
-    const until = oldestFirst[index + 1]?.seenMs;
-    return {
-      id: `${record.id}/source/${version.seq}`,
-      fromMs: version.seenMs,
-      ...(until === undefined ? {} : { toMs: until }),
-      look: until === undefined ? "live" : "past",
-      ...ofVersion(version.seq, version.digest),
-      filled: false,
-      facts: [
-        { name: "seen", atMs: version.seenMs },
-        ...(until === undefined ? [] : [{ name: "until", atMs: until }]),
-        { name: "why", text: "the source was changed" },
-        { name: "digest", text: version.digest, mono: true },
-      ],
-    };
-  });
+  const bars = oldestFirst.map((version, index) => sourceBar(version, { id: `${record.id}/source`, until: oldestFirst[index + 1]?.seenMs }));
   return {
     type: "lane",
     id: `${record.id}/source`,
@@ -51,6 +35,23 @@ function sourceLane(record: RotationSetRecord, freezes: readonly Band[]): LaneTr
     bars,
     bands: freezes,
     marks: [],
+  };
+}
+
+function sourceBar(version: RotationVersion, { id, until }: { readonly id: string; readonly until: number | undefined }): Bar {
+  return {
+    id: `${id}/${version.seq}`,
+    fromMs: version.seenMs,
+    ...(until === undefined ? {} : { toMs: until }),
+    look: until === undefined ? "live" : "past",
+    ...ofVersion(version.seq, version.digest),
+    filled: false,
+    facts: [
+      { name: "seen", atMs: version.seenMs },
+      ...(until === undefined ? [] : [{ name: "until", atMs: until }]),
+      { name: "why", text: "the source was changed" },
+      { name: "digest", text: version.digest, mono: true },
+    ],
   };
 }
 

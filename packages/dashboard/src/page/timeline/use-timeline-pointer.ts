@@ -15,10 +15,11 @@ export function useTimelinePointer(frame: { readonly current: HTMLElement | null
       if (!event.ctrlKey && !sideways) return;
       event.preventDefault();
       const box = track.getBoundingClientRect();
-      const { range, zoom, move } = latest.current;
+      const { current } = latest;
+      const { range } = current;
       const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
-      if (event.ctrlKey) zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120), range.fromMs + share * (range.toMs - range.fromMs));
-      else move(event.deltaX / box.width);
+      if (event.ctrlKey) current.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120), range.fromMs + share * (range.toMs - range.fromMs));
+      else current.move(event.deltaX / box.width);
     };
     const onDown = (event: PointerEvent): void => {
       const onBar = event.target instanceof Element && event.target.closest("button, a, .bar-card, .lane-label") !== null;

@@ -18,6 +18,7 @@ export function nextText(record: ObjectRecord): string {
     case "agent":
       return "the agent should have been heard of again";
     case "workload":
+    default:
       return record.decision?.type === "wait" ? "it may be restarted" : "it is looked at again";
   }
 }

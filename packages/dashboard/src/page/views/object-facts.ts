@@ -67,6 +67,7 @@ function ownFacts(record: ObjectRecord): readonly Fact[] {
         ...text("alarms", record.alarms.join(", ")),
       ];
     case "workload":
+    default:
       return [
         ...text("phase", record.phase),
         ...text("outdated", record.outdated),

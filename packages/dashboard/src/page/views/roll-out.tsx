@@ -19,7 +19,7 @@ const phases: readonly { readonly phase: Phase; readonly word: string; readonly 
   { phase: "waiting", word: "waiting", hint: "will be restarted", health: "waiting" },
   { phase: "rolling", word: "rolling", hint: "being restarted", health: "busy" },
   { phase: "done", word: "done", hint: "pods are current", health: "ok" },
-  { phase: "heldBack", word: "held back", hint: "will not be restarted", health: "warning" },
+  { phase: "heldBack", word: "held back", hint: "will not be restarted", health: "waiting" },
   { phase: "unknown", word: "unknown", hint: "cannot be told", health: "unknown" },
 ];
 

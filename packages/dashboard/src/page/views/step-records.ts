@@ -16,6 +16,7 @@ export function countedRecords(tables: LiveTables, step: StepName): readonly Obj
     case "checksum":
       return tables.checksum.value;
     case "sidecars":
+    default:
       return tables.workload.value;
   }
 }

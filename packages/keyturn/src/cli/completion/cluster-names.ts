@@ -1,5 +1,5 @@
 // Names for completion that only the cluster knows. Best effort: a cluster that does not answer at once has nothing to offer.
-import { Namespace } from "@keyturn/runtime";
+import { type Kind, Namespace } from "@keyturn/runtime";
 import { Command } from "commander";
 import { features } from "../../controllers/registry.ts";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
@@ -28,7 +28,7 @@ const sources: Readonly<Record<NameSource, (session: Session) => Promise<readonl
   namespaces: async ({ client, signal }) => (await client.list(Namespace, {}, signal)).items.map(({ metadata }) => metadata.name),
   sets: async ({ client, namespace, signal }) => (await client.list(RotationTarget, { namespace }, signal)).items.map(({ spec }) => spec.rotationSet),
   async objects({ client, namespace, signal }) {
-    const kinds = features.flatMap((feature) => feature.kinds);
+    const kinds: readonly Kind[] = features.flatMap((feature) => feature.kinds);
     const lists = await Promise.allSettled(kinds.map((kind) => client.list(kind, { namespace }, signal)));
     return lists.flatMap((list) => (list.status === "fulfilled" ? list.value.items.map(({ metadata }) => metadata.name) : []));
   },

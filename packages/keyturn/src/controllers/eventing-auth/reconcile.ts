@@ -1,5 +1,14 @@
 // The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
-import { addFinalizer, type ControllerDefinition, type ControllerScope, isBeingDeleted, nameOf, type Run } from "@keyturn/runtime";
+import {
+  addFinalizer,
+  type ControllerDefinition,
+  type ControllerScope,
+  createHttpTransport,
+  isBeingDeleted,
+  nameOf,
+  type Run,
+} from "@keyturn/runtime";
+import { keyturn } from "../../operator-identity.ts";
 import { afterPause, attentionTo, type Selects } from "../attention.ts";
 import { issuingAccess } from "./access.ts";
 import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
@@ -57,6 +66,8 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         clock,
         random,
         log,
+        // A proxy is the operator's own affair: a kubeconfig that names one is refused.
+        openTransport: (connection) => createHttpTransport({ ...connection, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
         onChange: (runtime) => namesakesOf(watches, runtime).forEach((key) => scope.enqueue(key)),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });

@@ -1,5 +1,6 @@
 // How sets fare, in numbers: for alerts about what does not move. There is no series for a set in which all is well, because there may be thousands.
 import { type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
+import { DueTimes } from "./due-times.ts";
 import type { RotationPlan } from "./rotation-plan.ts";
 
 export const rotationMetrics = {
@@ -13,6 +14,11 @@ export const rotationMetrics = {
     type: "gauge",
     help: "1 for a set in which nothing moves, or not as it should, by reason: NoSource, SourceConflict, PathNotFound, InvalidPath, ContentTooLarge, ClockSkew, WriteRefused, NameConflict, PolicyConflict or SourceUnstable.",
     labels: ["namespace", "set", "reason"],
+  },
+  keyturn_rotation_next_due_timestamp_seconds: {
+    type: "gauge",
+    help: "When the next step of any set is due, in seconds since the epoch; in the past if it is late, 0 if none is.",
+    labels: [],
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
@@ -38,9 +44,20 @@ export function setMetrics(metrics: Metrics): {
     made.keyturn_rotation_standstill.set({ namespace, set, reason }, 1);
     reasons.set(key, reason);
   };
+  const dueTimes = new DueTimes();
+  const expect = ({ namespace, set }: Place, dueMs: number | undefined): void => {
+    dueTimes.set(`${namespace}/${set}`, dueMs);
+    made.keyturn_rotation_next_due_timestamp_seconds.set((dueTimes.earliestMs ?? 0) / 1000);
+  };
   return {
-    planned: (place, plan) => say(place, reasonOf(plan)),
-    gone: (place) => say(place, undefined),
+    planned(place, plan) {
+      say(place, reasonOf(plan));
+      expect(place, plan.nextAtMs);
+    },
+    gone(place) {
+      say(place, undefined);
+      expect(place, undefined);
+    },
     written({ namespace }, { targets, writes }) {
       for (const write of writes) {
         if (write.verb !== "writeTarget") continue;

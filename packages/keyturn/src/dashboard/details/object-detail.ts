@@ -66,7 +66,7 @@ export class ObjectDetails {
       const place = source.find?.(resource, name);
       const json = place && this.#options.store.json(place.id);
       // Written by the store itself, from a record.
-      if (json !== undefined) return { ref: objectRef(place.kind, name), record: JSON.parse(json) as DashboardRecord };
+      if (place && json !== undefined) return { ref: objectRef(place.kind, name), record: JSON.parse(json) as DashboardRecord };
     }
     return undefined;
   }

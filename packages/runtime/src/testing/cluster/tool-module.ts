@@ -9,12 +9,12 @@ import { fileURLToPath } from "node:url";
 export const clusterToolNames = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"] as const;
 
 /** All programs that are built from Go modules: those, and what tests of the chart run. */
-export const toolNames = [...clusterToolNames, "helm"] as const;
+export const toolNames = [...clusterToolNames, "helm", "helm-unittest", "promtool"] as const;
 
 export type ToolName = (typeof toolNames)[number];
 
-/** The modules there are: the newest Kubernetes we support, the oldest, and Helm. */
-export type ModuleName = "newest" | "oldest" | "helm";
+/** The modules there are: the newest Kubernetes we support, the oldest, and one for each program that tests of the chart run. */
+export type ModuleName = "newest" | "oldest" | "helm" | "helm-unittest" | "promtool";
 
 /** A Go module that lists programs as tools. */
 export interface ToolModule {
@@ -42,6 +42,8 @@ interface ModuleDefinition {
   /** The Go module whose version counts. */
   readonly path: string;
   readonly keyPrefix: string;
+  /** Build tags, to leave out parts that nobody here needs. */
+  readonly tags?: string;
   /** Linker variables that make the programs report their version. */
   stamps(version: string): Readonly<Record<string, string>>;
 }
@@ -58,6 +60,22 @@ const definitions: Readonly<Record<ModuleName, ModuleDefinition>> = {
     keyPrefix: "helm-",
     stamps: (version) => ({ "helm.sh/helm/v4/internal/version.version": version }),
   },
+  "helm-unittest": {
+    file: "helm-unittest",
+    title: "helm-unittest",
+    path: "github.com/helm-unittest/helm-unittest",
+    keyPrefix: "helm-unittest-",
+    stamps: () => ({}),
+  },
+  promtool: {
+    file: "promtool",
+    title: "Prometheus",
+    path: "github.com/prometheus/prometheus",
+    keyPrefix: "prometheus-",
+    // Without the clients of two dozen clouds, for whose machines rules do not ask.
+    tags: "remove_all_sd",
+    stamps: (version) => ({ "github.com/prometheus/common/version.Version": version }),
+  },
 };
 
 /**
@@ -65,7 +83,7 @@ const definitions: Readonly<Record<ModuleName, ModuleDefinition>> = {
  * for every version.
  */
 export function moduleOf(tool: ToolName, environment: Environment): ModuleName {
-  if (tool === "helm") return "helm";
+  if (tool === "helm" || tool === "helm-unittest" || tool === "promtool") return tool;
   const chosen = environment["K8S"] || "newest";
   if (chosen !== "newest" && chosen !== "oldest") throw new Error(`choosing a Kubernetes version: K8S is "${chosen}"; set it to newest or oldest`);
   return tool === "kwok" ? "newest" : chosen;
@@ -73,7 +91,7 @@ export function moduleOf(tool: ToolName, environment: Environment): ModuleName {
 
 /** Reads a module's files in `folder`; default is `cluster/` of the checkout that this file belongs to. */
 export function readToolModule(name: ModuleName, folder: string = findModuleFolder()): ToolModule {
-  const { file, title, path, keyPrefix, stamps } = definitions[name];
+  const { file, title, path, keyPrefix, tags, stamps } = definitions[name];
   const modFile = join(folder, `${file}.mod`);
   const goMod = readFileSync(modFile, "utf8");
   const goSum = readFileSync(join(folder, `${file}.sum`), "utf8");
@@ -81,7 +99,8 @@ export function readToolModule(name: ModuleName, folder: string = findModuleFold
   if (!version) throw new Error(`reading the version of ${title}: ${modFile} requires no ${path}`);
   const linkerFlags = ["-s", "-w", ...Object.entries(stamps(version)).map(([variable, value]) => `-X ${variable}=${value}`)].join(" ");
   const chosenFile = file === "go" ? [] : [`-modfile=${file}.mod`];
-  const buildFlags = ["-mod=readonly", ...chosenFile, "-trimpath", "-buildvcs=false", `-ldflags=${linkerFlags}`];
+  const chosenTags = tags === undefined ? [] : [`-tags=${tags}`];
+  const buildFlags = ["-mod=readonly", ...chosenFile, ...chosenTags, "-trimpath", "-buildvcs=false", `-ldflags=${linkerFlags}`];
   const platform = `${process.platform}-${process.arch}`;
   const digest = createHash("sha256")
     .update(JSON.stringify([goMod, goSum, buildFlags, platform]))

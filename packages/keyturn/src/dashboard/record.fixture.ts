@@ -1,0 +1,21 @@
+// Records for tests.
+import type { DashboardRecord, StepRecord } from "@keyturn/dashboard/contract";
+
+/** A record of an EventingAuth, which is the plainest there is. */
+export function issuedFixture(namespace: string, name: string, message = ""): DashboardRecord {
+  return {
+    type: "issued",
+    id: `issued/${namespace}/${name}`,
+    step: "eventing-auth",
+    ref: { apiVersion: "a/v1", kind: "EventingAuth", resource: "eventingauths.a", namespace, name },
+    health: "ok",
+    reason: "Ready",
+    message,
+    conditions: [],
+  };
+}
+
+/** The record of a step that shows these kinds. */
+export function stepFixture(...resources: readonly string[]): StepRecord {
+  return { type: "step", id: "step/eventing-auth", step: "eventing-auth", summary: "", state: "on", resources, hidden: [], troubles: [] };
+}

@@ -1,0 +1,134 @@
+// The alerts and the Grafana dashboard: Prometheus understands every rule, each fires when it should and not otherwise, and no metric in them is made up.
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { findBinaries } from "@keyturn/runtime/testing";
+import { agentMetrics } from "../../packages/keyturn/src/agent/metrics.ts";
+import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { metricDocs } from "../../packages/runtime/src/observe/metric-table.ts";
+import { type ChartValues, renderChart } from "../../tools/chart-rendering.ts";
+import { camelCase } from "../../tools/generate/chart-flags.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { type AlertStory, alertStories, healthy, storyMinutes } from "./alert-stories.ts";
+import { chartDashboard, dashboardExpressions } from "../../tools/generate/chart-dashboard.ts";
+
+const ruleSchema = z.object({
+  alert: z.string(),
+  expr: z.string(),
+  for: z.string().optional(),
+  labels: z.looseObject({ severity: z.enum(["critical", "warning", "info"]) }),
+  annotations: z.looseObject({ summary: z.string(), description: z.string(), runbook_url: z.string() }),
+});
+const prometheusRuleSchema = z.object({ spec: z.object({ groups: z.array(z.object({ name: z.string(), rules: z.array(ruleSchema) })) }) });
+
+type Groups = z.infer<typeof prometheusRuleSchema>["spec"]["groups"];
+
+/** The groups of the PrometheusRule with every controller on. */
+async function alertGroups(prometheusRule: ChartValues = {}, controllers: ChartValues = {}): Promise<Groups> {
+  const on = Object.fromEntries(features.map(({ name }) => [camelCase(name), { enabled: true }]));
+  const objects = await renderChart({ controllers: { ...on, ...controllers }, metrics: { prometheusRule: { enabled: true, ...prometheusRule } } });
+  return prometheusRuleSchema.parse(objects.find(({ kind }) => kind === "PrometheusRule")).spec.groups;
+}
+
+async function promtool(command: readonly string[], files: Readonly<Record<string, string>>): Promise<string> {
+  const { promtool: program } = await findBinaries(["promtool"]);
+  const folder = await temporaryFolder();
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  const { stdout, stderr } = await promisify(execFile)(program, [...command], { cwd: folder }).catch((error: unknown) => {
+    throw new Error(`promtool ${command.join(" ")}: ${String(Reflect.get(Object(error), "stdout"))}${String(Reflect.get(Object(error), "stderr"))}`);
+  });
+  return stdout + stderr;
+}
+
+test("promtool finds nothing wrong with the rules", async () => {
+  const groups = await alertGroups();
+  const count = groups.flatMap(({ rules }) => rules).length;
+  const said = await promtool(["check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"], { "rules.yaml": stringify({ groups }) });
+  expect(said).toContain(`SUCCESS: ${count} rules found`);
+});
+
+test("every alert fires in its story and no other does, and none when all is well", { timeout: 300_000 }, async () => {
+  // Of the annotations only the summary, which shows that the labels it names are there.
+  const groups = (await alertGroups()).map(({ name, rules }) => ({
+    name,
+    rules: rules.map(({ annotations: { summary }, ...rule }) => ({ ...rule, annotations: { summary } })),
+  }));
+  const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+  expect([...new Set(alertStories.map(({ alert }) => alert))].toSorted()).toEqual(alerts.toSorted());
+  const storyOf = (title: string, differing: AlertStory["series"], firing?: AlertStory): object => ({
+    name: title,
+    interval: "1m",
+    input_series: Object.entries({ ...healthy, ...differing }).map(([series, values]) => ({ series, values })),
+    alert_rule_test: alerts.map((alertname) => ({
+      alertname,
+      eval_time: `${storyMinutes}m`,
+      exp_alerts: firing?.alert === alertname ? [{ exp_labels: firing.labels, exp_annotations: { summary: firing.summary } }] : [],
+    })),
+  });
+  const stories = {
+    rule_files: ["rules.yaml"],
+    // Coarser than in life, where a rule is looked at each minute: it is a fifth of the work.
+    evaluation_interval: "5m",
+    tests: [storyOf("all is well", {}), ...alertStories.map((story) => storyOf(story.alert, story.series, story))],
+  };
+  expect(await promtool(["test", "rules", "stories.yaml"], { "rules.yaml": stringify({ groups }), "stories.yaml": stringify(stories) })).toContain(
+    "SUCCESS",
+  );
+});
+
+/** Every metric that the program has, with what Prometheus makes of a histogram. */
+const known = new Set(
+  [
+    ...metricDocs(),
+    ...[agentMetrics, ...features.map(({ metrics }) => metrics)].flatMap((table) => Object.entries(table).map(([name, row]) => ({ name, ...row }))),
+  ].flatMap(({ name, type }) => (type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name])),
+);
+
+/** The words in an expression that have the form of our metrics' names. */
+function metricsIn(expression: string): readonly string[] {
+  return expression.match(/\b(?:keyturn|runtime|controller_runtime|workqueue|rest_client|leader_election|process|nodejs)_[a-z0-9_]+/g) ?? [];
+}
+
+test("every metric in an alert exists", async () => {
+  const expressions = (await alertGroups()).flatMap(({ rules }) => rules.map(({ expr }) => expr));
+  for (const expression of expressions) {
+    expect(metricsIn(expression), expression).not.toEqual([]);
+    for (const metric of metricsIn(expression)) expect(known, expression).toContain(metric);
+  }
+});
+
+test("every metric on the Grafana dashboard exists, every expression is understood, and every feature has its place", async () => {
+  const expressions = dashboardExpressions();
+  for (const expression of expressions) for (const metric of metricsIn(expression)) expect(known, expression).toContain(metric);
+  const prefixes = ["keyturn_eventing_auth_", "keyturn_rotation_", "keyturn_jwks_", "keyturn_checksum_", "keyturn_sidecars_", "keyturn_agent_"];
+  for (const prefix of prefixes) expect(expressions.some((expression) => expression.includes(prefix))).toBe(true);
+  // Grafana fills in its variables; Prometheus reads the rest.
+  const rules = expressions.map((expression, index) => ({ record: `panel:${index}`, expr: expression.replaceAll("$__rate_interval", "5m") }));
+  await promtool(["check", "rules", "--lint=none", "rules.yaml"], { "rules.yaml": stringify({ groups: [{ name: "dashboard", rules }] }) });
+  const objects = await renderChart({ metrics: { grafanaDashboard: { enabled: true } } });
+  const configMap = z.object({ data: z.record(z.string(), z.string()) }).parse(objects.find(({ kind }) => kind === "ConfigMap"));
+  expect(configMap.data["keyturn.json"]?.trim()).toBe(chartDashboard().trim());
+});
+
+test("alerts follow the choice of controllers, can be left out, and get labels and a runbook of one's own", async () => {
+  const groups = await alertGroups(
+    { disabledAlerts: ["KeyturnDown"], alertLabels: { team: "platform" }, runbookUrl: "https://example.com/runbook" },
+    { sidecars: { enabled: false }, jwks: { enabled: false } },
+  );
+  expect(groups.map(({ name }) => name)).toEqual([
+    "keyturn-runtime",
+    "keyturn-checksum",
+    "keyturn-eventing-auth",
+    "keyturn-rotation",
+    "keyturn-agent",
+  ]);
+  for (const { alert, labels, annotations } of groups.flatMap(({ rules }) => rules)) {
+    expect(alert).not.toBe("KeyturnDown");
+    expect(labels).toMatchObject({ team: "platform" });
+    expect(annotations.runbook_url).toBe(`https://example.com/runbook#${alert.toLowerCase()}`);
+  }
+});

@@ -1,0 +1,128 @@
+// Who may look at the dashboard in a cluster, and at what: tokens and rights, as the API server sees them.
+import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { soonWithin } from "../soon.ts";
+import { ask, openPage } from "./page-reader.ts";
+import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./served-operator.ts";
+import { publishKeys, rotateKeys } from "./shown-objects.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
+const cluster = useCluster();
+const soon = soonWithin(60_000);
+const jwksConfigs = "jwksconfigs.keyturn.io";
+const targets = "rotationtargets.rotator.k8s.telekom.com";
+
+let operator: ServedOperator;
+beforeAll(async () => {
+  operator = await serveOperator(cluster(), {
+    tokenFreshMs: 300,
+    streamTimes: { tickMs: 300 },
+    // Refusals are what is tested here, and one after the other.
+    rates: { requests: { burst: 1000, perMs: 1 }, failures: { burst: 1000, perMs: 1 } },
+  });
+  for (const namespace of ["alpha", "beta"]) {
+    await publishKeys(cluster(), namespace, "tokens");
+    await rotateKeys(cluster(), namespace, "keys");
+  }
+  const token = await viewerToken(cluster(), "everything", everythingShown);
+  using page = await openPage(operator.url, { bearer: token });
+  await soon(() => expect([page.of("keySet").length, page.of("rotationSet").length]).toEqual([2, 2]));
+});
+afterAll(() => operator?.[Symbol.asyncDispose]());
+
+describe.each(["api/stream", `api/object?resource=${jwksConfigs}&namespace=alpha&name=tokens`])("%s", (path) => {
+  test("is refused without a token", async () => {
+    const { status, headers, body } = await ask(`${operator.url}${path}`);
+    expect(status).toBe(401);
+    expect(headers["www-authenticate"]).toBe('Bearer realm="keyturn"');
+    expect(JSON.parse(body)).toEqual({ error: "a token is needed" });
+  });
+
+  test.each(["nonsense", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl", "x".repeat(20_000)])("is refused with a wrong token", async (bearer) => {
+    expect((await ask(`${operator.url}${path}`, { bearer })).status).toBe(401);
+  });
+
+  test("is refused with a token without rights", async () => {
+    const bearer = await viewerToken(cluster(), "nobody", []);
+    const { status, body } = await ask(`${operator.url}${path}`, { bearer });
+    expect(status).toBe(403);
+    expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/^system:serviceaccount:default:nobody may list and watch none of /) });
+  });
+
+  test("is refused to those who may list and not watch", async () => {
+    const bearer = await viewerToken(cluster(), "lister", [{ apiGroups: ["*"], resources: ["*"], verbs: ["list"] }]);
+    expect((await ask(`${operator.url}${path}`, { bearer })).status).toBe(403);
+  });
+});
+
+test("who may see one kind gets that kind, and is told which are hidden", async () => {
+  const bearer = await viewerToken(cluster(), "keys-only", [seenKind(jwksConfigs)]);
+  using page = await openPage(operator.url, { bearer });
+  await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toEqual(["alpha", "beta"]));
+  expect(page.hello).toMatchObject({ user: "system:serviceaccount:default:keys-only", mode: "snapshot", cluster: "the cluster of the test" });
+  expect(page.of("rotationSet")).toEqual([]);
+  expect(page.bytes).not.toContain("rotation/");
+  expect(page.of("step").map(({ step, hidden }) => [step, hidden])).toEqual(
+    expect.arrayContaining([
+      ["jwks", ["jwks.rieset.io"]],
+      ["rotation", [targets]],
+    ]),
+  );
+});
+
+test("who may see one namespace gets that namespace, and nothing of any other in the stream or by address", async () => {
+  const bearer = await viewerToken(cluster(), "alpha-only", [seenKind(jwksConfigs, "alpha"), seenKind(targets, "alpha")]);
+  using page = await openPage(operator.url, { bearer });
+  await soon(() => expect(page.of("keySet").map(({ id }) => id)).toEqual(["jwks/JWKSConfig/alpha/tokens"]));
+  expect(page.of("rotationSet").map(({ id }) => id)).toEqual(["rotation/alpha/keys"]);
+  await cluster().kubectl("annotate", "-n", "beta", "jwksconfig", "tokens", "keyturn.io/revoke=none");
+  await cluster().kubectl("delete", "-n", "beta", "rotationtarget", "keys-live", "keys-previous");
+  await cluster().kubectl("delete", "-n", "alpha", "rotationtarget", "keys-live", "keys-previous");
+  await soon(() => expect(page.of("rotationSet")).toEqual([]));
+  expect(page.bytes).not.toContain("beta");
+  const object = (namespace: string): string => `${operator.url}api/object?resource=${jwksConfigs}&namespace=${namespace}&name=tokens`;
+  expect((await ask(object("beta"), { bearer })).status).toBe(404);
+  const { status, body } = await ask(object("alpha"), { bearer });
+  expect(status).toBe(200);
+  expect(JSON.parse(body)).toMatchObject({ ref: { name: "tokens" }, eventsHidden: "you may not list events.events.k8s.io in namespace alpha" });
+});
+
+test("Events are shown to those who may list them", async () => {
+  const bearer = await viewerToken(cluster(), "events-too", [seenKind(jwksConfigs), seenKind("events.events.k8s.io", "alpha")]);
+  await soon(async () => {
+    const { body } = await ask(`${operator.url}api/object?resource=${jwksConfigs}&namespace=alpha&name=tokens`, { bearer });
+    const { events } = JSON.parse(body) as { readonly events: readonly { readonly reason: string }[] };
+    expect(events.map(({ reason }) => reason)).toContain("KeyAdded");
+  });
+});
+
+test("the stream of a token that is taken back ends, and so do later requests", async () => {
+  const bearer = await viewerToken(cluster(), "leaver", everythingShown);
+  using page = await openPage(operator.url, { bearer });
+  await soon(() => expect(page.events).toContain("tick"));
+  await cluster().kubectl("delete", "-n", "default", "serviceaccount", "leaver");
+  await soon(() => expect(page.closed).toBe(true));
+  expect(page.end?.reason).toBe("access");
+  await soon(async () => expect((await ask(`${operator.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(401));
+});
+
+test("rights that are given or taken while a page is open take effect on it", async () => {
+  const bearer = await viewerToken(cluster(), "changing", [seenKind(jwksConfigs)]);
+  using page = await openPage(operator.url, { bearer });
+  await soon(() => expect(page.of("keySet").length).toBe(2));
+  await viewerToken(cluster(), "changing", [seenKind(jwksConfigs, "beta")]);
+  await cluster().kubectl("delete", "clusterrolebinding", "changing-0");
+  await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toEqual(["beta"]));
+  expect(page.closed).toBe(false);
+});
+
+test("whoever guesses tokens is slowed down, and others behind the same address are not", async () => {
+  await using strict = await serveOperator(cluster(), { rates: { requests: { burst: 1000, perMs: 1 }, failures: { burst: 3, perMs: 1e-9 } } });
+  const bearer = await viewerToken(cluster(), "patient", everythingShown);
+  await soon(async () => expect((await ask(`${strict.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(200));
+  const statuses = [];
+  for (const guess of ["a", "b", "c", "d", "e"]) statuses.push((await ask(`${strict.url}api/stream`, { bearer: guess })).status);
+  expect(statuses).toEqual([401, 401, 401, 429, 429]);
+  expect((await ask(`${strict.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(200);
+  expect(await strict.metrics()).toMatch(/keyturn_dashboard_refused_total\{reason="rate"\} 2/);
+});

@@ -1,0 +1,215 @@
+// `keyturn status` on a real API server: what people are told about credentials, with many rights and with few.
+import { startFaultProxy } from "@keyturn/runtime/testing";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import * as z from "zod";
+import { startKeyturn } from "../cli/keyturn-process.ts";
+import { type RotatingNamespace, rotatingNamespace } from "../rotation/rotating-namespace.ts";
+import { soonWithin } from "../soon.ts";
+import { startTyped, typed } from "./typed-command.ts";
+
+const cluster = useSharedCluster();
+const soon = soonWithin(90_000);
+const timeout = 240_000;
+
+const objectSchema = z.object({
+  kind: z.string(),
+  name: z.string(),
+  health: z.string(),
+  reason: z.string(),
+  next: z.object({ at: z.string(), what: z.string() }).optional(),
+});
+const lifeSchema = z.object({
+  steps: z.array(
+    z.object({
+      step: z.string(),
+      leases: z.array(z.object({ controller: z.string(), state: z.string() })),
+      unread: z.array(z.object({ resource: z.string(), reason: z.string() })),
+      objects: z.array(objectSchema),
+    }),
+  ),
+});
+
+/** The step that rotates, as data. */
+function rotateIn(text: string): z.infer<typeof lifeSchema>["steps"][number] {
+  const step = lifeSchema.parse(JSON.parse(text)).steps.find((each) => each.step === "rotate");
+  if (!step) throw new Error("there is no step that rotates");
+  return step;
+}
+
+/** A set with its first version, whose second one becomes live in an hour. */
+async function settlingPlace(prefix: string): Promise<RotatingNamespace> {
+  const place = await rotatingNamespace(cluster(), prefix);
+  await place.startOperator();
+  await place.putTargets(["1h", "5m"]);
+  await place.putSource("first-planted-value");
+  await place.holds({ t1: "first-planted-value" }, 90_000);
+  await place.putSource("second-planted-value");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(2));
+  return place;
+}
+
+describe("keyturn status", () => {
+  it("shows who leads, how objects fare, what comes next and when, as the controller's own plan has it", { timeout }, async () => {
+    await using place = await settlingPlace("status");
+    const where = ["-n", place.namespace, "--operator-namespace", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+    const { code, out, err } = await typed("status", ...where, "-o", "json");
+    expect(`${code} ${err}`).toBe("0 ");
+    const rotate = rotateIn(out);
+    const { pending } = await place.status("t1");
+    expect(rotate.leases).toEqual([{ controller: "rotation", state: "held" }]);
+    expect(rotate.objects.find(({ name }) => name === "t1")).toMatchObject({
+      kind: "RotationTarget",
+      health: "moving",
+      reason: "Rotating",
+      next: { at: pending?.notBefore, what: "gets version 2" },
+    });
+
+    const { out: text } = await typed("status", ...where);
+    expect(text).toMatch(/^rotate +1 moving, 1 healthy +\S+ +in \d+m: rotationtarget\/status-\S+\/t1 gets version 2$/m);
+    expect(text).not.toContain("NEEDS ATTENTION");
+    expect(text).not.toContain("\u001b");
+
+    const [document] = parseAllDocuments((await typed("status", ...where, "-o", "yaml")).out).map((each) => each.toJS() as unknown);
+    expect(lifeSchema.parse(document).steps.map(({ step }) => step)).toEqual(["issue", "rotate", "publish", "verify", "roll out"]);
+  });
+
+  it("puts first what somebody should look at, and follows one credential by any of its names", { timeout }, async () => {
+    await using place = await settlingPlace("concern");
+    await cluster().apply({ apiVersion: "v1", kind: "Secret", metadata: { namespace: place.namespace, name: "t9" } });
+    await place.putTarget("t9", { rotationOrder: 9 });
+    await place.conditionSays("t9", "Ready", "False NameConflict");
+    const where = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+    const { out } = await typed("status", ...where);
+    expect(out).toContain("NEEDS ATTENTION (1)");
+    expect(out).toMatch(new RegExp(`rotate: rotationtarget/${place.namespace}/t9 NameConflict, for \\d+s\n {4}\\S`));
+
+    for (const subject of ["t9", "my-key", "key-latest", "secret/key-latest", "rotationtarget/t2"]) {
+      const one = await typed("status", subject, ...where);
+      expect(one.code).toBe(0);
+      expect(one.out).toMatch(/^rotate +rotationtarget\/\S+\/t1 +moving +Rotating +\d+s +set my-key, order 1, v1 +in \d+m: gets version 2$/m);
+    }
+    const nothing = await typed("status", "no-such-name", ...where);
+    expect(nothing.code).toBe(2);
+    expect(nothing.err).toContain("no-such-name");
+  });
+
+  it("shows nothing of what is secret, in whichever way it is asked", { timeout }, async () => {
+    await using place = await settlingPlace("planted");
+    const where = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+    const all = [
+      await typed("status", ...where),
+      await typed("status", "my-key", ...where, "-o", "yaml"),
+      await typed("plan", "my-key", ...where, "-o", "json"),
+      await typed("history", "my-key", ...where, "-o", "json"),
+      await typed("diff", ...where, "-o", "json"),
+      await typed("doctor", "--controllers=rotation", "--kubeconfig", cluster().adminKubeconfig, "-o", "json"),
+    ];
+    const said = all.map(({ out, err }) => `${out}${err}`).join("\n");
+    expect(said).toContain("my-key");
+    for (const value of ["first-planted-value", "second-planted-value"]) {
+      expect(said).not.toContain(value);
+      expect(said).not.toContain(Buffer.from(value).toString("base64"));
+    }
+  });
+});
+
+describe("with few rights, keyturn status", () => {
+  it("shows what may be read and says for each step what may not, and why", { timeout }, async () => {
+    await using place = await settlingPlace("few");
+    const rule = { apiGroups: ["rotator.k8s.telekom.com"], resources: ["rotationtargets"], verbs: ["get", "list", "watch"] };
+    const kubeconfig = await cluster().kubeconfigFor({ user: `reader-${place.namespace}`, namespacedRules: { [place.namespace]: [rule] } });
+    const { code, out } = await typed("status", "-n", place.namespace, "--kubeconfig", kubeconfig);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^rotate +1 moving, 1 healthy +not readable/m);
+    expect(out).toMatch(/^roll out +not readable/m);
+    // Which of the two is asked for first depends on the server.
+    expect(out).toMatch(
+      new RegExp(
+        `^roll out: deployments.apps is not shown: you lack the right to (list|watch) deployments.apps in namespace ${place.namespace}$`,
+        "m",
+      ),
+    );
+    expect(out).toContain("led by: leases.coordination.k8s.io is not shown: you lack the right to");
+  });
+
+  it("does not give up when nothing may be read at all", { timeout }, async () => {
+    const kubeconfig = await cluster().kubeconfigFor({ user: "nobody-in-particular" });
+    const { code, out } = await typed("status", "-A", "--kubeconfig", kubeconfig, "-o", "json");
+    expect(code).toBe(0);
+    for (const { objects, unread } of lifeSchema.parse(JSON.parse(out)).steps) {
+      expect(objects).toEqual([]);
+      expect(unread.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("keyturn status --watch", () => {
+  it("prints the whole once and then each change, from watches alone, until Ctrl-C", { timeout }, async () => {
+    await using place = await settlingPlace("follow");
+    await using proxy = await startFaultProxy(cluster());
+    const kubeconfig = proxy.through(cluster().adminKubeconfig);
+    const keyturn = startKeyturn(["status", "--watch", "-n", place.namespace, "--kubeconfig", kubeconfig]);
+    await soon(() => expect(keyturn.output.out).toMatch(/^rotate +1 moving, 1 healthy/m));
+    const asked = (): number => proxy.requests({ method: "GET" }).filter(({ path }) => path.includes("rotationtargets")).length;
+    const before = asked();
+    for (const name of ["t7", "t8"]) {
+      await place.putTarget(name, { rotationOrder: Number(name.slice(1)), rotationDelay: "5m" });
+      await soon(() => expect(keyturn.output.out).toMatch(new RegExp(`Z  rotate  rotationtarget/${place.namespace}/${name}  healthy`)));
+    }
+    await cluster().kubectl("delete", "rotationtarget", "t8", "-n", place.namespace);
+    await soon(() => expect(keyturn.output.out).toMatch(new RegExp(`rotationtarget/${place.namespace}/t8  is gone`)));
+    expect(asked()).toBe(before);
+    keyturn.kill("SIGINT");
+    expect(await keyturn.exit).toBe(0);
+    expect(keyturn.output.err).toBe("");
+  });
+
+  it("redraws in place and in colour on a terminal", { timeout }, async () => {
+    await using place = await settlingPlace("redraw");
+    const command = startTyped(["status", "-w", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig], { height: () => 40 });
+    await soon(() => expect(command.output.out).toContain("\u001b[36m1 moving\u001b[0m"));
+    await cluster().kubectl("delete", "rotationtarget", "t2", "-n", place.namespace);
+    await soon(() =>
+      expect(command.output.out).toMatch(/\u001b\[\d+A\u001b\[J[^\u001b]*(?:\u001b\[\d*m[^\u001b]*)*rotate +\u001b\[36m1 moving\u001b\[0m {3}/),
+    );
+    command.interrupt();
+    expect(await command.exit).toBe(0);
+  });
+
+  it("writes a line of JSON for each change", { timeout }, async () => {
+    await using place = await settlingPlace("lines");
+    const command = startTyped(["status", "-w", "-o", "json", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig]);
+    const lines = (): readonly { readonly type: string; readonly object: { readonly name: string; readonly health: string } }[] =>
+      command.output.out
+        .trimEnd()
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => z.object({ type: z.string(), object: z.object({ name: z.string(), health: z.string() }) }).parse(JSON.parse(line)));
+    await soon(() =>
+      expect(lines().map(({ type, object: { name } }) => `${type} ${name}`)).toEqual(expect.arrayContaining(["added t1", "added t2"])),
+    );
+    await cluster().apply({ apiVersion: "v1", kind: "Secret", metadata: { namespace: place.namespace, name: "t9" } });
+    await place.putTarget("t9", { rotationOrder: 9 });
+    await soon(() => expect(lines().some(({ object: { name, health } }) => name === "t9" && health === "attention")).toBe(true));
+    command.interrupt();
+    expect(await command.exit).toBe(0);
+  });
+});
+
+it("keyturn history --watch and keyturn plan --watch show a change when it comes", { timeout }, async () => {
+  await using place = await settlingPlace("history-watch");
+  const where = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+  const history = startTyped(["history", "my-key", "--watch", ...where]);
+  const plan = startTyped(["plan", "my-key", "--watch", "-o", "json", ...where]);
+  await soon(() => expect(history.output.out).toMatch(/^v2 .*source$/m));
+  await soon(() => expect(plan.output.out).toContain('"version":2'));
+  await place.putSource("third-planted-value");
+  await soon(() => expect(history.output.out).toMatch(/^v3 .*source$/m));
+  await soon(() => expect(plan.output.out).toContain('"version":3'));
+  for (const command of [history, plan]) {
+    command.interrupt();
+    expect(await command.exit).toBe(0);
+  }
+});
