@@ -37,7 +37,7 @@ build: $(INSTALLED) ## bundle the program into dist/keyturn.mjs
 bench: setup ## measure next to the peers (about 30 minutes)
 	@node bench/main.ts
 
-bench-quick: setup ## the same, with few rounds
+bench-quick: setup ## the ratios at small sizes, held against the baseline (below 5 minutes)
 	@node bench/main.ts --quick
 
 clean: ## remove what the commands above made in this folder (the build cache of the cluster stays)

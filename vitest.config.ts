@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
 const bundleOnly = "test/install/**/*.test.ts";
 
 /** Commands in a process of their own; not `keyturn dev`, which needs a checkout. */
-const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/{diff,restart}.test.ts", "test/rotation/cli.test.ts"];
+const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/diff.test.ts", "test/rotation/cli.test.ts"];
 
 const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
 

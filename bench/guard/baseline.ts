@@ -1,5 +1,5 @@
 // The checked-in ratios that `make bench-quick` is held against: every round of each, because their spread is the noise.
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import type { ScenarioResult } from "../measure/rounds.ts";
@@ -48,6 +48,8 @@ export function baselineOf(results: readonly ScenarioResult[], head: Pick<Baseli
 
 /** The checked-in one. */
 export function readBaseline(file = baselineFile): Baseline {
+  if (!existsSync(file))
+    throw new Error(`holding ratios against a baseline: there is no ${file}; write it with: node bench/main.ts --quick --write-baseline`);
   return baselineSchema.parse(JSON.parse(readFileSync(file, "utf8")));
 }
 

@@ -67,6 +67,10 @@ test("the table says what was, what is, and what would have been allowed", () =>
   `);
 });
 
+test("without a baseline, it is said how to get one", () => {
+  expect(() => readBaseline("/nowhere/baseline.json")).toThrow("--write-baseline");
+});
+
 test("a baseline is read as it was written, a line for each ratio", async () => {
   const file = join(await temporaryFolder(), "baseline.json");
   writeBaseline(baseline, file);

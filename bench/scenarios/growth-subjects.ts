@@ -8,8 +8,6 @@ import { fleetWorld, seedFleet, startFleetIstiod } from "../worlds/sidecars-worl
 import type { GrowthSubject } from "./growth.ts";
 import { promptTargets } from "./rotation-settle.ts";
 
-const certificates = [2500, 5000, 10_000, 20_000];
-const workloads = [62, 125, 250, 500];
 const podsEach = 20;
 
 /** In the order of a credential's life. */
@@ -47,29 +45,29 @@ export const growthSubjects: readonly GrowthSubject[] = [
   {
     controller: "checksum",
     axis: "Secrets",
-    sizes: certificates,
+    sizes: [2500, 5000, 10_000, 20_000],
     program: "checksum-publish",
     job: "The checksum of a namespace with N certificates is published from nothing.",
     resources: ["secrets", "secretchecksums"],
-    async prepare(bed) {
+    async prepare(bed, sizes) {
       await applyProductCrds(bed);
-      for (const size of certificates) await seedCertificates(bed, size);
+      for (const size of sizes) await seedCertificates(bed, size);
     },
     world: (bed, size) => Promise.resolve(checksumWorld(bed, size)),
   },
   {
     controller: "sidecars",
     axis: "pods",
-    sizes: workloads.map((count) => count * podsEach),
+    sizes: [1250, 2500, 5000, 10_000],
     program: "sidecars-scan",
     job: "The outdated workloads are found among N pods, 20 to a Deployment, from nothing.",
     resources: ["pods", "deployments", "replicasets", "namespaces", "mutatingwebhookconfigurations"],
-    async prepare(bed) {
-      for (const count of workloads) await seedFleet(bed, count);
+    async prepare(bed, sizes) {
+      for (const size of sizes) await seedFleet(bed, Math.ceil(size / podsEach));
     },
     async world(bed, size) {
       const plane = await startFleetIstiod(bed);
-      return { ...fleetWorld(size / podsEach), [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose]() };
+      return { ...fleetWorld(Math.ceil(size / podsEach)), [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose]() };
     },
   },
 ];

@@ -15,10 +15,10 @@ export interface GrowthSubject {
   readonly job: string;
   /** Whose requests are counted. */
   readonly resources: readonly string[];
-  prepare(bed: Bed): Promise<void>;
+  /** For worlds of these sizes. */
+  prepare(bed: Bed, sizes: readonly number[]): Promise<void>;
   /** `run` is another one each time. */
   world(bed: Bed, size: number, run: number): Promise<ControllerWorld>;
-  finish?(bed: Bed): Promise<void>;
 }
 
 /** Over four or more doublings, N to the power of 1.25 cannot be told from N log N; above this it can. */
@@ -58,11 +58,10 @@ export function growth(contestants: Contestants, subject: GrowthSubject): Scenar
         sizes: sizesById,
       },
     ],
-    prepare: (bed) => subject.prepare(bed),
+    prepare: (bed) => subject.prepare(bed, sizes),
     async measure(contestant, bed) {
       await using world = await subject.world(bed, sizeOf(contestant), runs++);
       return await measureCost(contestant.command, bed, { world, resources: subject.resources });
     },
-    ...(subject.finish && { finish: (bed: Bed) => subject.finish?.(bed) ?? Promise.resolve() }),
   };
 }

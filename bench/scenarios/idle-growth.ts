@@ -51,7 +51,7 @@ const subjects: readonly IdleSubject[] = [
   {
     feature: "sidecars",
     axis: "Deployments of 20 pods",
-    sizes: [62, 125, 500],
+    sizes: [63, 125, 500],
     async world(bed, size) {
       await seedFleet(bed, size);
       return fleetWorld(size);

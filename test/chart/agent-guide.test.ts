@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { Pod } from "@keyturn/runtime";
@@ -12,6 +12,9 @@ import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
 import { startKeyturn } from "../cli/keyturn-process.ts";
 import { soonWithin } from "../soon.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+
+// A busy machine may take its time to bring pods up.
+vi.setConfig({ testTimeout: 300_000 });
 
 const cluster = useSharedCluster();
 const soon = soonWithin(60_000);

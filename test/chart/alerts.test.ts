@@ -1,6 +1,6 @@
 // The alerts and the Grafana dashboard: Prometheus understands every rule, each fires when it should and not otherwise, and no metric in them is made up.
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
@@ -112,6 +112,16 @@ test("every metric on the Grafana dashboard exists, every expression is understo
   const objects = await renderChart({ metrics: { grafanaDashboard: { enabled: true } } });
   const configMap = z.object({ data: z.record(z.string(), z.string()) }).parse(objects.find(({ kind }) => kind === "ConfigMap"));
   expect(configMap.data["keyturn.json"]?.trim()).toBe(chartDashboard().trim());
+});
+
+test("every alert has a heading in the runbook that it names", async () => {
+  const rules = (await alertGroups()).flatMap((group) => group.rules);
+  const runbook = await readFile(new URL("../../docs/operations/troubleshooting.md", import.meta.url), "utf8");
+  const headings = new Set([...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.trim().toLowerCase()));
+  for (const { alert, annotations } of rules) {
+    expect(annotations.runbook_url).toMatch(/\/docs\/operations\/troubleshooting\.md#[a-z]+$/);
+    expect(headings, alert).toContain(annotations.runbook_url.split("#").at(-1));
+  }
 });
 
 test("alerts follow the choice of controllers, can be left out, and get labels and a runbook of one's own", async () => {

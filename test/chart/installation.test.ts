@@ -1,5 +1,5 @@
 // What the chart renders, given to a real API server, in a namespace that takes only pods of the standard *restricted*.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { type KubeObject, Pod } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
@@ -7,6 +7,9 @@ import { type ChartValues, type RenderedObject, renderChart } from "../../tools/
 import { soonWithin } from "../soon.ts";
 import { foreignKinds } from "./foreign-kinds.ts";
 import { podTemplateOf } from "./pod-template.ts";
+
+// A busy machine may take its time to bring pods up.
+vi.setConfig({ testTimeout: 300_000 });
 
 const cluster = useSharedCluster();
 const soon = soonWithin(120_000);

@@ -83,6 +83,13 @@ test("every value is explained, and the README lists it", async () => {
   expect(() => readChartValues("a: 1\n")).toThrow('say in a comment "# -- …" what a is for');
 });
 
+test("every example of values in the README is taken", async () => {
+  const readme = await readFile(`${chartFolder}/README.md`, "utf8");
+  const examples = [...readme.matchAll(/```yaml\n([^]*?)```/g)].map(([, text = ""]) => parse(text) as ChartValues);
+  expect(examples.length).toBeGreaterThan(4);
+  for (const values of examples) expect((await renderChart(values)).length).toBeGreaterThan(5);
+});
+
 test("the chart installs the version of the program that it comes with", async () => {
   const chart: unknown = parse(await helm(["show", "chart", chartFolder]));
   expect(chart).toMatchObject({ appVersion: manifest.version, version: manifest.version });

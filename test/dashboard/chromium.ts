@@ -58,9 +58,7 @@ export async function whenLive(page: Page): Promise<void> {
 
 /** Goes to a view by its address, as a link would. */
 export async function goTo(page: Page, fragment: string): Promise<void> {
-  await page.evaluate((hash) => {
-    location.hash = hash;
-  }, fragment);
+  await page.evaluate(`location.hash = ${JSON.stringify(fragment)}`);
 }
 
 function findChromium(): string {

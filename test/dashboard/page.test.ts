@@ -103,8 +103,8 @@ it("a link brings back the view with its search, zoom and what is chosen", async
   await whenLive(first.page);
   await first.page.getByRole("searchbox").fill("team-03");
   await first.page.getByRole("button", { name: "6 hours" }).click();
-  await first.page.getByRole("button", { name: "Earlier" }).click();
-  await first.page.getByRole("button", { name: "Now" }).click();
+  await first.page.getByRole("button", { name: "Earlier", exact: true }).click();
+  await first.page.getByRole("button", { name: "Now", exact: true }).click();
   await first.page.locator(".bar.live").nth(1).click();
   await first.page.getByText("Open signing-key-00003-next").waitFor();
   await first.page.waitForURL(/search=team-03.*selected=.*span=21600000/);

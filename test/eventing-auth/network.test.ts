@@ -21,7 +21,7 @@ test("the identity provider and the runtime are reached through the proxy that t
   vi.stubEnv("HTTP_PROXY", proxy.url);
   vi.stubEnv("HTTPS_PROXY", proxy.url);
   await place.putCredentials({ url: "http://tenant.test" });
-  const moved = kubeconfig.replace(/^( *)server: .*$/m, "$1server: https://runtime.test:6443\n$1tls-server-name: 127.0.0.1");
+  const moved = kubeconfig.replace(/^( *)server: .*$/m, "$1server: https://runtime.test:6443\n$1tls-server-name: localhost");
   await place.putKubeconfig(moved);
   await place.putKyma();
   await place.startOperator();

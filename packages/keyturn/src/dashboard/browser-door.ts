@@ -20,14 +20,22 @@ export async function makeBrowserDoor(url: string): Promise<BrowserDoor> {
   return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
-const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
-  darwin: ["open"],
-  win32: ["cmd", "/c", "start", ""],
+/** What opens pages on a system. */
+export interface Opener {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const openers: Readonly<Record<string, Opener>> = {
+  darwin: { command: "open", args: [] },
+  win32: { command: "cmd", args: ["/c", "start", ""] },
 };
 
-/** Opens a file with what the system opens pages with. Resolves to false if there is nothing of that kind. */
-export async function openInBrowser({ path }: BrowserDoor, platform: string = process.platform): Promise<boolean> {
-  const [command, ...args] = openers[platform] ?? ["xdg-open"];
+/** Opens the file with what the system opens pages with. Resolves to false if there is nothing of that kind. */
+export async function openInBrowser(
+  { path }: BrowserDoor,
+  { command, args }: Opener = openers[process.platform] ?? { command: "xdg-open", args: [] },
+): Promise<boolean> {
   const child = spawn(command, [...args, pathToFileURL(path).href], { stdio: "ignore", detached: true });
   const { promise, resolve } = Promise.withResolvers<boolean>();
   child.once("error", () => resolve(false));

@@ -83,7 +83,7 @@ describe("a position", () => {
     for (const name of ["a", "b", "c", "d"]) store.commit([issued("a", name)], []);
     expect([0, 1, 2, 3, 4, 5].map((seq) => store.covers(seq))).toEqual([false, false, true, true, true, false]);
     expect(store.positionOf("boot:3")).toBe(3);
-    for (const other of [undefined, "", "boot", "boot:1", "boot:5", "boot:-1", "boot:3x", "other:3", "boot:3:3".replace(":3:3", ":")]) {
+    for (const other of [undefined, "", "boot", "boot:1", "boot:5", "boot:-1", "boot:3x", "other:3", "boot:"]) {
       expect(store.positionOf(other)).toBeUndefined();
     }
   });

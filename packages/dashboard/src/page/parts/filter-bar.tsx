@@ -33,7 +33,7 @@ export function FilterBar({
         <kbd aria-hidden="true">/</kbd>
       </div>
       <div class="button-row" role="group" aria-label="Health">
-        <HealthButton chosen={health === "all"} onChoose={() => navigation.adjust({ health: "all" })} label={`All, ${records.length}`}>
+        <HealthButton chosen={health === "all"} onChoose={() => navigation.adjust({ health: "all" })} label={`All ${records.length}`}>
           All <span class="faint">{records.length}</span>
         </HealthButton>
         {healthOrder

@@ -34,9 +34,9 @@ export function BarCard({ bar, owner, pinned, onClose }: BarCardProps): JSX.Elem
   });
   return (
     <aside class={pinned ? "bar-card" : "bar-card loose"} ref={ref} aria-hidden={!pinned} aria-label={`Details: ${bar.title}`}>
-      <h3>
+      <h2>
         {bar.title} <span class="faint">{bar.look}</span>
-      </h3>
+      </h2>
       <dl class="facts">
         {bar.facts.map((fact) => (
           <FactRow key={fact.name} fact={fact} />

@@ -19,7 +19,7 @@ export function ZoomBar({ control, alone = false }: { readonly control: RangeCon
                 type="button"
                 class="button"
                 key={name}
-                aria-label={label}
+                aria-label={`${name}, ${label}`}
                 title={label}
                 aria-pressed={control.following && Math.abs(span - spanMs) < 1000}
                 onClick={() => control.follow(spanMs)}

@@ -44,6 +44,8 @@ export type ConditionReason =
   | "DeletionWaiting"
   /** The control plane refused something that is needed. */
   | "ControlPlaneRefused"
+  /** People asked for nothing to be done for the object for now. */
+  | "Paused"
   /** Something failed that nobody foresaw; the operator's log says what. */
   | "InternalError";
 

@@ -43,7 +43,9 @@ export type ConditionReason =
   /** No pod of the Deployment is available. */
   | "PodsNotAvailable"
   /** The API server does not take nginx's objects as the spec makes them. */
-  | "NginxRefused";
+  | "NginxRefused"
+  /** People asked for nothing to be done for the object for now. */
+  | "Paused";
 
 /** What an Event can say about a key. */
 export type KeyReason =

@@ -1,0 +1,115 @@
+// Everything on the page can be reached and used without a mouse.
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { buildDashboard } from "../../tools/build-dashboard.ts";
+import { openInBrowser, useBrowser, whenLive } from "./chromium.ts";
+import { type ContractServer, startContractServer } from "./contract-server.ts";
+import { syntheticRecords } from "./synthetic-records.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
+const browser = useBrowser();
+/** The text of what has the focus. */
+const focused = "document.activeElement.textContent";
+
+let server: ContractServer;
+beforeAll(async () => {
+  const records = syntheticRecords({ issued: 400, rotationSet: 40, keySet: 3, workload: 20 }, Date.now());
+  server = await startContractServer({ folder: await buildDashboard(), records });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+it("Tab leads from the skip link through the steps to the content, and what has the focus is seen", async () => {
+  await using watched = await openInBrowser(browser(), server.url);
+  const { page, problems } = watched;
+  await whenLive(page);
+  const passed: string[] = [];
+  for (let count = 0; count < 11; count++) {
+    await page.keyboard.press("Tab");
+    passed.push(await page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"));
+    expect(await page.evaluate<boolean>("document.activeElement.matches(':focus-visible')")).toBe(true);
+  }
+  expect(passed.slice(0, 2)).toEqual(["Skip to the content", "Keyturn"]);
+  expect(passed.slice(2, 7).map((text) => /Issue|Rotate|Publish|Verify|Roll out/.exec(text)?.[0])).toEqual(["Issue", "Rotate", "Publish", "Verify", "Roll out"]);
+  expect(passed.slice(7)).toEqual(["Times in full", "Colours: as the system", "Help", "Issue"]);
+
+  await page.reload();
+  await whenLive(page);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate<string>("document.activeElement.id")).toBe("main");
+  expect(problems).toEqual([]);
+});
+
+it("a list is searched with /, gone through with arrows, and left into an object with Enter", async () => {
+  await using watched = await openInBrowser(browser(), server.url);
+  const { page, problems } = watched;
+  await whenLive(page);
+  await page.keyboard.press("1");
+  await page.getByRole("heading", { name: "Issued" }).waitFor();
+  const first = page.getByRole("table").getByRole("link").first();
+  await first.waitFor();
+  await first.focus();
+  await page.keyboard.press("ArrowDown");
+  await vi.waitFor(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00040"));
+  await page.keyboard.press("End");
+  await vi.waitFor(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00399"), { timeout: 30_000 });
+  await page.keyboard.press("Home");
+  await vi.waitFor(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00000"), { timeout: 30_000 });
+
+  await page.keyboard.press("/");
+  await page.keyboard.type("runtime-00123");
+  await page.getByText("1 of 400 runtimes").waitFor();
+  expect(await page.getByRole("table").getByRole("link").allTextContents()).toEqual(["runtime-00123"]);
+  await page.getByRole("table").getByRole("link").focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "runtime-00123", level: 1 }).waitFor();
+  await page.goBack();
+  await page.getByText("1 of 400 runtimes").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("a timeline has one tab stop, arrows lead through its bars, + and - zoom, and Enter keeps the details open", async () => {
+  await using watched = await openInBrowser(browser(), `${server.url}#/rotate`);
+  const { page, problems } = watched;
+  await whenLive(page);
+  await page.locator(".bar").first().waitFor();
+  expect(await page.locator('.bar[tabindex="0"]').count()).toBe(1);
+  await page.locator('.bar[tabindex="0"]').focus();
+  const bar = (): Promise<string> => page.evaluate<string>("document.activeElement.dataset.bar");
+  const start = await bar();
+  expect(start).toMatch(/^rotation\/team-00\/signing-key-00000\/source\//);
+  await page.locator(".bar-card").waitFor();
+  await page.keyboard.press("ArrowLeft");
+  await vi.waitFor(async () => expect(await bar()).not.toBe(start));
+  await page.keyboard.press("ArrowDown");
+  await vi.waitFor(async () => expect(await bar()).toMatch(/signing-key-00000-next/));
+  await page.keyboard.press("ArrowDown");
+  await vi.waitFor(async () => expect(await bar()).toMatch(/signing-key-00000-live/));
+  await page.keyboard.press("Enter");
+  await page.getByText("Open signing-key-00000-live").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByText("Open signing-key-00000-live").waitFor({ state: "detached" });
+
+  const pressed = page.locator(".zoom-bar [aria-pressed=true]").first();
+  expect(await pressed.textContent()).toBe("1h");
+  await page.keyboard.press("-");
+  await page.waitForURL(/span=7200000/);
+  await page.keyboard.press("+");
+  await page.waitForURL(/span=3600000/);
+  await page.keyboard.press("Shift+ArrowLeft");
+  await page.waitForURL(/from=\d+/);
+  await page.keyboard.press("0");
+  await page.waitForURL((url) => !url.hash.includes("from="));
+  expect(problems).toEqual([]);
+});
+
+it("? explains the keys, and Escape closes that", async () => {
+  await using watched = await openInBrowser(browser(), server.url);
+  const { page } = watched;
+  await whenLive(page);
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys and marks" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  await page.keyboard.press("?");
+  await page.getByRole("dialog").waitFor();
+});
