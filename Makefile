@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/node/bin:$(CURDIR)/node_modules/.bin:$(PAT
 
 INSTALLED := node_modules/.installed
 
-.PHONY: help run test lint format generate build bench bench-quick clean setup
+.PHONY: help run test lint format generate build audit bench bench-quick clean setup
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,12 @@ format: $(INSTALLED) ## rewrite all source in the project's format
 generate: $(INSTALLED) ## write the generated files anew: CRDs, RBAC, reference pages
 	@node tools/generate.ts
 
-build: $(INSTALLED) ## bundle the program into dist/keyturn.mjs
+build: $(INSTALLED) ## bundle the program into dist/keyturn.mjs, with its bill of materials and licences
 	@node tools/build.ts
+
+audit: $(INSTALLED) ## check signatures and known vulnerabilities of all npm packages (asks the registry)
+	@npm audit signatures
+	@npm audit --omit=dev
 
 bench: setup ## measure next to the peers (about 30 minutes)
 	@node bench/main.ts

@@ -78,6 +78,6 @@ export function readObjects(text: string): readonly RenderedObject[] {
     const [error] = document.errors;
     if (error) throw new Error(`reading objects from YAML: ${error.message}`, { cause: error });
     const object: unknown = document.toJS();
-    return object === null ? [] : [renderedSchema.parse(object) as RenderedObject];
+    return object === null ? [] : [renderedSchema.parse(object)];
   });
 }

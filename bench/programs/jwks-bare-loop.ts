@@ -1,4 +1,4 @@
-// The limit for the JWKS controller: the same writes, known beforehand, sent by as many workers as the controller has, with nothing watched, compared or checked.
+// The limit for the JWKS controller: the same writes and Events, known beforehand, sent by as many workers as the controller has, with nothing watched, compared or checked.
 import {
   addFinalizer,
   createClient,
@@ -18,6 +18,7 @@ import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/recon
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { endWithInput, report } from "./contestant-line.ts";
+import { writeEvent } from "./event-write.ts";
 
 const [namespace = ""] = process.argv.slice(2);
 /** The controller's default concurrency. */
@@ -42,7 +43,10 @@ async function work(): Promise<void> {
     for (const write of plan.writes) {
       if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager });
     }
-    await writeStatus(client, { kind: statusKind, object, status: plan.status, fieldManager });
+    await Promise.all([
+      writeStatus(client, { kind: statusKind, object, status: plan.status, fieldManager }),
+      ...plan.notices.map(() => writeEvent(client, JWKSConfig, object.metadata)),
+    ]);
   }
 }
 

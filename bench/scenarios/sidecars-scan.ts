@@ -26,7 +26,7 @@ export function sidecarsScan(contestants: Contestants): Scenario {
       "500 Deployments with 20 injected pods each; 20 of them have the sidecar of an older Istio. The injection webhook is the stand-in of istiod, over TLS on this machine. " +
       "Keyturn's controller is timed from its start, caches included, until it knows about every workload; it runs dry, so that every round finds the same. " +
       "The loop does what a plain scan does: it lists the pods, the ReplicaSets and the Deployments, and asks the webhook about each pod, one after the other, on a connection that is kept open. " +
-      "*Questions* are counted by the webhook. *Hold* is the longest time in which the event loop served nothing else, once the program had started. (With `--quick`, 50 Deployments.)",
+      "*Questions* are counted by the webhook. *Hold* is the longest time in which the event loop served nothing else, from the start of the clock on. (With `--quick`, 50 Deployments.)",
     contestants: [contestants.ours("sidecars-scan", "Keyturn"), contestants.ours("sidecars-per-pod", "loop, a question per pod")],
     metrics: [
       { id: "scan", label: "scan", unit: "ms" },

@@ -53,8 +53,9 @@ function otherValue({ flag }: ChartFlag): readonly [value: unknown, text: string
       return ["1h30m", "1h30m"];
     case "text":
     case "address":
-      return [`a "quoted": text, {with} all`, `a "quoted": text, {with} all`];
+      break;
   }
+  return [`a "quoted": text, {with} all`, `a "quoted": text, {with} all`];
 }
 
 test("every flag of keyturn run and keyturn agent is a value, or is decided by the chart", () => {

@@ -43,8 +43,8 @@ const choices: fc.Arbitrary<Choice> = fc.record({
 });
 
 function valuesOf({ controllers, namespaces, leaderElect, dashboard, flags }: Choice): Readonly<Record<string, unknown>> {
-  const values = Object.fromEntries(
-    features.map(({ name }) => [camelCase(name), { enabled: controllers.includes(name) } as Record<string, unknown>]),
+  const values: Record<string, Record<string, unknown>> = Object.fromEntries(
+    features.map(({ name }) => [camelCase(name), { enabled: controllers.includes(name) }]),
   );
   for (const [flag, value] of Object.entries(flags)) {
     const [feature = "", name = ""] = flag.split(".").map(camelCase);

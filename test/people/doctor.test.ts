@@ -1,7 +1,7 @@
 // `keyturn doctor` on real API servers: an empty one, a healthy operator, and what can be wrong with one.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { crdOf, CustomResourceDefinition } from "@keyturn/runtime";
+import { crdOf, CustomResourceDefinition, type KubeObject } from "@keyturn/runtime";
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
@@ -28,6 +28,7 @@ describe("of an operator at work, keyturn doctor", () => {
       expect(answer.out).toMatch(/ok +leaders +rotation is led by/);
       return answer;
     });
+    expect(failures(out)).toEqual([]);
     expect(err).toBe("");
     expect(code).toBe(0);
     expect(out).toMatch(/ok +server version +Kubernetes v1\.\d+/);
@@ -35,7 +36,6 @@ describe("of an operator at work, keyturn doctor", () => {
     expect(out).toMatch(/ok +kinds +rotationtargets.rotator.k8s.telekom.com is installed as this release defines it/);
     expect(out).toMatch(new RegExp(`ok +rights +ServiceAccount ${place.namespace}/operator has all \\d+ rights`));
     expect(out).toMatch(/ok +watches +\d+ of \d+ watches were opened/);
-    expect(out).not.toMatch(/^fail/m);
   });
 
   it("names each right that a ServiceAccount lacks, and what to apply", { timeout }, async () => {
@@ -95,6 +95,7 @@ it("keyturn doctor and status say plainly that the API server does not answer", 
 
 describe("in a cluster where nothing was installed", () => {
   const cluster = useCluster();
+  const put = (object: KubeObject & { readonly spec: object }): Promise<unknown> => cluster().apply(object);
   const ask = (...words: readonly string[]): ReturnType<typeof typed> => typed(...words, "--kubeconfig", cluster().adminKubeconfig);
 
   it("keyturn status says of each step that it is not installed, and of none that it failed", { timeout }, async () => {
@@ -113,9 +114,13 @@ describe("in a cluster where nothing was installed", () => {
     expect(before.out).toMatch(/fail +kinds +rotationtargets.rotator.k8s.telekom.com is not installed\n +→ apply what `keyturn crds` prints/);
     expect(before.out).toMatch(/warn +leaders +nobody has ever led rotation/);
     await cluster().apply(renderCrds([rotationFeature]));
-    const after = await ask("doctor", "--controllers=rotation");
-    expect(after.code).toBe(0);
-    expect(after.out).toMatch(/ok +kinds +rotationtargets.rotator.k8s.telekom.com is installed as this release defines it/);
+    // A server that has just got a kind may not answer for it at once.
+    await soon(async () => {
+      const after = await ask("doctor", "--controllers=rotation");
+      expect(failures(after.out)).toEqual([]);
+      expect(after.code).toBe(0);
+      expect(after.out).toMatch(/ok +kinds +rotationtargets.rotator.k8s.telekom.com is installed as this release defines it/);
+    });
   });
 
   it("keyturn doctor sees another schema, a silent leader, two leaders, and an original beside us", { timeout }, async () => {
@@ -127,13 +132,13 @@ describe("in a cluster where nothing was installed", () => {
     await cluster().client.apply(CustomResourceDefinition, { ...crd, spec: { ...crd.spec, versions } }, { fieldManager: "test", force: true });
     for (const name of ["ops", "other", "fortsa-system"]) await cluster().apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
     const putLease = (namespace: string, renewedMs: number) =>
-      cluster().apply({
+      put({
         apiVersion: "coordination.k8s.io/v1",
         kind: "Lease",
         metadata: { namespace, name: "keyturn-rotation" },
         spec: { holderIdentity: `pod-in-${namespace}`, leaseDurationSeconds: 15, renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z") },
       });
-    await cluster().apply({
+    await put({
       apiVersion: "apps/v1",
       kind: "Deployment",
       metadata: { namespace: "fortsa-system", name: "fortsa-controller-manager" },
@@ -159,7 +164,7 @@ describe("in a cluster where nothing was installed", () => {
   });
 
   it("keyturn version names the operators that run", { timeout }, async () => {
-    await cluster().apply({
+    await put({
       apiVersion: "apps/v1",
       kind: "Deployment",
       metadata: { namespace: "default", name: "my-keyturn", labels: { "app.kubernetes.io/name": "keyturn" } },
@@ -177,6 +182,11 @@ describe("in a cluster where nothing was installed", () => {
     expect((await typed("version", "--client")).out).toMatch(/^keyturn \d+\.\d+\.\d+\n$/);
   });
 });
+
+/** The lines about what is wrong. */
+function failures(text: string): readonly string[] {
+  return text.split("\n").filter((line) => line.startsWith("fail"));
+}
 
 function kubeconfigFor(server: string, { caFile, token = "none" }: { readonly caFile?: string; readonly token?: string } = {}): string {
   return JSON.stringify({

@@ -115,4 +115,12 @@ describe.each(releases)("from %s", (version) => {
       expect(rest).toMatchObject(said(before).rest);
     }
   });
+
+  it("the old CRDs, put back, lose no object and nothing that they know", async () => {
+    const before = await now();
+    await cluster().apply(await recordedFile(version, "crds.yaml"));
+    const after = await now();
+    expect(after.map(contentOf)).toEqual(before.map(contentOf));
+    for (const [index, object] of restored.entries()) expect(said(after[index] ?? object).rest).toMatchObject(said(object).rest);
+  });
 });

@@ -67,8 +67,9 @@ export function valueOf({ default: text, takes }: Flag): unknown {
     case "choice":
     case "duration":
     case "address":
-      return text ?? "";
+      break;
   }
+  return text ?? "";
 }
 
 /** Go's notation of a length of time, as `parseDuration` reads it. */
@@ -90,6 +91,7 @@ export function schemaOf({ takes }: Flag): Readonly<Record<string, unknown>> {
       return { type: ["string", "integer"], pattern: durationPattern, minimum: 0, maximum: 0 };
     case "text":
     case "address":
-      return { type: "string" };
+      break;
   }
+  return { type: "string" };
 }

