@@ -7,7 +7,7 @@ import * as z from "zod";
 import { findContestants } from "./contestants.ts";
 import { baselineOf, guardedRatios, readBaseline, writeBaseline } from "./guard/baseline.ts";
 import { failuresIn, guard, guardTable, suspectsIn } from "./guard/guard.ts";
-import { describeMachine } from "./measure/machine.ts";
+import { describeControlPlane, describeMachine } from "./measure/machine.ts";
 import { runScenario, type ScenarioResult } from "./measure/rounds.ts";
 import { judge } from "./measure/verdict.ts";
 import { type BenchRun, readRun, writeRun } from "./report/bench-run.ts";
@@ -51,7 +51,7 @@ async function bench(): Promise<void> {
   const bed: Bed = { cluster, quick, say };
   const { results, failures } = await measureAll(chosen, bed);
   const { gitVersion } = z.object({ gitVersion: z.string() }).parse(await cluster.client.request({ method: "GET", path: "/version" }));
-  const facts = [...(await describeMachine()), `Kubernetes ${gitVersion}: one kube-apiserver and one etcd on the same machine, at 127.0.0.1`];
+  const facts = [...(await describeMachine()), describeControlPlane(gitVersion)];
   const date = new Date().toISOString().slice(0, 10);
   const run: BenchRun = { command: quick ? "make bench-quick" : "make bench", date, facts, results, failures };
   if (failures.length > 0) process.exitCode = 1;
@@ -82,7 +82,7 @@ async function measureAll(chosen: readonly Scheduled[], bed: Bed): Promise<Pick<
     try {
       results.push(await runScheduled(scheduled, bed, writesBaseline ? 3 : 1));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       say(`${scheduled.scenario.id}: not measured: ${message}`);
       failures.push({ scenario: scheduled.scenario.id, message });
     }
@@ -126,4 +126,10 @@ async function guardRun(
     `The baseline is of ${baseline.date}, on: ${baseline.facts.join("; ")}. If what is worse is wanted, or the machine is another one, write it anew: node bench/main.ts --quick --write-baseline\n`,
   );
   process.exitCode = 1;
+}
+
+/** What went wrong first, when ending what was begun went wrong too. */
+function messageOf(error: unknown): string {
+  if (error instanceof SuppressedError) return messageOf(error.suppressed);
+  return error instanceof Error ? error.message : String(error);
 }

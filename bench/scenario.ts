@@ -50,6 +50,8 @@ export interface GrowthGoal {
   readonly text: string;
   readonly metric: string;
   readonly sizes: Readonly<Record<string, number>>;
+  /** Costs below this cannot be told from nothing. */
+  readonly resolution: number;
   readonly atMost: number;
 }
 

@@ -42,7 +42,11 @@ async function digestOfSources(): Promise<string> {
   const others = ["index.html", "vite.config.ts", "tsconfig.json", "package.json"].map((name) => join(page, name));
   const hash = createHash("sha256");
   // The lock file pins Vite and Preact.
-  for (const file of [...sources, ...others, join(root, "package-lock.json")].sort()) hash.update(`${file}\0`).update(await readFile(file)).update("\0");
+  for (const file of [...sources, ...others, join(root, "package-lock.json")].sort())
+    hash
+      .update(`${file}\0`)
+      .update(await readFile(file))
+      .update("\0");
   return hash.digest("hex");
 }
 

@@ -36,20 +36,15 @@ export function suspectsIn(findings: readonly Finding[]): ReadonlySet<string> {
 
 /** The findings as a table. */
 export function guardTable(findings: readonly Finding[]): string {
-  const rows = findings.map((finding): readonly string[] => {
-    switch (finding.type) {
-      case "gone":
-        return [finding.key, "", "", "", "**not measured**"];
-      case "new":
-        return [`${finding.ratio.scenario}: ${finding.ratio.text}`, "", "", "", "**not in the baseline**"];
-      case "compared": {
-        const { before, now, allowed, worse } = finding.comparison;
-        const name = `${finding.ratio.scenario}: ${finding.ratio.text}`;
-        return [name, `${inDigits(before)}×`, `${inDigits(now)}×`, `${inDigits(before * allowed)}×`, worse ? "**worse**" : "as before"];
-      }
-    }
-  });
-  return markdownTable(["ratio", "baseline", "now", "at most", ""], rows);
+  return markdownTable(["ratio", "baseline", "now", "at most", ""], findings.map(rowOf));
+}
+
+function rowOf(finding: Finding): readonly string[] {
+  if (finding.type === "gone") return [finding.key, "", "", "", "**not measured**"];
+  const name = `${finding.ratio.scenario}: ${finding.ratio.text}`;
+  if (finding.type === "new") return [name, "", "", "", "**not in the baseline**"];
+  const { before, now, allowed, worse } = finding.comparison;
+  return [name, `${inDigits(before)}×`, `${inDigits(now)}×`, `${inDigits(before * allowed)}×`, worse ? "**worse**" : "as before"];
 }
 
 function inDigits(ratio: number): string {

@@ -15,13 +15,14 @@ export interface Command {
 export class ContestantProcess implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #lines: AsyncIterator<string>;
-  readonly #exited: Promise<unknown>;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<unknown>;
   #errors = "";
 
   constructor(command: Command, kubeconfig: string) {
     const environment = { PATH: process.env["PATH"], HOME: process.env["HOME"], BENCH_KUBECONFIG: kubeconfig };
     this.#child = spawn(command.file, command.args, { env: environment, stdio: ["pipe", "pipe", "pipe"] });
-    this.#exited = once(this.#child, "exit");
+    this.ended = once(this.#child, "exit");
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#errors = (this.#errors + text).slice(-4000)));
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
@@ -50,7 +51,7 @@ export class ContestantProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.stdin.end();
     const patience = setTimeout(() => this.#child.kill("SIGKILL"), 5000);
-    await this.#exited;
+    await this.ended;
     clearTimeout(patience);
   }
 

@@ -16,13 +16,13 @@ export const costMetrics: readonly Metric[] = [
   { id: "peak", label: "peak memory", unit: "MB" },
 ];
 
-/** Runs the program in its world until it says that it is done. Requests are the API server's own count of those for `resources`. */
+/** Runs the program in its world until it says that it is done. Requests are the API server's own count of those for `resources`, and those to others. */
 export async function measureCost(
   command: Command,
   { cluster }: Bed,
   { world, resources }: { readonly world: ControllerWorld; readonly resources: readonly string[] },
 ): Promise<Sample> {
-  const requests = async (): Promise<number> => requestsIn(await cluster.kubectl("get", "--raw", "/metrics"), resources);
+  const requests = async (): Promise<number> => requestsIn(await cluster.kubectl("get", "--raw", "/metrics"), resources) + (world.asked?.() ?? 0);
   const before = await requests();
   await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, cluster.adminKubeconfig);
   const { ms } = doneLine.parse(await contestant.next(600_000));

@@ -1,8 +1,10 @@
 // Growth that is faster than N log N is found, and growth that is not passes, whatever else the cost is made of.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { costAt, excessOverNLogN, fitNLogN, nLogN } from "./growth.ts";
+import { costAt, excessOverNLogN as excess, fitNLogN, nLogN, type SizedCost } from "./growth.ts";
 
+/** No cost of these tests is below this. */
+const excessOverNLogN = (measured: readonly SizedCost[]): number => excess(measured, 1e-6);
 const sizes = [125, 250, 500, 1000, 2000];
 const scale = fc.double({ min: 0.001, max: 1000, noNaN: true });
 /** What it costs to be there at all, in parts of the cost of the smallest size. */
@@ -14,8 +16,7 @@ describe("the excess over N log N", () => {
   test("is one for N log N, whatever its start and its scale", () => {
     fc.assert(
       fc.property(start, scale, (fixed, factor) => {
-        const excess = excessOverNLogN(costs((size) => factor * (fixed + nLogN(size) / nLogN(125))));
-        expect(excess).toBeCloseTo(1, 3);
+        expect(excessOverNLogN(costs((size) => factor * (fixed + nLogN(size) / nLogN(125))))).toBeCloseTo(1, 3);
       }),
     );
   });
@@ -44,6 +45,27 @@ describe("the excess over N log N", () => {
         expect(excessOverNLogN(shuffled)).toBe(excessOverNLogN(measured));
       }),
     );
+  });
+
+  test("is not made of what cannot be told from nothing", () => {
+    expect(
+      excess(
+        costs(() => 0),
+        10,
+      ),
+    ).toBeCloseTo(1);
+    expect(
+      excess(
+        costs((size) => (size === 2000 ? 3 : 0)),
+        10,
+      ),
+    ).toBeCloseTo(1);
+    expect(
+      excess(
+        costs((size) => (size === 2000 ? 3000 : 0)),
+        10,
+      ),
+    ).toBeGreaterThan(100);
   });
 
   test("takes three sizes", () => {

@@ -18,11 +18,11 @@ export function nLogN(size: number): number {
 }
 
 /**
- * The curve of N log N that comes closest to the costs. Errors count in proportion to the cost, so that small sizes weigh as much as large ones; neither part
+ * The curve of N log N that comes closest to the costs, which are above zero. Errors count in proportion to the cost, so that small sizes weigh as much as large ones; neither part
  * is ever negative, because a negative start would let a cost that bends upwards pass for a straight one.
  */
 export function fitNLogN(costs: readonly SizedCost[]): GrowthCurve {
-  const rows = costs.map(({ size, cost }) => ({ weight: 1 / Math.max(cost, Number.MIN_VALUE) ** 2, unit: nLogN(size), cost }));
+  const rows = costs.map(({ size, cost }) => ({ weight: 1 / cost ** 2, unit: nLogN(size), cost }));
   const sum = (of: (row: (typeof rows)[number]) => number): number => rows.reduce((total, row) => total + row.weight * of(row), 0);
   const [one, unit, unit2, cost, unitCost] = [
     sum(() => 1),
@@ -45,10 +45,10 @@ export function costAt({ fixed, perUnit }: GrowthCurve, size: number): number {
 
 /**
  * The cost of the largest size, of what the others foretell: about 1 for N log N, less for what grows more slowly, more for what grows faster.
- * Needs three sizes.
+ * Needs three sizes. Costs below `resolution` count as that much: they cannot be told from nothing.
  */
-export function excessOverNLogN(costs: readonly SizedCost[]): number {
-  const sorted = costs.toSorted((a, b) => a.size - b.size);
+export function excessOverNLogN(costs: readonly SizedCost[], resolution: number): number {
+  const sorted = costs.map(({ size, cost }) => ({ size, cost: Math.max(resolution, cost) })).sort((a, b) => a.size - b.size);
   const largest = sorted.at(-1);
   if (!largest || sorted.length < 3) throw new Error(`judging growth: ${sorted.length} sizes were measured; it takes three`);
   return largest.cost / costAt(fitNLogN(sorted.slice(0, -1)), largest.size);

@@ -38,7 +38,9 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
   bed.say(`${scenario.id}: preparing; its time is ${(effort.budgetMs / 1000).toFixed(0)} s`);
   const samples = new Map<Contestant, Sample[]>(scenario.contestants.map((contestant) => [contestant, []]));
   let rounds = 0;
-  try {
+  {
+    await using end = new AsyncDisposableStack();
+    end.defer(async () => scenario.finish?.(bed));
     await scenario.prepare(bed);
     const first = effort.warmUp ? (scenario.warmUp ?? scenario.contestants) : [];
     for (const contestant of first) await measureOne(scenario, { contestant, bed, round: "warm-up" });
@@ -49,8 +51,6 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
         samples.get(contestant)?.push(await measureOne(scenario, { contestant, bed, round: `round ${rounds}` }));
       }
     }
-  } finally {
-    await scenario.finish?.(bed);
   }
   const tookMs = effort.now() - startedMs;
   bed.say(`${scenario.id}: ${rounds} rounds in ${(tookMs / 1000).toFixed(0)} s`);

@@ -40,7 +40,7 @@ test("what must never happen is judged by the worst round", () => {
 });
 
 test("growth is judged by the median of the rounds' own excesses", () => {
-  const goal: Goal = { text: "", metric: "ms", type: "growth", sizes: { small: 100, middle: 200, large: 400 }, atMost: 1.1 };
+  const goal: Goal = { text: "", metric: "ms", type: "growth", sizes: { small: 100, middle: 200, large: 400 }, resolution: 1, atMost: 1.1 };
   const linear = { small: [{ ms: 10 }, { ms: 10 }], middle: [{ ms: 20 }, { ms: 20 }], large: [{ ms: 40 }, { ms: 42 }] };
   expect(judge(result([goal], linear))[0]).toMatchObject({ met: true, reached: { rounds: 2 } });
   const square = { small: [{ ms: 10 }], middle: [{ ms: 40 }], large: [{ ms: 160 }] };

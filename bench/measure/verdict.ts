@@ -1,6 +1,6 @@
 // Holds what was measured against the goals.
 import type { Goal } from "../scenario.ts";
-import { excessOverNLogN } from "./growth.ts";
+import { excessOverNLogN, type SizedCost } from "./growth.ts";
 import type { ScenarioResult } from "./rounds.ts";
 import { summarize, type Summary } from "./statistics.ts";
 
@@ -28,28 +28,23 @@ export function judge(result: Pick<ScenarioResult, "scenario" | "results">): rea
 
 /** What a scenario's rounds gave for a goal: the figure, or the ratio of two figures of the same round. Rounds that lack one of them are left out. */
 export function roundsOf(result: Pick<ScenarioResult, "scenario" | "results">, goal: Goal): readonly number[] {
-  switch (goal.type) {
-    case "limit":
-      return known(figuresOf(result, goal.contestant, goal.metric));
-    case "ratio": {
-      const others = figuresOf(result, goal.of, goal.metric);
-      return known(
-        figuresOf(result, goal.contestant, goal.metric).map((ours, round) => {
-          const other = others[round];
-          return ours === undefined || other === undefined ? undefined : ours / other;
-        }),
-      );
-    }
-    case "growth": {
-      const columns = Object.entries(goal.sizes).map(([id, size]) => ({ size, figures: figuresOf(result, id, goal.metric) }));
-      const rounds = Math.max(...columns.map(({ figures }) => figures.length));
-      return Array.from({ length: rounds }, (_, round) =>
-        columns.flatMap(({ size, figures }) => (figures[round] === undefined ? [] : [{ size, cost: figures[round] }])),
-      )
-        .filter((costs) => costs.length === columns.length)
-        .map(excessOverNLogN);
-    }
+  if (goal.type === "limit") return known(figuresOf(result, goal.contestant, goal.metric));
+  if (goal.type === "ratio") {
+    const others = figuresOf(result, goal.of, goal.metric);
+    return known(
+      figuresOf(result, goal.contestant, goal.metric).map((ours, round) => {
+        const other = others[round];
+        return ours === undefined || other === undefined ? undefined : ours / other;
+      }),
+    );
   }
+  const columns = Object.entries(goal.sizes).map(([id, size]) => ({ size, figures: figuresOf(result, id, goal.metric) }));
+  const rounds = Math.max(...columns.map(({ figures }) => figures.length));
+  const costsOf = (round: number): readonly SizedCost[] =>
+    columns.flatMap(({ size, figures }) => (figures[round] === undefined ? [] : [{ size, cost: figures[round] }]));
+  return Array.from({ length: rounds }, (_, round) => costsOf(round))
+    .filter((costs) => costs.length === columns.length)
+    .map((costs) => excessOverNLogN(costs, goal.resolution));
 }
 
 /** One figure of one contestant, round by round. */

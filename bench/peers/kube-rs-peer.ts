@@ -11,7 +11,7 @@ export const kubeRsVersion = /^kube = \{ version = "=([^"]+)"/m.exec(readFileSyn
 
 /** The path of the built program. */
 export async function kubeRsPeer(say: (text: string) => void): Promise<string> {
-  const source = { name: "kube-rs", folder, files: ["Cargo.toml", "src/main.rs", "src/job.rs", "src/react.rs", "src/sync.rs"] };
+  const source = { name: "kube-rs", folder, files: ["Cargo.toml", "src/main.rs", "src/job.rs", "src/react.rs", "src/readiness.rs", "src/sync.rs"] };
   const built = await cachedPeer(source, async (draft) => {
     say("building the kube-rs peer (once; a few minutes)");
     const copies = join(draft, "source");

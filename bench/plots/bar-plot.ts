@@ -1,6 +1,6 @@
 // Contestants next to each other: a panel per metric, a bar per contestant, and a whisker from the lowest round to the highest.
 import type { Summary } from "../measure/statistics.ts";
-import { drawing, titleHeight } from "./drawing.ts";
+import { drawing, titleHeight, widthOf } from "./drawing.ts";
 import { linearScale, shortNumber } from "./scale.ts";
 import { element, label, line } from "./svg.ts";
 
@@ -18,31 +18,34 @@ export interface BarPanel {
 }
 
 const rowHeight = 22;
-const headingHeight = 26;
+const headingHeight = 42;
 const gap = 16;
-const namesWidth = 170;
 const barsWidth = 400;
 const figuresWidth = 90;
-const width = namesWidth + barsWidth + figuresWidth;
 
 /** Draws the panels below each other. */
 export function barPlot(title: string, panels: readonly BarPanel[]): string {
+  const namesWidth = widthOf(panels.flatMap(({ bars }) => bars.map((bar) => bar.label)));
   let y = titleHeight;
   const parts: string[] = [];
   for (const panel of panels) {
-    parts.push(drawPanel(panel, y));
+    parts.push(drawPanel(panel, { top: y, namesWidth }));
     y += headingHeight + panel.bars.length * rowHeight + gap;
   }
-  return drawing({ width, height: y, title, description: panels.map(inWords).join(" ") }, ...parts);
+  return drawing({ width: namesWidth + barsWidth + figuresWidth, height: y, title, description: panels.map(inWords).join(" ") }, ...parts);
 }
 
-function drawPanel({ heading, bars }: BarPanel, top: number): string {
+function drawPanel({ heading, bars }: BarPanel, { top, namesWidth }: { readonly top: number; readonly namesWidth: number }): string {
   const scale = linearScale(
     bars.flatMap(({ figure }) => (figure ? [figure.highest] : [])),
     { start: namesWidth, end: namesWidth + barsWidth },
   );
   const bottom = top + headingHeight + bars.length * rowHeight;
-  const grid = scale.ticks.map((tick) => line({ x: scale.place(tick), y: top + 20 }, { x: scale.place(tick), y: bottom }, { class: "grid-line" }));
+  const grid = scale.ticks.map(
+    (tick) =>
+      line({ x: scale.place(tick), y: top + 36 }, { x: scale.place(tick), y: bottom }, { class: "grid-line" }) +
+      label(shortNumber(tick), scale.place(tick), top + 30, { class: "quiet", "text-anchor": "middle" }),
+  );
   const rows = bars.map(({ label: name, ours, figure }, index) => {
     const y = top + headingHeight + index * rowHeight;
     const middle = y + rowHeight / 2 - 2;
@@ -67,7 +70,7 @@ function drawPanel({ heading, bars }: BarPanel, top: number): string {
     });
     return [named, bar, whisker, ...caps, label(shortNumber(figure.median), scale.place(figure.highest) + 8, middle + 4)].join("");
   });
-  return [label(heading, namesWidth, top + 12, { class: "quiet" }), ...grid, ...rows].join("\n");
+  return [label(heading, namesWidth, top + 12, { "font-weight": "600" }), ...grid, ...rows].join("\n");
 }
 
 function inWords({ heading, bars }: BarPanel): string {

@@ -14,6 +14,11 @@ export interface DrawingFrame {
 /** Pixels above the first panel. */
 export const titleHeight = 40;
 
+/** Room for the longest of some names at the left; the width of letters is the reader's font's, so this is with some to spare. */
+export function widthOf(names: readonly string[]): number {
+  return Math.ceil(24 + Math.max(0, ...names.map((name) => name.length)) * 6.8);
+}
+
 /** The drawing as a file's content. */
 export function drawing({ width, height, title, description }: DrawingFrame, ...parts: readonly string[]): string {
   const attributes = { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, role: "img" };

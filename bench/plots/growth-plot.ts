@@ -2,7 +2,7 @@
 import { costAt, fitNLogN } from "../measure/growth.ts";
 import type { Summary } from "../measure/statistics.ts";
 import { drawing, titleHeight } from "./drawing.ts";
-import { logScale, type Scale, shortNumber } from "./scale.ts";
+import { linearScale, logScale, type Scale, shortNumber } from "./scale.ts";
 import { element, label, line } from "./svg.ts";
 
 /** What was measured at one size. */
@@ -50,22 +50,27 @@ function drawPanel({ heading, points }: GrowthPanel, axis: string, { left, top }
     bottom: top + panelHeight - margin.bottom,
   };
   const sorted = points.toSorted((a, b) => a.size - b.size);
-  const curve = fitNLogN(sorted.slice(0, -1).map(({ size, figure }) => ({ size, cost: figure.median })));
-  const foretold = sorted.map(({ size }) => ({ size, cost: costAt(curve, size) }));
+  // A logarithmic axis has no place for nothing, and a curve through it says nothing.
+  const hasNothing = sorted.some(({ figure }) => figure.lowest <= 0);
+  const curve = hasNothing ? undefined : fitNLogN(sorted.slice(0, -1).map(({ size, figure }) => ({ size, cost: figure.median })));
+  const foretold = curve ? sorted.map(({ size }) => ({ size, cost: costAt(curve, size) })) : [];
   const x = logScale(
     sorted.map(({ size }) => size),
     { start: frame.left, end: frame.right },
   );
-  const y = logScale([...sorted.flatMap(({ figure }) => [figure.lowest, figure.highest]), ...foretold.map(({ cost }) => cost)], {
-    start: frame.bottom,
-    end: frame.top,
-  });
+  const y = (hasNothing ? linearScale : logScale)(
+    [...sorted.flatMap(({ figure }) => [figure.lowest, figure.highest]), ...foretold.map(({ cost }) => cost)],
+    {
+      start: frame.bottom,
+      end: frame.top,
+    },
+  );
   const path = foretold.map(({ size, cost }, index) => `${index === 0 ? "M" : "L"}${x.place(size).toFixed(1)} ${y.place(cost).toFixed(1)}`).join("");
   return [
     label(heading, frame.left, frame.top - 10, { "font-weight": "600" }),
     ...axes(frame, x, y),
     label(axis, (frame.left + frame.right) / 2, frame.bottom + 34, { class: "quiet", "text-anchor": "middle" }),
-    element("path", { class: "curve-line", d: path, "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
+    ...(path === "" ? [] : [element("path", { class: "curve-line", d: path, "stroke-width": 1.5, "stroke-dasharray": "5 4" })]),
     ...sorted.map(({ size, figure }) => drawPoint(x.place(size), y, figure)),
   ].join("\n");
 }

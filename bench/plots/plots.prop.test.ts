@@ -1,5 +1,5 @@
 // Drawings of any figures: well formed, everything within the frame, every figure said in words too.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { summarize } from "../measure/statistics.ts";
 import { barPlot } from "./bar-plot.ts";
@@ -7,7 +7,7 @@ import { growthPlot } from "./growth-plot.ts";
 import { ratioPlot } from "./ratio-plot.ts";
 import { element, escaped } from "./svg.ts";
 
-const figure = fc.array(fc.double({ min: 0.001, max: 1e7, noNaN: true }), { minLength: 1, maxLength: 5 }).map(summarize);
+const figure = fc.array(fc.oneof(fc.constant(0), fc.double({ min: 0.001, max: 1e7, noNaN: true })), { minLength: 1, maxLength: 5 }).map(summarize);
 const name = fc.string({ minLength: 1, maxLength: 20 });
 
 const bars = fc
@@ -37,7 +37,9 @@ function isWithinFrame(svg: string): boolean {
   const [, width = 0, height = 0] = (/width="(\d+)" height="(\d+)"/.exec(svg) ?? []).map(Number);
   const inside = (attribute: string, most: number): boolean =>
     [...svg.matchAll(new RegExp(` ${attribute}="(-?[\\d.]+)"`, "g"))].every(([, value]) => Number(value) >= 0 && Number(value) <= most);
-  return ["x", "x1", "x2", "cx"].every((attribute) => inside(attribute, width)) && ["y", "y1", "y2", "cy"].every((attribute) => inside(attribute, height));
+  return (
+    ["x", "x1", "x2", "cx"].every((attribute) => inside(attribute, width)) && ["y", "y1", "y2", "cy"].every((attribute) => inside(attribute, height))
+  );
 }
 
 describe.each([

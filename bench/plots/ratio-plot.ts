@@ -1,6 +1,6 @@
 // All ratios at a glance: each with its goal, on one logarithmic axis with 1 in sight. What is met is a dot, what is missed a cross, so that it reads without colours.
 import type { Summary } from "../measure/statistics.ts";
-import { drawing, titleHeight } from "./drawing.ts";
+import { drawing, titleHeight, widthOf } from "./drawing.ts";
 import { logScale, shortNumber } from "./scale.ts";
 import { element, label, line } from "./svg.ts";
 
@@ -13,7 +13,6 @@ export interface RatioRow {
 }
 
 const rowHeight = 20;
-const namesWidth = 420;
 const plotWidth = 380;
 const axisHeight = 46;
 /** A ratio below this is drawn at the edge: one that is nearly nothing would press all others together. */
@@ -21,6 +20,7 @@ const lowestShown = 0.1;
 
 /** Draws a row for each. */
 export function ratioPlot(title: string, rows: readonly RatioRow[]): string {
+  const namesWidth = Math.max(320, widthOf(rows.map((row) => row.label)));
   const top = titleHeight + 4;
   const bottom = top + rows.length * rowHeight;
   const shown = (value: number): number => Math.max(lowestShown, value);

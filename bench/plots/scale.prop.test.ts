@@ -1,5 +1,5 @@
 // Axes hold every value, and name few and round ones.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { linearScale, logScale, shortNumber } from "./scale.ts";
 

@@ -3,7 +3,7 @@
 /** An axis: its values from `from` to `to` lie between the pixels `start` and `end`. */
 export interface Scale {
   /** The pixel of a value. */
-  place(value: number): number;
+  readonly place: (value: number) => number;
   /** The values to name, in rising order. */
   readonly ticks: readonly number[];
 }

@@ -9,7 +9,7 @@ import { writeResults } from "./written-results.ts";
 
 const ratio = { text: "digest: time", contestant: "a", metric: "ms", type: "ratio", of: "b", atMost: 1.1 } as const;
 const limit = { text: "hold, ms", contestant: "a", metric: "hold", type: "limit", below: 25, over: "worst" } as const;
-const growth = { text: "CPU against Secrets", metric: "ms", type: "growth", sizes: { a: 1 }, atMost: 1.1 } as const;
+const growth = { text: "CPU against Secrets", metric: "ms", type: "growth", sizes: { a: 1 }, resolution: 1, atMost: 1.1 } as const;
 
 test("goals are shown with what was wanted and reached", () => {
   const reached = { median: 0.714, lowest: 0.6, highest: 0.8, rounds: 3 };

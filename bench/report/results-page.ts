@@ -2,7 +2,7 @@
 import type { ScenarioResult } from "../measure/rounds.ts";
 import type { Summary } from "../measure/statistics.ts";
 import { judge, type Verdict } from "../measure/verdict.ts";
-import type { Goal } from "../scenario.ts";
+import type { Goal, Sample } from "../scenario.ts";
 import { markdownTable } from "./markdown-table.ts";
 import type { BenchRun } from "./bench-run.ts";
 import { figureOf, headingOf, plotsOf, ratiosPlot } from "./scenario-plots.ts";
@@ -46,14 +46,8 @@ export function goalTable(verdicts: readonly Verdict[]): string {
 }
 
 function wantedBy(goal: Goal): string {
-  switch (goal.type) {
-    case "ratio":
-      return `≤ ${goal.atMost}×`;
-    case "growth":
-      return `≤ ${goal.atMost}× of N log N`;
-    case "limit":
-      return `< ${goal.below}${goal.over === "worst" ? " in every round" : ""}`;
-  }
+  if (goal.type === "limit") return `< ${goal.below}${goal.over === "worst" ? " in every round" : ""}`;
+  return goal.type === "ratio" ? `≤ ${goal.atMost}×` : `≤ ${goal.atMost}× of N log N`;
 }
 
 /** A line for each way in which contestants were started, with those that were. */
@@ -64,13 +58,11 @@ function whoTookPart(results: readonly ScenarioResult[]): string {
 
 function scenarioSection(result: ScenarioResult): readonly string[] {
   const { scenario, results, rounds, tookMs } = result;
-  const rows = results.map(({ contestant, samples }) => [
-    contestant.label,
-    ...scenario.metrics.map(({ id }) => {
-      const figure = figureOf(samples, id);
-      return figure ? withSpread(figure, 1) : "";
-    }),
-  ]);
+  const cell = (samples: readonly Sample[], metric: string): string => {
+    const figure = figureOf(samples, metric);
+    return figure ? withSpread(figure, 1) : "";
+  };
+  const rows = results.map(({ contestant, samples }) => [contestant.label].concat(scenario.metrics.map(({ id }) => cell(samples, id))));
   return [
     `## ${scenario.title}`,
     scenario.method,

@@ -51,11 +51,12 @@ export function ratiosPlot(verdicts: readonly Verdict[]): PlotFile | undefined {
 function draw(plot: Plot, { scenario, results }: ScenarioResult): string {
   const metrics = scenario.metrics.filter(({ id }) => plot.metrics.includes(id));
   if (plot.type === "bars") {
+    const onlyOurs = new Set(results.map(({ contestant }) => contestant.settings)).size === 1;
     const panels = metrics.map((metric) => ({
       heading: headingOf(metric),
       bars: results.map(({ contestant, samples }) => ({
         label: contestant.label,
-        ours: contestant.label.startsWith("Keyturn"),
+        ours: contestant.label.startsWith("Keyturn") || (onlyOurs && !contestant.label.startsWith("bare loop")),
         figure: figureOf(samples, metric.id),
       })),
     }));

@@ -17,7 +17,7 @@ export const growthSubjects: readonly GrowthSubject[] = [
     axis: "Kymas",
     sizes: [100, 200, 400, 800],
     program: "issue-converge",
-    job: "Credentials are issued for N Kymas from nothing, as in *Issuing credentials*, with every cluster reachable.",
+    job: "Credentials are issued for N Kymas from nothing, as in *Issuing credentials*, with every cluster reachable. Requests are those to the API server, to the tenant and to the clusters.",
     resources: ["secrets", "kymas", "eventingauths"],
     prepare: applyProductCrds,
     world: (bed, size, run) => createIssueWorld(bed, { name: `growth-${run}`, size, deadEnds: false, kymas: true }),
@@ -60,14 +60,18 @@ export const growthSubjects: readonly GrowthSubject[] = [
     axis: "pods",
     sizes: [1250, 2500, 5000, 10_000],
     program: "sidecars-scan",
-    job: "The outdated workloads are found among N pods, 20 to a Deployment, from nothing.",
+    job: "The outdated workloads are found among N pods, 20 to a Deployment, from nothing. Requests are mostly questions to the injection webhook.",
     resources: ["pods", "deployments", "replicasets", "namespaces", "mutatingwebhookconfigurations"],
     async prepare(bed, sizes) {
       for (const size of sizes) await seedFleet(bed, Math.ceil(size / podsEach));
     },
     async world(bed, size) {
       const plane = await startFleetIstiod(bed);
-      return { ...fleetWorld(Math.ceil(size / podsEach)), [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose]() };
+      return {
+        ...fleetWorld(Math.ceil(size / podsEach)),
+        asked: () => plane.istiod.calls.length,
+        [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose](),
+      };
     },
   },
 ];

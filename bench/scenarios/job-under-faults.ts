@@ -2,7 +2,7 @@
 import { seededRandom } from "@keyturn/runtime";
 import { startFaultProxy } from "@keyturn/runtime/testing";
 import type { Contestants } from "../contestants.ts";
-import { ContestantProcess } from "../measure/contestant-process.ts";
+import { SupervisedContestant } from "../measure/supervised-contestant.ts";
 import type { Goal, Scenario } from "../scenario.ts";
 import { createJobWorld } from "../worlds/job-world.ts";
 import { jobContestants, jobGoal, jobPeers } from "./job-contestants.ts";
@@ -32,13 +32,13 @@ export function jobUnderFaults(contestants: Contestants): Scenario {
     title: "The same job while a tenth of all requests fail",
     method:
       "The common job from nothing with 300 Secrets, through a proxy that lets every tenth request fail, watches and lists included: with 500, with 429 and `Retry-After: 1`, by a reset before the API server gets it, or by a reset after it has been served; each equally often, by a seed that is the round's number. " +
-      `*Undone* is what share of the objects was not right after ${patienceMs / 1000} s. Requests are the proxy's count, without watches. The proxy speaks HTTP/1.1 to everybody and runs on the same cores. The bare loop takes no part: it gives up at the first error. (With \`--quick\`, 100 Secrets.)`,
+      `*Undone* is what share of the objects was not right after ${patienceMs / 1000} s. Requests are the proxy's count, without watches. A contestant that ends is started again as a kubelet would: at once, then after 10 s, 20 s and so on. The proxy speaks HTTP/1.1 to everybody and runs on the same cores. The bare loop takes no part: it gives up at the first error. (With \`--quick\`, 100 Secrets.)`,
     contestants: jobContestants(contestants),
     metrics: [
       { id: "converged", label: "converged", unit: "ms" },
       { id: "undone", label: "undone, %", unit: "" },
       { id: "requests", label: "requests per object", unit: "" },
-      { id: "cpu", label: "CPU", unit: "ms" },
+      { id: "restarts", label: "restarts", unit: "" },
     ],
     goals,
     warmUp: [],
@@ -51,7 +51,7 @@ export function jobUnderFaults(contestants: Contestants): Scenario {
       await using proxy = await startFaultProxy(bed.cluster);
       proxy.inject(randomFaults(seededRandom(run), share));
       const startedMs = performance.now();
-      await using contestant = new ContestantProcess(command, proxy.through(bed.cluster.adminKubeconfig));
+      await using contestant = new SupervisedContestant(command, proxy.through(bed.cluster.adminKubeconfig));
       const done = await world.progress.whenDone(patienceMs).then(
         () => true,
         () => false,
@@ -62,7 +62,7 @@ export function jobUnderFaults(contestants: Contestants): Scenario {
         ...(done && { converged }),
         undone: (world.progress.undone / objects) * 100,
         requests: proxy.requests({ watch: false }).length / objects,
-        cpu: contestant.usage().cpuMs,
+        restarts: contestant.restarts,
       };
     },
   };

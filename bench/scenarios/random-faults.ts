@@ -2,9 +2,11 @@
 import type { Random } from "@keyturn/runtime";
 import { answerWith, CutConnection, type Fault } from "@keyturn/runtime/testing";
 
+const serverError = answerWith({ status: 500 });
+const tooMany = answerWith({ status: 429, retryAfterSeconds: 1 });
 const failures: readonly Fault["intervene"][] = [
-  answerWith({ status: 500 }).intervene,
-  answerWith({ status: 429, retryAfterSeconds: 1 }).intervene,
+  (request, next) => serverError.intervene(request, next),
+  (request, next) => tooMany.intervene(request, next),
   () => Promise.reject(new CutConnection()),
   // The request is served, and only its answer is lost.
   async (request, next) => {

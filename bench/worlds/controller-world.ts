@@ -6,6 +6,8 @@ export interface ControllerWorld extends AsyncDisposable {
   readonly namespaces: readonly string[];
   /** The feature's flags that fit this world. */
   readonly flags: Readonly<Record<string, string>>;
+  /** How many requests have been made so far to others than the API server. */
+  readonly asked?: () => number;
   /** What the controller's own program takes after its name. */
   readonly args: readonly string[];
 }

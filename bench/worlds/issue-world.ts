@@ -67,6 +67,7 @@ export async function createIssueWorld({ cluster: { client } }: Bed, { name, siz
       "eventing-auth.allow-http": "true",
     },
     args: [place.namespace, place.system, String(reachable.length)],
+    asked: () => Object.values(tenant.counters.requests).reduce((sum, count) => sum + count, targets.written),
     credentials,
     reachable,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -25,5 +25,7 @@ test("each part of the job is looked at", () => {
   expect(jobMistakes([], [configMap])).toEqual(["there is a ConfigMap tls without a Secret"]);
   expect(jobMistakes([{ ...secret, metadata: identity }], [configMap])).toEqual(["tls does not say what was published"]);
   expect(jobMistakes([secret], [{ ...configMap, data: { sha256, more: "" } }])).toHaveLength(1);
-  expect(jobMistakes([secret], [{ ...configMap, metadata: { ...identity, uid: "u2" } }])).toEqual(["the ConfigMap of tls is not owned by its Secret"]);
+  expect(jobMistakes([secret], [{ ...configMap, metadata: { ...identity, uid: "u2" } }])).toEqual([
+    "the ConfigMap of tls is not owned by its Secret",
+  ]);
 });

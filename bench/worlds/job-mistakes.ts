@@ -13,7 +13,9 @@ export function jobMistakes(secrets: readonly Stored<Secret>[], configMaps: read
     if (!configMap) return [`${name} has no ConfigMap`];
     const owner = configMap.metadata.ownerReferences?.[0];
     return [
-      ...(JSON.stringify(configMap.data) === JSON.stringify({ sha256 }) ? [] : [`the ConfigMap of ${name} does not hold the digest, or more than that`]),
+      ...(JSON.stringify(configMap.data) === JSON.stringify({ sha256 })
+        ? []
+        : [`the ConfigMap of ${name} does not hold the digest, or more than that`]),
       ...(owner?.uid === uid && owner.controller === true ? [] : [`the ConfigMap of ${name} is not owned by its Secret`]),
       ...(annotations?.["bench/digest"] === sha256 ? [] : [`${name} does not say what was published`]),
     ];

@@ -73,7 +73,8 @@ export async function createJobWorld({ cluster }: Bed, count: number): Promise<J
       const [secrets, configMaps] = [await client.list(Secret, { namespace }), await client.list(ConfigMap, { namespace, labels: "bench=job" })];
       const mistakes = jobMistakes(secrets.items, configMaps.items);
       if (secrets.items.length !== count) mistakes.push(`there are ${secrets.items.length} Secrets instead of ${count}`);
-      if (mistakes.length > 0) throw new Error(`the job was not done: ${mistakes.slice(0, 5).join("; ")}${mistakes.length > 5 ? `; ${mistakes.length} in all` : ""}`);
+      if (mistakes.length > 0)
+        throw new Error(`the job was not done: ${mistakes.slice(0, 5).join("; ")}${mistakes.length > 5 ? `; ${mistakes.length} in all` : ""}`);
     },
     async [Symbol.asyncDispose]() {
       endObserver();

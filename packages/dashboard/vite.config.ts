@@ -4,7 +4,8 @@ import { defineConfig } from "vite";
 export default defineConfig({
   // Relative, so that the page also works below a path, such as that of an ingress.
   base: "./",
-  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  // Never the development form, which has the paths of source files in it: tests build the page too, with NODE_ENV=test.
+  oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
   build: {
     outDir: "dist",
     emptyOutDir: true,

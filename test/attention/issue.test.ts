@@ -11,8 +11,7 @@ const paused = "keyturn.io/paused";
 
 test("a paused EventingAuth stays ready, and its Secret is repaired only when it is resumed; its deletion waits", patiently, async () => {
   await using place = await issuingPlace(controlPlane(), target());
-  const annotate = (text: string): Promise<string> =>
-    controlPlane().kubectl("annotate", "eventingauth", place.runtime, text, "-n", place.namespace);
+  const annotate = (text: string): Promise<string> => controlPlane().kubectl("annotate", "eventingauth", place.runtime, text, "-n", place.namespace);
   await place.ready();
   await place.isWhole();
   await annotate(`${paused}=true`);

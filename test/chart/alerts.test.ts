@@ -7,14 +7,14 @@ import { stringify } from "yaml";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { findBinaries } from "@keyturn/runtime/testing";
-import { agentMetrics } from "../../packages/keyturn/src/agent/metrics.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
-import { metricDocs } from "../../packages/runtime/src/observe/metric-table.ts";
+import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type ChartValues, renderChart } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-flags.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { foreignLabels, metricsIn, unknownMetrics } from "./metric-vocabulary.ts";
 import { type AlertStory, alertStories, healthy, storyMinutes } from "./alert-stories.ts";
-import { chartDashboard, dashboardExpressions } from "../../tools/generate/chart-dashboard.ts";
+import { chartDashboard, dashboardLines } from "../../tools/generate/chart-dashboard.ts";
 
 const ruleSchema = z.object({
   alert: z.string(),
@@ -80,32 +80,30 @@ test("every alert fires in its story and no other does, and none when all is wel
   );
 });
 
-/** Every metric that the program has, with what Prometheus makes of a histogram. */
-const known = new Set(
-  [
-    ...metricDocs(),
-    ...[agentMetrics, ...features.map(({ metrics }) => metrics)].flatMap((table) => Object.entries(table).map(([name, row]) => ({ name, ...row }))),
-  ].flatMap(({ name, type }) => (type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name])),
-);
+test("every metric in an alert exists, and has the labels that the alert goes by and speaks of", async () => {
+  const alerts = (await alertGroups()).flatMap(({ rules }) => rules);
+  const expressions = alerts.map(({ expr }) => expr);
+  expect(expressions.filter((expression) => metricsIn(expression).length === 0)).toEqual([]);
+  expect(unknownMetrics(expressions)).toEqual([]);
+  expect(alerts.flatMap(({ expr, annotations: { summary, description } }) => foreignLabels(expr, [summary, description]))).toEqual([]);
+});
 
-/** The words in an expression that have the form of our metrics' names. */
-function metricsIn(expression: string): readonly string[] {
-  return expression.match(/\b(?:keyturn|runtime|controller_runtime|workqueue|rest_client|leader_election|process|nodejs)_[a-z0-9_]+/g) ?? [];
-}
-
-test("every metric in an alert exists", async () => {
-  const expressions = (await alertGroups()).flatMap(({ rules }) => rules.map(({ expr }) => expr));
-  for (const expression of expressions) {
-    expect(metricsIn(expression), expression).not.toEqual([]);
-    for (const metric of metricsIn(expression)) expect(known, expression).toContain(metric);
-  }
+test("every Lease in an alert is one of ours", async () => {
+  const leases = controllersOf(features, {}, {}).map(({ name }) => `${keyturn.name}-${name}`);
+  const patterns = (await alertGroups()).flatMap(({ rules }) =>
+    rules.flatMap(({ expr }) => [...expr.matchAll(/leader_election_master_status\{name=~?"(.*?)"\}/g)].map(([, pattern = ""]) => pattern)),
+  );
+  expect(patterns.length).toBeGreaterThan(3);
+  expect(patterns.filter((pattern) => !leases.some((lease) => new RegExp(`^(?:${pattern})$`).test(lease)))).toEqual([]);
 });
 
 test("every metric on the Grafana dashboard exists, every expression is understood, and every feature has its place", async () => {
-  const expressions = dashboardExpressions();
-  for (const expression of expressions) for (const metric of metricsIn(expression)) expect(known, expression).toContain(metric);
+  const lines = dashboardLines();
+  const expressions = lines.map(([expression]) => expression);
+  expect(unknownMetrics(expressions)).toEqual([]);
+  expect(lines.flatMap(([expression, legend]) => foreignLabels(expression, [legend]))).toEqual([]);
   const prefixes = ["keyturn_eventing_auth_", "keyturn_rotation_", "keyturn_jwks_", "keyturn_checksum_", "keyturn_sidecars_", "keyturn_agent_"];
-  for (const prefix of prefixes) expect(expressions.some((expression) => expression.includes(prefix))).toBe(true);
+  expect(prefixes.filter((prefix) => !expressions.some((expression) => expression.includes(prefix)))).toEqual([]);
   // Grafana fills in its variables; Prometheus reads the rest.
   const rules = expressions.map((expression, index) => ({ record: `panel:${index}`, expr: expression.replaceAll("$__rate_interval", "5m") }));
   await promtool(["check", "rules", "--lint=none", "rules.yaml"], { "rules.yaml": stringify({ groups: [{ name: "dashboard", rules }] }) });
@@ -118,10 +116,8 @@ test("every alert has a heading in the runbook that it names", async () => {
   const rules = (await alertGroups()).flatMap((group) => group.rules);
   const runbook = await readFile(new URL("../../docs/operations/troubleshooting.md", import.meta.url), "utf8");
   const headings = new Set([...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.trim().toLowerCase()));
-  for (const { alert, annotations } of rules) {
-    expect(annotations.runbook_url).toMatch(/\/docs\/operations\/troubleshooting\.md#[a-z]+$/);
-    expect(headings, alert).toContain(annotations.runbook_url.split("#").at(-1));
-  }
+  for (const { annotations } of rules) expect(annotations.runbook_url).toMatch(/\/docs\/operations\/troubleshooting\.md#[a-z]+$/);
+  expect(rules.filter(({ annotations }) => !headings.has(annotations.runbook_url.split("#").at(-1) ?? "")).map(({ alert }) => alert)).toEqual([]);
 });
 
 test("alerts follow the choice of controllers, can be left out, and get labels and a runbook of one's own", async () => {

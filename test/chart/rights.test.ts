@@ -1,5 +1,5 @@
 // The chart gives exactly the rights that `keyturn rbac` prints for the same choice, whatever is chosen.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { rbacCommand } from "../../packages/keyturn/src/cli/rbac.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";

@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import manifest from "../../packages/keyturn/package.json" with { type: "json" };
 import { parse } from "yaml";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chartFolder, type ChartValues, helm, helmWithValues, renderChart } from "../../tools/chart-rendering.ts";
 import { readChartValues } from "../../tools/generate/chart-values.ts";
 
@@ -83,11 +85,14 @@ test("every value is explained, and the README lists it", async () => {
   expect(() => readChartValues("a: 1\n")).toThrow('say in a comment "# -- …" what a is for');
 });
 
-test("every example of values in the README is taken", async () => {
-  const readme = await readFile(`${chartFolder}/README.md`, "utf8");
-  const examples = [...readme.matchAll(/```yaml\n([^]*?)```/g)].map(([, text = ""]) => parse(text) as ChartValues);
-  expect(examples.length).toBeGreaterThan(4);
-  for (const values of examples) expect((await renderChart(values)).length).toBeGreaterThan(5);
+test("every example of values in the README and the docs is taken", async () => {
+  const docs = fileURLToPath(new URL("../../docs", import.meta.url));
+  const pages = (await readdir(docs, { recursive: true })).filter((path) => path.endsWith(".md")).map((path) => join(docs, path));
+  const [readme = "", ...others] = await Promise.all([join(chartFolder, "README.md"), ...pages].map((path) => readFile(path, "utf8")));
+  const blocksOf = (text: string): readonly string[] => [...text.matchAll(/```yaml\n([^]*?)```/g)].map(([, block = ""]) => block);
+  const examples = [...blocksOf(readme), ...others.flatMap(blocksOf).filter((block) => block.startsWith("# values of the chart"))];
+  expect(examples.length).toBeGreaterThan(8);
+  for (const example of examples) expect((await renderChart(parse(example) as ChartValues)).length).toBeGreaterThan(5);
 });
 
 test("the chart installs the version of the program that it comes with", async () => {

@@ -1,10 +1,9 @@
 // `keyturn run` tells a webhook what happens, and nobody else where that webhook is.
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, onTestFinished, test } from "vitest";
+import { startReceiver } from "../../packages/keyturn/src/notify/receiver.fixture.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { publishingNamespace } from "../jwks/publishing-namespace.ts";
 import { soonWithin } from "../soon.ts";
@@ -15,17 +14,10 @@ const cluster = useSharedCluster();
 const soon = soonWithin(60_000);
 
 test("what is wrong and what happens to credentials is told, as it is in the Events", { timeout: 180_000 }, async () => {
-  const bodies: Record<string, unknown>[] = [];
-  const server = createServer(async (request, response) => {
-    bodies.push(JSON.parse((await request.toArray()).join("")) as Record<string, unknown>);
-    response.end(request.url);
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close().closeAllConnections());
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : expect.fail("a port");
+  await using receiver = await startReceiver();
+  const bodies = (): readonly unknown[] => receiver.received.map(({ body }) => JSON.parse(body) as unknown);
   const urlFile = join(await temporaryFolder(), "url");
-  await writeFile(urlFile, `http://127.0.0.1:${port}/services/planted-webhook-secret\n`);
+  await writeFile(urlFile, `${receiver.url}/services/planted-webhook-secret\n`);
 
   await using place = await publishingNamespace(cluster(), "notify");
   const { namespace, kubeconfig } = place;
@@ -35,10 +27,10 @@ test("what is wrong and what happens to credentials is told, as it is in the Eve
   const keyturn = startKeyturn(["run", "--log-level=debug", ...scope, ...servers, ...notify], { KUBECONFIG: kubeconfig });
   onTestFinished(() => keyturn.kill("SIGKILL"));
   await place.putConfig("site");
-  await soon(() => expect(bodies).toContainEqual(expect.objectContaining({ type: "Warning", reason: "SecretNotFound", cluster: "here" })));
+  await soon(() => expect(bodies()).toContainEqual(expect.objectContaining({ type: "Warning", reason: "SecretNotFound", cluster: "here" })));
   await place.putSecret("signer", makeCertificate());
   const object = { apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", namespace, name: "site" };
-  await soon(() => expect(bodies).toContainEqual(expect.objectContaining({ type: "Normal", reason: "KeyAdded", controller: "jwks", object })));
+  await soon(() => expect(bodies()).toContainEqual(expect.objectContaining({ type: "Normal", reason: "KeyAdded", controller: "jwks", object })));
   keyturn.kill("SIGTERM");
   expect(await keyturn.exit).toBe(0);
   expect(keyturn.output.out + keyturn.output.err).not.toContain("planted-webhook-secret");

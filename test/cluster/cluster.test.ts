@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigMap, createClient, createHttpTransport, Deployment, loadConfig, Pod, Secret } from "@keyturn/runtime";
-import { everything, startCluster } from "@keyturn/runtime/testing";
+import { everything, startCluster, withWatchList } from "@keyturn/runtime/testing";
 import { describe, expect, it, vi } from "vitest";
 import { isRunning } from "../../packages/runtime/src/testing/cluster/running-process.ts";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
@@ -32,7 +32,7 @@ describe("clusters side by side", () => {
 });
 
 describe("a cluster", () => {
-  const cluster = useCluster();
+  const cluster = useCluster(withWatchList);
   const whole = { namespace: "default", name: "kept" };
 
   it("keeps its files to its owner", () => {

@@ -14,12 +14,13 @@ import {
   startFaultProxy,
   VirtualClock,
   withholdEndBookmark,
+  withWatchList,
 } from "@keyturn/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
 import { openWatch } from "./watch-lines.ts";
 
-const cluster = useCluster();
+const cluster = useCluster(withWatchList);
 let proxy: FaultProxy;
 let transport: Transport;
 let client: Client;

@@ -1,10 +1,11 @@
 // However the process that owns a cluster ends, its servers and files go with it.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { once } from "node:events";
+import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { isRunning } from "../../packages/runtime/src/testing/cluster/running-process.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const owner = (ending: string): string => `
 import { startCluster } from "@keyturn/runtime/testing";
@@ -22,8 +23,6 @@ const endings: readonly { readonly how: string; readonly script: string; readonl
   { how: "throws", script: 'throw new Error("on purpose");' },
   { how: "simply ends", script: "" },
 ];
-
-const ownedFolders = (): string[] => readdirSync(tmpdir()).filter((name) => /^keyturn-(cluster|build|tests)-/.test(name));
 
 describe("when its owner", () => {
   it.for(endings)("$how, a cluster leaves no process and no folder", async ({ script, signal }) => {
@@ -47,14 +46,16 @@ describe("when its owner", () => {
   });
 
   it("is killed while the cluster is starting, there is nothing left either", async () => {
-    const before = new Set(ownedFolders());
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", owner(waits)], { cwd: import.meta.dirname, stdio: "ignore" });
+    // A place of its own: elsewhere on this machine others start clusters, too.
+    const place = await temporaryFolder();
+    const env = { ...process.env, TMPDIR: place };
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", owner(waits)], { cwd: import.meta.dirname, env, stdio: "ignore" });
     const exited = once(child, "exit");
-    const mine = (): string[] => ownedFolders().filter((name) => !before.has(name) && existsSync(`${tmpdir()}/${name}/pids/etcd`));
+    const mine = (): string[] => readdirSync(place).filter((name) => existsSync(join(place, name, "pids/etcd")));
     await vi.waitFor(() => expect(mine()).not.toEqual([]), { timeout: 30_000, interval: 1 });
     const [name = ""] = mine();
     child.kill("SIGKILL");
     await exited;
-    await vi.waitFor(() => expect(existsSync(`${tmpdir()}/${name}`)).toBe(false), { timeout: 15_000 });
+    await vi.waitFor(() => expect(existsSync(join(place, name))).toBe(false), { timeout: 15_000 });
   });
 });

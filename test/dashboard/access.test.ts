@@ -38,9 +38,12 @@ describe.each(["api/stream", `api/object?resource=${jwksConfigs}&namespace=alpha
     expect(JSON.parse(body)).toEqual({ error: "a token is needed" });
   });
 
-  test.each(["nonsense", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl", "x".repeat(20_000)])("is refused with a wrong token", async (bearer) => {
-    expect((await ask(`${operator.url}${path}`, { bearer })).status).toBe(401);
-  });
+  test.each(["nonsense", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl", "x".repeat(20_000)])(
+    "is refused with a wrong token",
+    async (bearer) => {
+      expect((await ask(`${operator.url}${path}`, { bearer })).status).toBe(401);
+    },
+  );
 
   test("is refused with a token without rights", async () => {
     const bearer = await viewerToken(cluster(), "nobody", []);

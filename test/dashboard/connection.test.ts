@@ -25,7 +25,10 @@ it("what changes is shown, what is gone goes", async () => {
   const { page, problems } = watched;
   await whenLive(page);
   await page.getByRole("link", { name: "runtime-00004" }).waitFor();
-  send({ upserts: [{ ...issuedRecord(1, nowMs), health: "error", reason: "TargetUnreachable" }, issuedRecord(77, nowMs)], removals: [issuedRecord(4, nowMs).id] });
+  send({
+    upserts: [{ ...issuedRecord(1, nowMs), health: "error", reason: "TargetUnreachable" }, issuedRecord(77, nowMs)],
+    removals: [issuedRecord(4, nowMs).id],
+  });
   await page.getByText("TargetUnreachable").waitFor();
   await page.getByRole("link", { name: "runtime-00077" }).waitFor();
   await page.getByRole("link", { name: "runtime-00004" }).waitFor({ state: "detached" });

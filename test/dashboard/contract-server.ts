@@ -15,14 +15,13 @@ export interface ContractServer extends AsyncDisposable {
   readonly asked: readonly string[];
   /** `Last-Event-ID` of each stream that was opened. */
   readonly resumedFrom: readonly (string | undefined)[];
-  openStreams(): number;
   /** Sends changes to all pages. */
-  send(changes: Changes): void;
+  readonly send: (changes: Changes) => void;
   /** Ends all streams with a reason. */
-  end(end: StreamEvents["end"]): void;
+  readonly end: (end: StreamEvents["end"]) => void;
   /** Closes all connections without a word, and refuses new ones until `mend`. */
-  cut(): void;
-  mend(): void;
+  readonly cut: () => void;
+  readonly mend: () => void;
 }
 
 export interface ContractServerOptions {
@@ -108,7 +107,6 @@ export async function startContractServer(options: ContractServerOptions): Promi
     url: `http://127.0.0.1:${address.port}/`,
     asked,
     resumedFrom,
-    openStreams: () => streams.size,
     send(changes) {
       sequence++;
       sent.push({ id: sequence, changes });

@@ -28,7 +28,13 @@ it("Tab leads from the skip link through the steps to the content, and what has 
     expect(await page.evaluate<boolean>("document.activeElement.matches(':focus-visible')")).toBe(true);
   }
   expect(passed.slice(0, 2)).toEqual(["Skip to the content", "Keyturn"]);
-  expect(passed.slice(2, 7).map((text) => /Issue|Rotate|Publish|Verify|Roll out/.exec(text)?.[0])).toEqual(["Issue", "Rotate", "Publish", "Verify", "Roll out"]);
+  expect(passed.slice(2, 7).map((text) => /Issue|Rotate|Publish|Verify|Roll out/.exec(text)?.[0])).toEqual([
+    "Issue",
+    "Rotate",
+    "Publish",
+    "Verify",
+    "Roll out",
+  ]);
   expect(passed.slice(7)).toEqual(["Times in full", "Colours: as the system", "Help", "Issue"]);
 
   await page.reload();

@@ -25,7 +25,10 @@ export async function ask(url: string, { bearer, headers = {}, method = "GET" }:
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
-async function answerTo(url: string, options: { readonly method?: string; readonly headers: Readonly<Record<string, string>> }): Promise<IncomingMessage> {
+async function answerTo(
+  url: string,
+  options: { readonly method?: string; readonly headers: Readonly<Record<string, string>> },
+): Promise<IncomingMessage> {
   const request = get(url, { ...options, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   return response;
@@ -57,7 +60,10 @@ export interface PageReader extends Disposable {
 }
 
 /** Opens a page; rejects with the answer if it is not a stream. */
-export async function openPage(url: string, { bearer, lastEventId }: { readonly bearer: string; readonly lastEventId?: string | undefined }): Promise<PageReader> {
+export async function openPage(
+  url: string,
+  { bearer, lastEventId }: { readonly bearer: string; readonly lastEventId?: string | undefined },
+): Promise<PageReader> {
   const response = await answerTo(`${url}api/stream`, {
     headers: { ...authorization(bearer), ...(lastEventId !== undefined && { "last-event-id": lastEventId }) },
   });

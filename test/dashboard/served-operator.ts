@@ -15,7 +15,9 @@ export interface ServedOperator extends RunningOperator {
 }
 
 /** What to run. */
-export interface ServedOperatorOptions extends Partial<Pick<OperatorDashboardOptions, "access" | "tokenFreshMs" | "streamTimes" | "rates" | "files" | "bindAddress">> {
+export interface ServedOperatorOptions extends Partial<
+  Pick<OperatorDashboardOptions, "access" | "tokenFreshMs" | "streamTimes" | "rates" | "files" | "bindAddress">
+> {
   /** As `--controllers`. Default `jwks,rotation,checksum`. */
   readonly controllers?: string;
   readonly flags?: Readonly<Record<string, string>>;

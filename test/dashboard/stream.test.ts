@@ -120,7 +120,9 @@ test("250 open pages cost the API server nothing, see every change, and one who 
     ]);
     const id = `jwks/JWKSConfig/${namespace}/seen-by-all`;
     await soon(() => expect(pages.slice(1).filter((page) => page.records.get(id) === undefined)).toEqual([]));
-    await soon(() => expect(pages.slice(1).every((page) => page.of("keySet").find((record) => record.id === id)?.reason === "SecretNotFound")).toBe(true));
+    await soon(() =>
+      expect(pages.slice(1).every((page) => page.of("keySet").find((record) => record.id === id)?.reason === "SecretNotFound")).toBe(true),
+    );
     // What the operator does for the new object, its leases, and the questions about one token: nothing that grows with the pages.
     expect(proxy.requests().length - asked).toBeLessThan(100);
     pages[0]?.resume();
@@ -137,5 +139,10 @@ test("details of an object are read once for all who look at the same time", asy
   const answers = await Promise.all(Array.from({ length: 50 }, () => ask(url, { bearer })));
   expect(answers.every(({ status, body }) => status === 200 && body.includes("KeyAdded"))).toBe(true);
   // One, unless this machine is so slow that the answer grew old meanwhile.
-  expect(proxy.requests().slice(asked).filter(({ path }) => path.includes("/events")).length).toBeLessThan(10);
+  expect(
+    proxy
+      .requests()
+      .slice(asked)
+      .filter(({ path }) => path.includes("/events")).length,
+  ).toBeLessThan(10);
 });

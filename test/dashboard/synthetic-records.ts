@@ -31,7 +31,8 @@ function refOf(kind: string, resource: string, { index, name }: { readonly index
 
 /** Most are well; every 11th waits, every 17th warns, every 29th fails. */
 function healthOf(index: number): { readonly health: Health; readonly reason: string; readonly message: string } {
-  if (index % 29 === 28) return { health: "error", reason: "NameConflict", message: "an object of that name exists and is not ours; rename or delete it" };
+  if (index % 29 === 28)
+    return { health: "error", reason: "NameConflict", message: "an object of that name exists and is not ours; rename or delete it" };
   if (index % 17 === 16) return { health: "warning", reason: "CertificateExpired", message: "the certificate's validity is over; renew it" };
   if (index % 11 === 10) return { health: "busy", reason: "Rotating", message: "the next version is on its way" };
   return { health: "ok", reason: "Ready", message: "all is as the spec asks" };
@@ -46,7 +47,16 @@ export function stepRecords(): readonly StepRecord[] {
     checksum: "Publishes checksums of certificates and Ingresses.",
     sidecars: "Restarts workloads whose sidecar is outdated.",
   };
-  return steps.map((step) => ({ type: "step", id: `step/${step}`, step, summary: summaries[step], state: "on", resources: [], hidden: [], troubles: [] }));
+  return steps.map((step) => ({
+    type: "step",
+    id: `step/${step}`,
+    step,
+    summary: summaries[step],
+    state: "on",
+    resources: [],
+    hidden: [],
+    troubles: [],
+  }));
 }
 
 export function issuedRecord(index: number, nowMs: number): IssuedRecord {
@@ -61,7 +71,9 @@ export function issuedRecord(index: number, nowMs: number): IssuedRecord {
     ...state,
     sinceMs: nowMs - (index % 50) * minute,
     createdMs: nowMs - 20 * day,
-    conditions: [{ type: "Ready", status: state.health === "error" ? "False" : "True", reason: state.reason, message: state.message, sinceMs: nowMs - hour }],
+    conditions: [
+      { type: "Ready", status: state.health === "error" ? "False" : "True", reason: state.reason, message: state.message, sinceMs: nowMs - hour },
+    ],
     application: { name, id: digestOf(name).slice(0, 12) },
     target: { clusterId: name, secret: "kyma-system/eventing-webhook-auth" },
     issuedMs: nowMs - (index % 60) * day,
@@ -121,7 +133,12 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
     sourceSinceMs: seenMs(newest),
     policy: index % 4 === 1 ? "Queue" : "Settled",
     lanes,
-    versions: [0, 1, 2, 3, 4].map((back) => ({ seq: newest - back, digest: digest(newest - back), seenMs: seenMs(newest - back), isSource: back === 0 })),
+    versions: [0, 1, 2, 3, 4].map((back) => ({
+      seq: newest - back,
+      digest: digest(newest - back),
+      seenMs: seenMs(newest - back),
+      isSource: back === 0,
+    })),
     frozen: index % 6 === 2 ? [{ fromMs: nowMs - 33 * minute, toMs: nowMs - 27 * minute }] : [],
     ...(Number.isFinite(nextMs) ? { nextMs } : {}),
   };
@@ -140,7 +157,14 @@ export function keySetRecord(index: number, nowMs: number): KeySetRecord {
   const keys = [
     key(0, { state: "Active", signs: true, sinceMs: nowMs - 9 * day, certificateExpiresMs: nowMs + 40 * day }),
     key(1, { state: "Active", signs: false, sinceMs: nowMs - 2 * day, certificateExpiresMs: nowMs + 80 * day }),
-    key(2, { state: "Retiring", signs: false, sinceMs: nowMs - 38 * day, replacedMs: nowMs - 8 * day, removeMs: nowMs + 5 * day, certificateExpiresMs: nowMs + 2 * day }),
+    key(2, {
+      state: "Retiring",
+      signs: false,
+      sinceMs: nowMs - 38 * day,
+      replacedMs: nowMs - 8 * day,
+      removeMs: nowMs + 5 * day,
+      certificateExpiresMs: nowMs + 2 * day,
+    }),
     key(3, { state: "Removed", signs: false, sinceMs: nowMs - 60 * day, replacedMs: nowMs - 38 * day, removeMs: nowMs - 6 * day }),
   ];
   return {
@@ -249,7 +273,7 @@ export function workloadRecord(index: number, nowMs: number): WorkloadRecord {
     step: "sidecars",
     ref,
     health: healths[phase],
-    reason: phase === "done" ? "SidecarRolloutFinished" : (decision !== undefined && "reason" in decision ? decision.reason : "Outdated"),
+    reason: phase === "done" ? "SidecarRolloutFinished" : decision !== undefined && "reason" in decision ? decision.reason : "Outdated",
     message: phase === "done" ? "its pods are current" : "its pods have istio-proxy 1.27.0, new ones would get 1.27.1",
     sinceMs: nowMs - (index % 45) * minute,
     conditions: [],
@@ -273,7 +297,8 @@ export function syntheticRecords(counts: Readonly<Partial<Record<DashboardRecord
     agent: agentRecord,
     workload: workloadRecord,
   };
-  const many = <T>(count: number, make: (index: number, nowMs: number) => T): readonly T[] => Array.from({ length: count }, (_, index) => make(index, nowMs));
+  const many = <T>(count: number, make: (index: number, nowMs: number) => T): readonly T[] =>
+    Array.from({ length: count }, (_, index) => make(index, nowMs));
   return [
     ...stepRecords(),
     ...many(counts.issued ?? 0, makers.issued),

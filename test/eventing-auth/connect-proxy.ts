@@ -18,9 +18,8 @@ export async function startConnectProxy(routes: Readonly<Record<string, number>>
   server.on("connect", ({ url = "" }, client: Socket) => {
     tunnels.push(url);
     const port = routes[url];
-    if (port === undefined) return void client.end("HTTP/1.1 403 Forbidden\r\n\r\n");
-    const upstream = join(client, port, sockets);
-    upstream.once("connect", () => client.write("HTTP/1.1 200 OK\r\n\r\n"));
+    if (port === undefined) client.end("HTTP/1.1 403 Forbidden\r\n\r\n");
+    else join(client, port, sockets).once("connect", () => client.write("HTTP/1.1 200 OK\r\n\r\n"));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

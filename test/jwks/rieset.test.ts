@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { JWKS } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { allFields } from "./rieset-fields.ts";
 import { runShell, shellBlock } from "./shell-block.ts";
 
 const cluster = useSharedCluster();
@@ -19,17 +20,6 @@ const [before, current, next] = [
 /** As the original makes it: the start of the certificate's SHA-1. */
 const kidOf = ({ certificate }: TestCertificate): string =>
   createHash("sha1").update(new X509Certificate(certificate).raw).digest("hex").slice(0, 16);
-
-const allFields = {
-  nginxConfigMapName: "tokens-nginx",
-  endpoint: "/.well-known/jwks.json",
-  updateStrategy: "rolling",
-  keepOldKeys: true,
-  oldKeysTTL: "720h",
-  reconcileInterval: "5m",
-  jwksUpdateInterval: "6h",
-  jwksVerificationInterval: "5m",
-};
 
 test("the original's manifest with all its fields is served as it is: same kid, same alg, no field lost", async () => {
   await using place = await publishingNamespace(cluster(), "rieset");

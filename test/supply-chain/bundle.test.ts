@@ -1,10 +1,11 @@
 // The bundle: the same bytes from the same input, and a bill of materials and licences that say what is in it.
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathToFileURL, fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { build as buildPage } from "vite";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { version } from "../../packages/keyturn/src/cli/version.ts";
 import { type Bundle, bundleProgram } from "../../tools/build/bundle.ts";
@@ -16,46 +17,67 @@ import { temporaryFolder } from "../temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const lock = readLockFile(root);
-let bundle: Bundle;
+let base: string;
+/** Everything that the bundle is made from, at two other places and of another date. */
+let first: string;
+let second: string;
 let pageFolder: string;
+let bundle: Bundle;
 
 beforeAll(async () => {
-  pageFolder = await mkdtemp(join(tmpdir(), "keyturn-page-"));
-  await mkdir(join(pageFolder, "assets"));
+  base = await mkdtemp(join(tmpdir(), "keyturn-bundle-"));
+  pageFolder = join(base, "page");
+  await mkdir(join(pageFolder, "assets"), { recursive: true });
   await writeFile(join(pageFolder, "index.html"), "<!doctype html><title>Keyturn</title>");
   await writeFile(join(pageFolder, "assets/page-1234.js"), "export const answer = 42;\n");
   await writeFile(join(pageFolder, ".source"), "not for readers");
-  bundle = await bundleProgram({ root, lock, pageFolder });
+  first = join(base, "first");
+  second = join(base, "deeper", "still");
+  await copyCheckout(first);
+  await cp(first, second, { recursive: true, verbatimSymlinks: true });
+  await utimes(join(second, "packages/keyturn/src/main.ts"), 1_000_000_000, 1_000_000_000);
+  bundle = await bundleProgram({ root: first, lock, pageFolder });
 });
-afterAll(() => rm(pageFolder, { recursive: true }));
+afterAll(() => rm(base, { recursive: true, force: true }));
 
-/** Everything that the bundle is made from, at another place and of another date. */
-async function copyOfCheckout(): Promise<string> {
-  const folder = await temporaryFolder();
-  const needed = [...withDependencies(lock, ["packages/keyturn", "packages/dashboard"])];
-  await cp(join(root, "package-lock.json"), join(folder, "package-lock.json"));
-  await cp(join(root, "tsconfig.json"), join(folder, "tsconfig.json"));
-  for (const name of needed) {
-    const skipped = (path: string): boolean => isWorkspace(name) && /\/(node_modules|dist)$|\.test\.tsx?$/.test(path);
+async function copyCheckout(folder: string): Promise<void> {
+  for (const name of ["package-lock.json", "tsconfig.json"]) await cp(join(root, name), join(folder, name));
+  for (const name of withDependencies(lock, ["packages/keyturn", "packages/dashboard"])) {
+    const skipped = (path: string): boolean => isWorkspace(name) && /\/(node_modules|dist|\.dist-\w+)$|\.test\.tsx?$/.test(path);
     await cp(join(root, name), join(folder, name), { recursive: true, filter: (path) => !skipped(path) });
   }
   await mkdir(join(folder, "node_modules/@keyturn"), { recursive: true });
   for (const name of ["runtime", "dashboard"]) await symlink(`../../packages/${name}`, join(folder, "node_modules/@keyturn", name));
-  await utimes(join(folder, "packages/keyturn/src/main.ts"), 1_000_000_000, 1_000_000_000);
-  return folder;
 }
 
+const digestOf = (content: Uint8Array): string => createHash("sha256").update(content).digest("hex");
+
 it("is the same, byte by byte, from another folder and with other times on the files", async () => {
-  const folder = await copyOfCheckout();
-  const again = await bundleProgram({ root: folder, lock: readLockFile(folder), pageFolder });
+  const again = await bundleProgram({ root: second, lock: readLockFile(second), pageFolder });
   expect(again.folders).toEqual(bundle.folders);
-  expect(createHash("sha256").update(again.content).digest("hex")).toBe(createHash("sha256").update(bundle.content).digest("hex"));
-  expect(Buffer.from(bundle.content).includes(root)).toBe(false);
+  expect(digestOf(again.content)).toBe(digestOf(bundle.content));
+  expect(Buffer.from(bundle.content).includes(base)).toBe(false);
 });
+
+it("has the same web page in it from another folder, too", async () => {
+  const [here, there] = await Promise.all([first, second].map(builtPage));
+  expect(there).toEqual(here);
+  expect(here?.get("index.html")).toBeDefined();
+});
+
+/** The digests of the page's files, built from the sources in a folder. */
+async function builtPage(folder: string): Promise<ReadonlyMap<string, string>> {
+  const outDir = join(folder, "page");
+  const configFile = join(root, "packages/dashboard/vite.config.ts");
+  await buildPage({ root: join(folder, "packages/dashboard"), configFile, logLevel: "error", build: { outDir } });
+  const files = (await readdir(outDir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const paths = files.map((entry) => relative(outDir, join(entry.parentPath, entry.name))).sort();
+  return new Map(await Promise.all(paths.map(async (path) => [path, digestOf(await readFile(join(outDir, path)))] as const)));
+}
 
 it("has a bill of materials with every package in it, and no other", () => {
   const text = renderSbom({ lock, folders: bundle.folders, version, bundle: bundle.content });
-  expect(renderSbom({ lock, folders: [...bundle.folders].reverse(), version, bundle: bundle.content })).toBe(text);
+  expect(renderSbom({ lock, folders: bundle.folders.toReversed(), version, bundle: bundle.content })).toBe(text);
   const bill = JSON.parse(text) as {
     readonly serialNumber: string;
     readonly components: readonly { readonly purl: string; readonly hashes: readonly { readonly content: string }[] }[];

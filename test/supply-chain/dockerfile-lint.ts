@@ -11,9 +11,9 @@ export interface Instruction {
 /** What a Dockerfile is checked against. */
 export interface ImageFacts {
   /** Whether a path is in the build's context. */
-  inContext(path: string): boolean;
+  readonly inContext: (path: string) => boolean;
   /** Whether the build makes this file. */
-  isBuilt(path: string): boolean;
+  readonly isBuilt: (path: string) => boolean;
 }
 
 /** Reads a Dockerfile: comments and empty lines go. */

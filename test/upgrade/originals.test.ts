@@ -4,6 +4,7 @@ import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { allFields } from "../jwks/rieset-fields.ts";
 
 const cluster = useCluster();
 
@@ -90,18 +91,7 @@ const originals: readonly (Original & { readonly object: { readonly spec: object
       jwksVerified: time,
     }),
     object: {
-      spec: {
-        certificateSecret: "signer",
-        configMapName: "tokens-jwks",
-        nginxConfigMapName: "tokens-nginx",
-        endpoint: "/.well-known/jwks.json",
-        updateStrategy: "rolling",
-        keepOldKeys: true,
-        oldKeysTTL: "720h",
-        reconcileInterval: "5m",
-        jwksUpdateInterval: "6h",
-        jwksVerificationInterval: "5m",
-      },
+      spec: { certificateSecret: "signer", configMapName: "tokens-jwks", ...allFields },
       status: {
         conditions: [ready],
         keyCount: 2,

@@ -37,7 +37,8 @@ const objects: object[] = [];
 for (const { apiVersion, kind, path } of recordedResources) {
   for (const namespace of ["keyturn-examples", "keyturn-examples-verify"]) {
     const { items } = listSchema.parse(await cluster.client.request({ method: "GET", path: path(namespace) }));
-    objects.push(...items.filter(({ metadata }) => metadata["name"] !== "kube-root-ca.crt").map((item) => ({ ...item, apiVersion, kind })));
+    // What is listed does not name its kind, and Kubernetes itself puts a ConfigMap into every namespace.
+    for (const item of items) if (item.metadata["name"] !== "kube-root-ca.crt") objects.push({ apiVersion, kind, ...item });
   }
 }
 await mkdir(folder, { recursive: true });

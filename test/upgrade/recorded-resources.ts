@@ -7,7 +7,7 @@ export interface RecordedResource {
   /** A kind that Keyturn serves, and whose status it writes. */
   readonly ours: boolean;
   /** The path of the collection in a namespace. */
-  path(namespace: string): string;
+  readonly path: (namespace: string) => string;
 }
 
 const resource = (apiVersion: string, kind: string, plural: string): RecordedResource => ({

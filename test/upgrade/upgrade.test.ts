@@ -21,7 +21,8 @@ const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };
 const chosen = features.filter(({ name }) => ["rotation", "jwks", "checksum"].includes(name));
 
 /** What must not change: everything but the status and bookkeeping. The digest of what was applied covers the owner's uid, which is another one in a restored cluster. */
-function contentOf({ metadata, status: _, ...content }: RecordedObject): object {
+function contentOf(object: RecordedObject): object {
+  const { metadata, status: _status, ...content } = object;
   const { resourceVersion: _version, generation: _generation, managedFields: _fields, annotations = {}, ...kept } = metadata;
   const { "keyturn.io/applied": _digest, ...others } = annotations;
   return { ...content, metadata: { ...kept, annotations: others } };
@@ -121,6 +122,8 @@ describe.each(releases)("from %s", (version) => {
     await cluster().apply(await recordedFile(version, "crds.yaml"));
     const after = await now();
     expect(after.map(contentOf)).toEqual(before.map(contentOf));
-    for (const [index, object] of restored.entries()) expect(said(after[index] ?? object).rest).toMatchObject(said(object).rest);
+    for (const [index, object] of restored.entries()) {
+      if (isOurs(object)) expect(said(after[index] ?? object).rest).toMatchObject(said(object).rest);
+    }
   });
 });

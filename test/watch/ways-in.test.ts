@@ -1,6 +1,6 @@
 // Both ways to a first list, what happens while a watch is away, and what is said of a watch that may not or cannot be.
 import { ConfigMap, Secret, ServiceAccount, createHttpTransport, defineKind, loadConfig } from "@keyturn/runtime";
-import { answerWith, refuseSendInitialEvents, withholdEndBookmark } from "@keyturn/runtime/testing";
+import { answerWith, refuseSendInitialEvents, withholdEndBookmark, withWatchList } from "@keyturn/runtime/testing";
 import { buffer } from "node:stream/consumers";
 import { Readable } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
@@ -9,7 +9,7 @@ import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.t
 import { watchSource } from "../../packages/runtime/src/watch/watch-source.ts";
 import { WatchedCluster } from "./watched-cluster.ts";
 
-const cluster = useCluster();
+const cluster = useCluster(withWatchList);
 
 async function makeObjects(kind: typeof ConfigMap | typeof ServiceAccount, count: number): Promise<string> {
   const namespace = await cluster().namespace("ways");

@@ -129,9 +129,9 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
   ],
 };
 
-/** Every expression of the dashboard, for the check that the metrics in them exist. */
-export function dashboardExpressions(): readonly string[] {
-  return Object.values(rows).flatMap((panels) => panels.flatMap(({ lines }) => lines.map(([expression]) => expression)));
+/** Every expression of the dashboard with the words that name its lines, for the check that their metrics and labels exist. */
+export function dashboardLines(): Panel["lines"] {
+  return Object.values(rows).flatMap((panels) => panels.flatMap(({ lines }) => lines));
 }
 
 /** Four panels stand side by side in Grafana's 24 columns. */

@@ -17,17 +17,17 @@ export interface ChartFlag {
 /** What the chart decides itself: which controllers run and who talks to which cluster. Ports are values of their own. */
 const operatorsOwn: ReadonlySet<Flag> = new Set<Flag>([operatorFlags.controllers, operatorFlags.kubeconfig, operatorFlags.context]);
 
-/** The same for an agent: where it works, how it logs, and what it counts, which has to be what the control plane counts (`controllers.checksum`). */
-const agentsOwn: ReadonlySet<Flag> = new Set<Flag>([
-  ...operatorsOwn,
-  agentFlags.namespace,
-  agentFlags.dir,
+/** What an agent gets from the operator's values: it has to count what the control plane counts (`controllers.checksum`), and logs like it. */
+export const sharedWithAgent: ReadonlySet<Flag> = new Set<Flag>([
   agentFlags.versionAnnotations,
   agentFlags.secretSelector,
   agentFlags.secretTypes,
   agentFlags.logLevel,
   agentFlags.logFormat,
 ]);
+
+/** What is no value of the agent's: that, and where it works. */
+const agentsOwn: ReadonlySet<Flag> = new Set<Flag>([...operatorsOwn, ...sharedWithAgent, agentFlags.namespace, agentFlags.dir]);
 
 const valuesAmong = (flags: readonly Flag[], own: ReadonlySet<Flag>): readonly Flag[] =>
   flags.filter((flag) => !own.has(flag) && flag.takes.type !== "address");

@@ -6,7 +6,7 @@ import { type RenderedObject, renderChart } from "../chart-rendering.ts";
 const namespace = "keyturn-system";
 const rightsKinds: ReadonlySet<string> = new Set(["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]);
 /** These say that Helm looks after an object. */
-const helmLabels: readonly string[] = ["helm.sh/chart", "app.kubernetes.io/managed-by"];
+const helmLabels: ReadonlySet<string> = new Set(["helm.sh/chart", "app.kubernetes.io/managed-by"]);
 
 /** By path within the repository. The definitions of all kinds are in config/crd/keyturn.yaml, which comes from the schemas. */
 export async function kustomizeFiles(): Promise<Readonly<Record<string, string>>> {
@@ -46,6 +46,6 @@ function kustomization(content: object, comment: string): string {
 }
 
 function withoutHelm(object: RenderedObject): RenderedObject {
-  const labels = Object.entries(object.metadata.labels ?? {}).filter(([name]) => !helmLabels.includes(name));
+  const labels = Object.entries(object.metadata.labels ?? {}).filter(([name]) => !helmLabels.has(name));
   return { ...object, metadata: { ...object.metadata, labels: Object.fromEntries(labels) } };
 }

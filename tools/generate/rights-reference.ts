@@ -1,5 +1,6 @@
 // The reference page of the rights: what each controller may do, and what it does with it.
 import { agentAccess } from "../../packages/keyturn/src/agent/access.ts";
+import { dashboardAccess } from "../../packages/keyturn/src/dashboard/access.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
 import type { AccessRule } from "@keyturn/runtime";
 import { markdownTable } from "./markdown-table.ts";
@@ -16,6 +17,9 @@ export function rightsReference(): string {
         ...new Map(controllersOf([feature], {}, {}).flatMap(({ access }) => access.map((rule) => [JSON.stringify(rule), rule]))).values(),
       ]),
     ]),
+    "## dashboard",
+    "Only where `--dashboard-bind-address` is given; besides those of the controllers, whose caches it looks into.",
+    rightsTable(dashboardAccess),
     "## agent",
     "Everything in the namespace whose certificates the agent serves; `keyturn rbac --agent --namespace NAMESPACE` prints it.",
     rightsTable(agentAccess),

@@ -61,7 +61,7 @@ export { canonicalJson, covers } from "./controller/unchanged.ts";
 export { conditionSchema, conditionsSchema } from "./schema/condition-schema.ts";
 export { crdOf } from "./schema/crd.ts";
 export { managerAccess } from "./schema/manager-access.ts";
-export { type AccessSubject, missingAccess, rightInWords, singleRights } from "./schema/missing-access.ts";
+export { type AccessSubject, missingAccess, rightInWords, type SingleRight, singleRights } from "./schema/missing-access.ts";
 export { ageColumn, conditionColumn, type PrinterColumn, reasonColumn } from "./schema/printer-column.ts";
 export { type PolicyRule, policyRules, rbacObjects } from "./schema/rbac.ts";
 export { yamlDocuments } from "./schema/yaml-document.ts";

@@ -1,5 +1,5 @@
 // The common job: for each labelled Secret a ConfigMap with its certificate's SHA-256, and the same in an annotation of the Secret.
-use crate::{report, selected};
+use crate::{readiness::Readiness, selected};
 use anyhow::Result;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -25,30 +25,32 @@ struct Publisher {
 }
 
 pub async fn run(client: Client) -> Result<()> {
+    let readiness = Readiness::of(2);
+    let published_readiness = readiness.clone();
     let (secrets, secret_writer) = reflector::store::<Secret>();
     let (published, published_writer) = reflector::store::<ConfigMap>();
     let secret_changes = watcher(Api::<Secret>::all(client.clone()), selected("job"))
         .modify(|secret| secret.managed_fields_mut().clear())
         .reflect(secret_writer)
+        .inspect(move |event| readiness.look(event))
         .default_backoff()
         .touched_objects();
     let published_changes = watcher(Api::<ConfigMap>::all(client.clone()), selected("job"))
         .modify(|config_map| config_map.managed_fields_mut().clear())
         .reflect(published_writer)
+        .inspect(move |event| published_readiness.look(event))
         .default_backoff()
         .touched_objects();
-    let runs = Controller::for_stream(secret_changes, secrets.clone())
+    let runs = Controller::for_stream(secret_changes, secrets)
         .owns_stream(published_changes)
         .with_config(Config::default().concurrency(16))
         .run(
             reconcile,
             |_, _: &kube::Error, _| Action::requeue(Duration::from_millis(100)),
-            Arc::new(Publisher { client, published: published.clone() }),
+            Arc::new(Publisher { client, published }),
         );
-    tokio::spawn(runs.for_each(|_| std::future::ready(())));
-    secrets.wait_until_ready().await?;
-    published.wait_until_ready().await?;
-    report(json!({ "type": "ready" }));
+    // In a task of its own: what runs in `main` itself is woken from other threads.
+    tokio::spawn(runs.for_each(|_| std::future::ready(()))).await?;
     Ok(())
 }
 

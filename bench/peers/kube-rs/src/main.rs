@@ -4,6 +4,7 @@
 // what it reached, and ends when its standard input does, so that it never outlives the benchmark.
 mod job;
 mod react;
+mod readiness;
 mod sync;
 
 use anyhow::{Context, Result, bail};

@@ -1,24 +1,31 @@
 // Reacts to changes of labelled Secrets: says when the reconcile that answers a change begins.
-use crate::{report, selected};
+use crate::{readiness::Readiness, report, selected};
 use anyhow::Result;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Client, ResourceExt,
     runtime::{
-        Controller,
+        Controller, WatchStreamExt,
         controller::{Action, Config},
+        reflector, watcher,
     },
 };
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 pub async fn run(client: Client) -> Result<()> {
-    let controller = Controller::new(Api::<Secret>::all(client), selected("react")).with_config(Config::default().concurrency(16));
-    let reader = controller.store();
-    let runs = controller.run(reconcile, |_, _: &Infallible, _| Action::requeue(Duration::from_secs(1)), Arc::new(()));
-    tokio::spawn(runs.for_each(|_| std::future::ready(())));
-    reader.wait_until_ready().await?;
-    report(serde_json::json!({ "type": "ready" }));
+    let readiness = Readiness::of(1);
+    let (secrets, writer) = reflector::store::<Secret>();
+    let changes = watcher(Api::<Secret>::all(client), selected("react"))
+        .modify(|secret| secret.managed_fields_mut().clear())
+        .reflect(writer)
+        .inspect(move |event| readiness.look(event))
+        .default_backoff()
+        .touched_objects();
+    let runs = Controller::for_stream(changes, secrets)
+        .with_config(Config::default().concurrency(16))
+        .run(reconcile, |_, _: &Infallible, _| Action::requeue(Duration::from_secs(1)), Arc::new(()));
+    tokio::spawn(runs.for_each(|_| std::future::ready(()))).await?;
     Ok(())
 }
 

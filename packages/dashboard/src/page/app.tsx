@@ -93,7 +93,9 @@ function useNewPlace(place: string, main: { readonly current: HTMLElement | null
 function Progress(): JSX.Element | null {
   const { live } = usePage();
   const share = live.progress.value;
-  return share === 1 || live.connection.value.state !== "live" ? null : <div class="progress" style={{ transform: `scaleX(${share})` }} aria-hidden="true" />;
+  return share === 1 || live.connection.value.state !== "live" ? null : (
+    <div class="progress" style={{ transform: `scaleX(${share})` }} aria-hidden="true" />
+  );
 }
 
 const nextTheme = { system: "light", light: "dark", dark: "system" } as const;

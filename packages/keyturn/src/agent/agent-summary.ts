@@ -13,7 +13,7 @@ export function agentSummary({ metadata, spec }: DeepReadonly<Stored<Lease>>, no
     namespace: metadata.namespace ?? "",
     name: spec?.holderIdentity ?? metadata.name,
     ...verdict,
-    detail: `${note("secrets") || 0} Secrets, ${checksum ? `checksum ${checksum.slice(0, 12)}` : "nothing promoted yet"}`,
+    detail: `${note("secrets") || 0} ${note("secrets") === "1" ? "Secret" : "Secrets"}, ${checksum ? `checksum ${checksum.slice(0, 12)}` : "nothing promoted yet"}`,
     next: undefined,
     names: [spec?.holderIdentity ?? metadata.name],
   };

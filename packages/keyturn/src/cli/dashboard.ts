@@ -17,7 +17,7 @@ import { inSession } from "./session.ts";
 import { version } from "./version.ts";
 
 const flags = {
-  port: numberFlag({ name: "port", default: 0, least: 0, most: 65_535, help: "where the page is served on this machine; 0 = a free port" }),
+  port: numberFlag({ name: "dashboard-port", default: 0, least: 0, most: 65_535, help: "where the page is served on this machine; 0 = a free port" }),
   noOpen: switchFlag({ name: "no-open", default: false, help: "print the page's address and do not open the browser" }),
   namespaces: { ...operatorFlags.namespaces, help: "look only in these namespaces; otherwise in all" },
   planSidecars: switchFlag({

@@ -34,7 +34,13 @@ import { version } from "./version.ts";
 
 const flags = {
   examples: textFlagWithDefault({ name: "examples", placeholder: "FOLDER", default: examplesFolder, help: "the manifests to apply" }),
-  port: numberFlag({ name: "port", default: 0, least: 0, most: 65_535, help: "where the dashboard is served on this machine; 0 = a free port" }),
+  port: numberFlag({
+    name: "dashboard-port",
+    default: 0,
+    least: 0,
+    most: 65_535,
+    help: "where the dashboard is served on this machine; 0 = a free port",
+  }),
   logLevel: operatorFlags.logLevel,
 };
 

@@ -1,5 +1,7 @@
 // `keyturn plan <subject>`: what happens next and when, from the same plans that the operator carries out.
 import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
+import type { FlagReader } from "../controllers/feature.ts";
+import { rotationFlags, rotationWindows } from "../controllers/rotation/flags.ts";
 import { rotationPlanReport } from "../controllers/rotation/plan-report.ts";
 import { rotationKinds } from "../controllers/rotation/set-query.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
@@ -16,17 +18,21 @@ export const planFlags: readonly Flag[] = [
   ...followedQueryFlags,
   allNamespacesFlag,
   ...Object.values(attentionFlags),
+  rotationFlags.maintenanceWindows,
+  rotationFlags.maintenanceTimeZone,
   ...Object.values(sidecarsFlags),
 ];
 
 /** Prints the plan for a rotation set, or with `sidecars` for the workloads whose sidecars are outdated. */
 export function planCommand(given: Readonly<Record<string, string | undefined>>, console: Console, [subject = ""]: readonly string[]): Promise<void> {
   // `rotation/sidecars` is a set of that name.
+  const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
   if (subject !== "sidecars") {
-    return answerQuery(given, console, (query) => rotationPlanReport(query, subject.replace(/^rotation\//, "")), { kinds: rotationKinds });
+    const set = subject.replace(/^rotation\//, "");
+    return answerQuery(given, console, (query) => rotationPlanReport(query, set, rotationWindows(flag)), { kinds: rotationKinds });
   }
   const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
-  const options = sidecarsOptions((flag) => readFlags({ flag }, given, console.environment).flag);
+  const options = sidecarsOptions(flag);
   const follows = { kinds: [Deployment, StatefulSet, DaemonSet, Pod], allNamespaces };
   return answerQuery(given, console, (query) => sidecarsPlanReport(query, { options, allNamespaces }), follows);
 }

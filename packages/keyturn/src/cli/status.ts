@@ -89,8 +89,7 @@ function startWatches(
   const { namespace, operatorNamespace, rolloutTimeout, signal } = options;
   // What goes wrong with a watch is part of the answer.
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
-  const cachesIn = (namespaces: readonly string[]): Caches & { start(signal: AbortSignal): void } =>
-    createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
+  const cachesIn = (namespaces: readonly string[]): Caches => createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
   const caches = cachesIn(namespace === undefined ? [] : [namespace]);
   const everywhere = cachesIn([]);
   const watches = watchLife({ caches, everywhere, namespace, operatorNamespace, controllers: controllerNames(), rolloutTimeoutMs: rolloutTimeout });

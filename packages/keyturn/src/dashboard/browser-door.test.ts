@@ -14,5 +14,7 @@ it("is a file for this user alone, and goes", async () => {
 });
 
 it("says so where nothing opens pages", async () => {
-  expect(await openInBrowser({ path: "/nowhere", [Symbol.asyncDispose]: async () => {} }, { command: "keyturn-no-such-program", args: [] })).toBe(false);
+  expect(await openInBrowser({ path: "/nowhere", [Symbol.asyncDispose]: async () => {} }, { command: "keyturn-no-such-program", args: [] })).toBe(
+    false,
+  );
 });

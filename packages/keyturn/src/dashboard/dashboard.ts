@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import type { Hello } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, type ControllerScope, type Logger, type Metrics, metricsOf, type Selection } from "@keyturn/runtime";
-import { memberFlags } from "../controllers/checksum/flags.ts";
+import { IngressCheckSum, SecretCheckSum } from "../controllers/checksum/api.ts";
+import { checksumFlags, memberFlags } from "../controllers/checksum/flags.ts";
 import { eventingAuthFlags } from "../controllers/eventing-auth/flags.ts";
 import type { FeatureName, FlagReader } from "../controllers/feature.ts";
 import { rotationFlags } from "../controllers/rotation/flags.ts";
@@ -15,7 +16,7 @@ import { RecordKeeper } from "./record-keeper.ts";
 import type { SourceSetup, StatusOf } from "./record-source.ts";
 import { RecordStore } from "./record-store.ts";
 import { type DashboardServer, type DashboardServerOptions, startDashboardServer } from "./server.ts";
-import { checksumSource } from "./sources/checksum.ts";
+import { checksumSource, type ChecksumSourceOptions } from "./sources/checksum.ts";
 import { issuedSource } from "./sources/issued.ts";
 import { jwksSource } from "./sources/jwks.ts";
 import { rotationSource } from "./sources/rotation.ts";
@@ -75,7 +76,11 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
   keeper.addSteps((touch) => stepsSource(touch, { sources, statusOf: options.statusOf }));
-  const secrets = { rules: { versionAnnotations: flag(memberFlags.versionAnnotations) }, labels: flag(memberFlags.secretSelector), types: flag(memberFlags.secretTypes) };
+  const secrets = {
+    rules: { versionAnnotations: flag(memberFlags.versionAnnotations) },
+    labels: flag(memberFlags.secretSelector),
+    types: flag(memberFlags.secretTypes),
+  };
   const details = new ObjectDetails({ client, clock, log, store, sources, secrets, signal: stop.signal });
   const server: DashboardServer = await startDashboardServer({
     ...options,
@@ -102,8 +107,18 @@ function sourcesOf({ features, flag, sidecars, rotationObjects }: DashboardOptio
     "eventing-auth": (scope) => issuedSource(scope, { rotateAfterMs: flag(eventingAuthFlags.rotateAfter) }),
     rotation: (scope) => rotationSource(scope, { kinds: sourceKinds(flag(rotationFlags.kinds)), objects: rotationObjects }),
     jwks: jwksSource,
-    checksum: checksumSource,
+    checksum: (scope) => checksumSource(scope, checksumPlaces(flag)),
     sidecars: sidecars && ((scope) => sidecarsSource(scope, sidecars)),
   };
   return features.flatMap((name) => setups[name] ?? []);
+}
+
+/** Where the controller publishes, and of what: elsewhere the operator may have no right to look. */
+function checksumPlaces(flag: FlagReader): ChecksumSourceOptions {
+  const kinds = { secrets: SecretCheckSum, ingresses: IngressCheckSum };
+  const names = flag(checksumFlags.namespaces);
+  return {
+    kinds: flag(checksumFlags.kinds).map((kind) => kinds[kind]),
+    places: names.length > 0 ? names.map((namespace) => ({ namespace })) : [{}],
+  };
 }

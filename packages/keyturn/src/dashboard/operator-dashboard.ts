@@ -10,7 +10,10 @@ import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboa
 import { TokenAccess } from "./token-access.ts";
 
 /** What it is made with. */
-export interface OperatorDashboardOptions extends Pick<DashboardOptions, "bindAddress" | "version" | "features" | "flag" | "files" | "rates" | "streamTimes"> {
+export interface OperatorDashboardOptions extends Pick<
+  DashboardOptions,
+  "bindAddress" | "version" | "features" | "flag" | "files" | "rates" | "streamTimes"
+> {
   /** The address of the API server. */
   readonly cluster: string;
   /** Default: bearer tokens of the cluster. */
@@ -27,7 +30,9 @@ export function operatorDashboard(
   options: OperatorDashboardOptions,
 ): { readonly controllers: readonly ControllerDefinition[]; readonly companion: Companion } {
   let sidecars: SidecarsSight | undefined;
-  const watched = controllers.map((definition) => (definition.name === sidecarsController ? observed(options.flag, (sight) => (sidecars = sight)) : definition));
+  const watched = controllers.map((definition) =>
+    definition.name === sidecarsController ? observed(options.flag, (sight) => (sidecars = sight)) : definition,
+  );
   return {
     controllers: watched,
     companion: {

@@ -26,7 +26,10 @@ export interface RecordSource {
   /** The record of a key; undefined if there is none (any more). The record's id is the key. */
   readonly make: (key: string, nowMs: number) => Made | undefined;
   /** The record that an object is in, and the object's kind; undefined if it is in none of this source. */
-  readonly find?: (resource: string, name: { readonly namespace: string; readonly name: string }) => { readonly id: string; readonly kind: Kind } | undefined;
+  readonly find?: (
+    resource: string,
+    name: { readonly namespace: string; readonly name: string },
+  ) => { readonly id: string; readonly kind: Kind } | undefined;
 }
 
 /** A way to set a source up. */

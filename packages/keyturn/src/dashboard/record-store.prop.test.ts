@@ -1,5 +1,5 @@
 // A page that follows the stream, however it is cut, ends up with what a page that opens at the end gets.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Changes, DashboardRecord, SnapshotPart } from "@keyturn/dashboard/contract";
 import { issuedFixture } from "./record.fixture.ts";

@@ -161,7 +161,13 @@ describe("a request", () => {
 
   it("without the secret, or with another, is refused", async () => {
     const url = await serve();
-    const tries = [{}, { authorization: "Bearer" }, { authorization: `Basic ${secret}` }, { authorization: `Bearer ${secret}x` }, { authorization: `Bearer ${secret.slice(1)}` }];
+    const tries = [
+      {},
+      { authorization: "Bearer" },
+      { authorization: `Basic ${secret}` },
+      { authorization: `Bearer ${secret}x` },
+      { authorization: `Bearer ${secret.slice(1)}` },
+    ];
     const answers = await Promise.all(tries.map((headers) => ask(url, "api/stream", headers)));
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401]);
     expect((await ask(url, `api/stream?secret=${secret}`)).status).toBe(401);
@@ -196,7 +202,8 @@ it("says without a token only how to get in", async () => {
 
 it("tells of an object only that there is none, or what there is", async () => {
   const url = await serve({
-    detail: async ({ name }) => (name === "x" ? { ref: { apiVersion: "", kind: "", resource: "r", namespace: "n", name }, history: [], commands: [] } : undefined),
+    detail: async ({ name }) =>
+      name === "x" ? { ref: { apiVersion: "", kind: "", resource: "r", namespace: "n", name }, history: [], commands: [] } : undefined,
   });
   expect((await ask(url, "api/object?resource=r&namespace=n&name=y", authorization)).status).toBe(404);
   const { status, headers, body } = await ask(url, "api/object?resource=r&namespace=n&name=x", authorization);
@@ -206,5 +213,7 @@ it("tells of an object only that there is none, or what there is", async () => {
 
 it("cannot be started on an address that is taken, and says so", async () => {
   const { port } = new URL(await serve());
-  await expect(startDashboardServer(optionsWith({ bindAddress: `127.0.0.1:${port}` }))).rejects.toThrow(/cannot listen on 127\.0\.0\.1:\d+ for the dashboard/);
+  await expect(startDashboardServer(optionsWith({ bindAddress: `127.0.0.1:${port}` }))).rejects.toThrow(
+    /cannot listen on 127\.0\.0\.1:\d+ for the dashboard/,
+  );
 });

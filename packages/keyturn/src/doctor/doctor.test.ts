@@ -163,6 +163,6 @@ it("prints one line each, and what to do once", () => {
     warn  x       odd
                   → look
 
-    1 ok, 1 warnings, 2 failures"
+    1 ok, 1 warning, 2 failures"
   `);
 });

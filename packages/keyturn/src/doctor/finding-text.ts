@@ -11,6 +11,9 @@ export function findingsText(findings: readonly Finding[], paint: Paint): string
     `${paint(tones[level], level.padEnd(4))}  ${check.padEnd(widest)}  ${message}`,
     ...(todo === undefined || findings[index + 1]?.todo === todo ? [] : [`${" ".repeat(widest + 8)}${paint("faint", `→ ${todo}`)}`]),
   ]);
-  const count = (level: Level): number => findings.filter((finding) => finding.level === level).length;
-  return [...lines, "", `${count("ok")} ok, ${count("warn")} warnings, ${count("fail")} failures`].join("\n");
+  const count = (level: Level, word: string): string => {
+    const { length } = findings.filter((finding) => finding.level === level);
+    return `${length} ${word}${length === 1 || level === "ok" ? "" : "s"}`;
+  };
+  return [...lines, "", `${count("ok", "ok")}, ${count("warn", "warning")}, ${count("fail", "failure")}`].join("\n");
 }

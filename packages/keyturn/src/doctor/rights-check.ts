@@ -1,5 +1,5 @@
 // Are all declared rights granted: one's own, or those of the operator's ServiceAccount?
-import { type AccessSubject, missingAccess, rightInWords, singleRights } from "@keyturn/runtime";
+import { type AccessSubject, missingAccess, rightInWords, type SingleRight, singleRights } from "@keyturn/runtime";
 import type { Examination } from "./examination.ts";
 import { fail, type Finding, ok } from "./finding.ts";
 
@@ -15,11 +15,20 @@ export async function checkRights({ client, access, namespaces, serviceAccount, 
   const todo = serviceAccount
     ? `apply what \`keyturn rbac --namespace=${serviceAccount.namespace} --service-account=${serviceAccount.name}\` prints, with the operator's own --controllers and --namespaces`
     : "these are your own rights; for those of the operator, say --as-service-account NAMESPACE/NAME";
-  const findings = missing
-    .slice(0, mostNamed)
-    .map((right) => fail("rights", `${who} may not ${rightInWords(right)}: needed ${right.rule.why}`, todo));
-  const rest = missing.length - findings.length;
-  return rest > 0 ? [...findings, fail("rights", `${who} ${serviceAccount ? "lacks" : "lack"} ${rest} more of ${total} rights`, todo)] : findings;
+  const lines = [...Map.groupBy(missing, ({ rule, namespace, name }) => JSON.stringify([rule, namespace, name])).values()].map((together) => {
+    const [first] = together;
+    return first ? `${who} may not ${together.map(({ verb }) => verb).join(", ")} ${objectInWords(first)}: needed ${first.rule.why}` : "";
+  });
+  const findings = lines.slice(0, mostNamed).map((line) => fail("rights", line, todo));
+  const rest = lines.length - findings.length;
+  return rest > 0
+    ? [...findings, fail("rights", `and ${rest} more lines like these; ${missing.length} of ${total} rights are missing`, todo)]
+    : findings;
+}
+
+/** What a right is about, without its verb. */
+function objectInWords(right: SingleRight): string {
+  return rightInWords(right).slice(right.verb.length + 1);
 }
 
 /** How the API server knows a ServiceAccount. */

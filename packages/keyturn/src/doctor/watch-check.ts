@@ -1,10 +1,7 @@
 // Can the watches that the controllers need be opened, and in which way?
-import { type AccessRule, collectionPath, type Kind, type TransportResponse } from "@keyturn/runtime";
+import { type AccessRule, collectionPath, type TransportResponse } from "@keyturn/runtime";
 import type { Examination } from "./examination.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
-
-/** The versions at which built-in kinds are watched, by group; those of our own kinds are in their definitions. */
-type Watched = Pick<Kind, "group" | "plural" | "namespaced"> & { readonly version?: string };
 
 /** What became of one attempt. */
 interface Attempt {
@@ -49,26 +46,13 @@ export function watchFindings(attempts: readonly Attempt[]): readonly Finding[] 
 }
 
 async function attempt({ kind, namespace }: AccessRule, examination: Examination): Promise<Attempt> {
-  const { namespaces } = examination;
-  const place = kind.namespaced ? (namespace ?? namespaces[0]) : undefined;
-  const resource = kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
-  const path = collectionPath({ ...kind, version: await versionOf(kind, examination), kind: "" }, place);
-  const { status } = await opened(`${path}?watch=1&timeoutSeconds=1&resourceVersion=0&limit=1`, examination);
-  return { resource, status };
-}
-
-/** The version that the API server prefers, which is one that it has. */
-async function versionOf({ group, version }: Watched, { client, kinds, signal }: Examination): Promise<string> {
-  const own = kinds.find((kind) => kind.group === group);
-  if (group === "" || version !== undefined || own) return version ?? own?.version ?? "v1";
-  const answer = await client.request({ method: "GET", path: `/apis/${group}` }, signal).catch(() => undefined);
-  return preferredVersion(answer) ?? "v1";
-}
-
-function preferredVersion(answer: unknown): string | undefined {
-  if (typeof answer !== "object" || answer === null || !("preferredVersion" in answer)) return undefined;
-  const { preferredVersion: preferred } = answer;
-  return typeof preferred === "object" && preferred !== null && "version" in preferred ? String(preferred.version) : undefined;
+  const { group, plural, namespaced } = kind;
+  const place = namespaced ? (namespace ?? examination.namespaces[0]) : undefined;
+  // A rule needs no version, and a request does; rules are declared with whole kinds, which have one.
+  const version = "version" in kind ? String(kind.version) : "v1";
+  const path = collectionPath({ group, plural, namespaced, version, kind: "" }, place);
+  const { status } = await opened(`${path}?watch=1&timeoutSeconds=1&resourceVersion=0`, examination);
+  return { resource: group === "" ? plural : `${plural}.${group}`, status };
 }
 
 /** Lists by watching, where the server can; elsewhere lists are paged, which costs it more. */

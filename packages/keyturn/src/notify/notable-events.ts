@@ -25,7 +25,7 @@ const lifeEvents: ReadonlySet<string> = new Set<IssueReason | VersionReason | Ke
 ]);
 
 /** True if people asked to be told about this. */
-export function isNotable({ type, reason = "" }: Pick<Event, "type" | "reason">, events: NotifiedEvents): boolean {
+export function isNotable({ type, reason }: Pick<Event, "type" | "reason">, events: NotifiedEvents): boolean {
   if (events === "all" || type === "Warning") return true;
   return events === "life" && lifeEvents.has(reason);
 }

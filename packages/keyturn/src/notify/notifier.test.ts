@@ -43,7 +43,7 @@ function setUp(change: Partial<NotifierOptions> = {}) {
     ...change,
   });
   const counted = async (result: string): Promise<number | undefined> => {
-    const { values } = await registry.getSingleMetric("keyturn_notifications_total")?.get() ?? { values: [] };
+    const { values } = (await registry.getSingleMetric("keyturn_notifications_total")?.get()) ?? { values: [] };
     return values.find(({ labels }) => labels["result"] === result)?.value;
   };
   return { clock, bodies, times, lines, state, notifier, counted };

@@ -1,5 +1,16 @@
 // Tells people what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
-import { backoffDelayMs, type Clock, type Event, fullBucket, type Logger, type Metrics, metricsOf, type Random, sleep, takeToken } from "@keyturn/runtime";
+import {
+  backoffDelayMs,
+  type Clock,
+  type Event,
+  fullBucket,
+  type Logger,
+  type Metrics,
+  metricsOf,
+  type Random,
+  sleep,
+  takeToken,
+} from "@keyturn/runtime";
 import type { NotificationFormat, NotifiedEvents } from "./flags.ts";
 import { notifyMetrics } from "./metrics.ts";
 import { isNotable } from "./notable-events.ts";

@@ -76,6 +76,7 @@ test("a CRD with all that a kind can say", () => {
                     format: int32
                     default: 3
                     minimum: 1
+                    maximum: 2147483647
                   "on":
                     type: string
                     enum:

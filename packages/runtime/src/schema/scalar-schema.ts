@@ -116,7 +116,8 @@ function numberFormat(format: string, path: string): JsonSchemaProps {
     case "safeint":
       return { type: "integer", format: "int64" };
     case "int32":
-      return { type: "integer", format: "int32" };
+      // With its bounds, because older API servers (seen on 1.33) do not check the format.
+      return { type: "integer", format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
     case "uint32":
       return { type: "integer", format: "int64", minimum: 0, maximum: 2 ** 32 - 1 };
     case "float32":

@@ -52,7 +52,7 @@ describe("scalars", () => {
     );
     expect(words(z.number().gte(1).gt(1).lt(9).lte(5))).toMatchInlineSnapshot(`"{"type":"number","minimum":1,"exclusiveMinimum":true,"maximum":5}"`);
     expect(words(z.int().min(1))).toMatchInlineSnapshot(`"{"type":"integer","format":"int64","minimum":1}"`);
-    expect(words(z.int32())).toMatchInlineSnapshot(`"{"type":"integer","format":"int32"}"`);
+    expect(words(z.int32())).toMatchInlineSnapshot(`"{"type":"integer","format":"int32","minimum":-2147483648,"maximum":2147483647}"`);
     expect(words(z.uint32())).toMatchInlineSnapshot(`"{"type":"integer","format":"int64","minimum":0,"maximum":4294967295}"`);
     expect(words(z.float32())).toMatchInlineSnapshot(`"{"type":"number","format":"float"}"`);
     expect(words(z.float64())).toMatchInlineSnapshot(`"{"type":"number","format":"double"}"`);
@@ -105,7 +105,7 @@ describe("wrappers", () => {
   test("nested defaults materialise", () => {
     const probe = z.object({ path: z.string().default("/healthz"), retries: z.object({ count: z.int32().default(3) }).prefault({}) });
     expect(words(probe.prefault({}))).toMatchInlineSnapshot(
-      `"{"type":"object","default":{"path":"/healthz","retries":{"count":3}},"properties":{"path":{"type":"string","default":"/healthz"},"retries":{"type":"object","default":{"count":3},"properties":{"count":{"type":"integer","format":"int32","default":3}}}}}"`,
+      `"{"type":"object","default":{"path":"/healthz","retries":{"count":3}},"properties":{"path":{"type":"string","default":"/healthz"},"retries":{"type":"object","default":{"count":3},"properties":{"count":{"type":"integer","format":"int32","default":3,"minimum":-2147483648,"maximum":2147483647}}}}}"`,
     );
     expect(of(z.object({ probe: probe.prefault({ path: "/" }) })).properties?.probe?.default).toEqual({ path: "/", retries: { count: 3 } });
   });
@@ -138,7 +138,7 @@ describe("containers", () => {
 
   test("records", () => {
     expect(words(z.record(z.string(), z.int32()).meta({ maxProperties: 8 }))).toMatchInlineSnapshot(
-      `"{"type":"object","maxProperties":8,"additionalProperties":{"type":"integer","format":"int32"}}"`,
+      `"{"type":"object","maxProperties":8,"additionalProperties":{"type":"integer","format":"int32","minimum":-2147483648,"maximum":2147483647}}"`,
     );
     expect(words(z.record(z.enum(["cpu", "memory"]), quantity()))).toMatchInlineSnapshot(
       `"{"type":"object","required":["cpu","memory"],"properties":{"cpu":{"pattern":"^(\\\\+|-)?(([0-9]+(\\\\.[0-9]*)?)|(\\\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\\\+|-)?(([0-9]+(\\\\.[0-9]*)?)|(\\\\.[0-9]+))))?$","x-kubernetes-int-or-string":true},"memory":{"pattern":"^(\\\\+|-)?(([0-9]+(\\\\.[0-9]*)?)|(\\\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\\\+|-)?(([0-9]+(\\\\.[0-9]*)?)|(\\\\.[0-9]+))))?$","x-kubernetes-int-or-string":true}}}"`,
@@ -159,7 +159,7 @@ describe("containers", () => {
     expect(
       words(z.array(z.object({ name: z.string(), port: z.int32().default(80) })).meta({ listType: "map", listMapKeys: ["name", "port"] })),
     ).toMatchInlineSnapshot(
-      `"{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"port":{"type":"integer","format":"int32","default":80}}},"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name","port"]}"`,
+      `"{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"port":{"type":"integer","format":"int32","default":80,"minimum":-2147483648,"maximum":2147483647}}},"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name","port"]}"`,
     );
   });
 

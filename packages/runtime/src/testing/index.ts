@@ -1,6 +1,6 @@
 // The public surface of `@keyturn/runtime/testing`: virtual time, real clusters, and faults between an operator and its API server.
 export { VirtualClock } from "./virtual-clock.ts";
-export { everything, startCluster } from "./cluster/cluster.ts";
+export { everything, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
 export { accessCluster } from "./cluster/cluster-access.ts";
 export type { ClusterAccess } from "./cluster/cluster-access.ts";

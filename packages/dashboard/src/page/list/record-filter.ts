@@ -26,14 +26,30 @@ export function filterRecords<T extends RecordBase>(
   );
 }
 
-/** How many records there are of each health. */
-export function countHealth(records: readonly { readonly health: Health }[]): Readonly<Record<Health, number>> {
+/** How many there are of each health. */
+export type HealthCounts = Readonly<Record<Health, number>>;
+
+/** Several parts of the page count the same tables, which are new arrays when anything in them is. */
+const counted = new WeakMap<readonly { readonly health: Health }[], HealthCounts>();
+
+/** How many records there are of each health; of several tables in all. */
+export function countHealth(...tables: readonly (readonly { readonly health: Health }[])[]): HealthCounts {
   const counts = { ok: 0, busy: 0, waiting: 0, warning: 0, error: 0, unknown: 0 };
-  for (const { health } of records) counts[health]++;
+  for (const table of tables) {
+    const part = counted.get(table) ?? countOne(table);
+    counted.set(table, part);
+    for (const health of healthOrder) counts[health] += part[health];
+  }
+  return counts;
+}
+
+function countOne(records: readonly { readonly health: Health }[]): HealthCounts {
+  const counts = { ok: 0, busy: 0, waiting: 0, warning: 0, error: 0, unknown: 0 };
+  for (const record of records) counts[record.health]++;
   return counts;
 }
 
 /** The health that a whole has: that of the part that wants attention most. */
-export function worstHealth(counts: Readonly<Record<Health, number>>): Health {
+export function worstHealth(counts: HealthCounts): Health {
   return healthOrder.find((health) => counts[health] > 0) ?? "ok";
 }

@@ -7,7 +7,13 @@ export function ConnectionState(): JSX.Element {
   const { live } = usePage();
   const { state } = live.connection.value;
   const [tone, word] =
-    state === "live" ? (["ok", "live"] as const) : state === "connecting" ? (["waiting", "connecting"] as const) : state === "cut" ? (["warning", "cut off"] as const) : (["unknown", "not in"] as const);
+    state === "live"
+      ? (["ok", "live"] as const)
+      : state === "connecting"
+        ? (["waiting", "connecting"] as const)
+        : state === "cut"
+          ? (["warning", "cut off"] as const)
+          : (["unknown", "not in"] as const);
   return (
     <span class={`connection tone-${tone}`} role="status" data-state={state}>
       <span class={state === "connecting" ? "connection-dot pulse" : "connection-dot"} aria-hidden="true" />

@@ -10,7 +10,8 @@ export function DifferenceList({ detail }: { readonly detail: DetailState }): JS
   if (detail.state === "loading") return <p class="empty soft">Being compared…</p>;
   if (detail.state === "refused") return <p class="empty soft">The difference could not be had: {detail.why}</p>;
   const { differences, differencesHidden } = detail.detail;
-  if (differences === undefined) return <p class="empty soft">The difference is not shown{differencesHidden === undefined ? "." : `: ${differencesHidden}`}</p>;
+  if (differences === undefined)
+    return <p class="empty soft">The difference is not shown{differencesHidden === undefined ? "." : `: ${differencesHidden}`}</p>;
   if (differences.length === 0)
     return (
       <p class="empty">

@@ -3,7 +3,15 @@ import type { ComponentChildren, JSX } from "preact";
 import { usePage } from "../state/page.ts";
 
 /** Nothing exists yet. */
-export function EmptyState({ title, children, command }: { readonly title: string; readonly children: ComponentChildren; readonly command?: string }): JSX.Element {
+export function EmptyState({
+  title,
+  children,
+  command,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly command?: string;
+}): JSX.Element {
   const { live } = usePage();
   if (live.progress.value < 1) return <p class="loading">Loading…</p>;
   return (

@@ -6,19 +6,21 @@ import { usePage } from "../state/page.ts";
 import { HealthMark, healthWord } from "./health-mark.tsx";
 
 export function FilterBar({
-  records,
+  tables,
   shown,
   noun,
   children,
 }: {
-  readonly records: readonly { readonly health: Health }[];
+  /** All there are, table by table. */
+  readonly tables: readonly (readonly { readonly health: Health }[])[];
   readonly shown: number;
   readonly noun: string;
   readonly children?: ComponentChildren;
 }): JSX.Element {
   const { navigation } = usePage();
   const { search, health } = navigation.route.value;
-  const counts = countHealth(records);
+  const counts = countHealth(...tables);
+  const count = tables.reduce((sum, table) => sum + table.length, 0);
   return (
     <search class="filter-bar">
       <div class="search">
@@ -33,19 +35,24 @@ export function FilterBar({
         <kbd aria-hidden="true">/</kbd>
       </div>
       <div class="button-row" role="group" aria-label="Health">
-        <HealthButton chosen={health === "all"} onChoose={() => navigation.adjust({ health: "all" })} label={`All ${records.length}`}>
-          All <span class="faint">{records.length}</span>
+        <HealthButton chosen={health === "all"} onChoose={() => navigation.adjust({ health: "all" })} label={`All ${count}`}>
+          All <span class="faint">{count}</span>
         </HealthButton>
         {healthOrder
           .filter((name) => counts[name] > 0 || health === name)
           .map((name) => (
-            <HealthButton key={name} chosen={health === name} onChoose={() => navigation.adjust({ health: name })} label={`${healthWord(name)}, ${counts[name]}`}>
+            <HealthButton
+              key={name}
+              chosen={health === name}
+              onChoose={() => navigation.adjust({ health: name })}
+              label={`${healthWord(name)}, ${counts[name]}`}
+            >
               <HealthMark health={name} quiet /> <span>{counts[name]}</span>
             </HealthButton>
           ))}
       </div>
       <span class="hidden-text" role="status">
-        {shown} of {records.length} {noun}
+        {shown} of {count} {noun}
       </span>
       {children}
     </search>

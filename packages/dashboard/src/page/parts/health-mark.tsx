@@ -17,7 +17,15 @@ export function healthWord(health: Health): string {
 }
 
 /** A mark with its word; `text` takes the word's place, and `quiet` shows the mark alone. */
-export function HealthMark({ health, text, quiet = false }: { readonly health: Health; readonly text?: string; readonly quiet?: boolean }): JSX.Element {
+export function HealthMark({
+  health,
+  text,
+  quiet = false,
+}: {
+  readonly health: Health;
+  readonly text?: string;
+  readonly quiet?: boolean;
+}): JSX.Element {
   return (
     <span class={`health tone-${health}`}>
       <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">

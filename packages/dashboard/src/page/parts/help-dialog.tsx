@@ -47,7 +47,9 @@ export function HelpDialog({ open, onClose }: { readonly open: boolean; readonly
         ))}
       </div>
       <h3>Links</h3>
-      <p class="soft">The address holds the view, the search, the zoom and what is chosen. Whoever opens it sees the same, if they have the rights.</p>
+      <p class="soft">
+        The address holds the view, the search, the zoom and what is chosen. Whoever opens it sees the same, if they have the rights.
+      </p>
     </dialog>
   );
 }

@@ -4,7 +4,7 @@ import { countHealth, worstHealth } from "../list/record-filter.ts";
 import { formatRoute, home } from "../route/route.ts";
 import { usePage } from "../state/page.ts";
 import { stepInfos } from "../views/step-info.ts";
-import { allRecords } from "../views/step-records.ts";
+import { allTables } from "../views/step-records.ts";
 import { HealthMark } from "./health-mark.tsx";
 
 export function StepFlow(): JSX.Element {
@@ -18,7 +18,7 @@ export function StepFlow(): JSX.Element {
           return (
             <li key={info.step}>
               <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
-                <HealthMark health={off ? "unknown" : worstHealth(countHealth(allRecords(live.tables, info.step)))} quiet />
+                <HealthMark health={off ? "unknown" : worstHealth(countHealth(...allTables(live.tables, info.step)))} quiet />
                 {info.verb}
               </a>
             </li>

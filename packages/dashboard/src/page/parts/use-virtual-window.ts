@@ -5,7 +5,10 @@ import { type VirtualWindow, virtualWindow } from "../list/virtual-window.ts";
 const overscan = 6;
 
 /** The rows to draw of a list whose body is the element of `ref`. The page itself scrolls, not the list. */
-export function useVirtualWindow(count: number, rowHeight: number): { readonly ref: { current: HTMLDivElement | null }; readonly rows: VirtualWindow } {
+export function useVirtualWindow(
+  count: number,
+  rowHeight: number,
+): { readonly ref: { current: HTMLDivElement | null }; readonly rows: VirtualWindow } {
   const ref = useRef<HTMLDivElement>(null);
   const [rows, setRows] = useState<VirtualWindow>({ first: 0, end: Math.min(count, 40) });
   useLayoutEffect(() => {

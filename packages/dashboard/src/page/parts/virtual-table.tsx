@@ -47,7 +47,13 @@ export function VirtualTable<T extends object>({ caption, columns, rows, idOf, p
   };
   const template = columns.map(({ width }) => width).join(" ");
   return (
-    <div class="panel table" role="table" aria-label={caption} aria-rowcount={rows.length + 1} ref={(element) => element?.style.setProperty("--columns", template)}>
+    <div
+      class="panel table"
+      role="table"
+      aria-label={caption}
+      aria-rowcount={rows.length + 1}
+      ref={(element) => element?.style.setProperty("--columns", template)}
+    >
       <div role="rowgroup">
         <div class="table-head" role="row" aria-rowindex={1}>
           {columns.map(({ title }) => (
@@ -61,7 +67,15 @@ export function VirtualTable<T extends object>({ caption, columns, rows, idOf, p
         {rows.slice(sight.first, sight.end).map((row, offset) => {
           const index = sight.first + offset;
           return (
-            <TableRow key={idOf(row)} row={row} index={index} columns={columns} rowHeight={rowHeight} tabIndex={index === tabStop ? 0 : -1} onFocus={setChosen} />
+            <TableRow
+              key={idOf(row)}
+              row={row}
+              index={index}
+              columns={columns}
+              rowHeight={rowHeight}
+              tabIndex={index === tabStop ? 0 : -1}
+              onFocus={setChosen}
+            />
           );
         })}
       </div>

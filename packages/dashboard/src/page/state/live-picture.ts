@@ -2,7 +2,7 @@
 import { batch, signal, type ReadonlySignal } from "@preact/signals";
 import type { Hello } from "../../contract/index.ts";
 import { type Connection, type ConnectionInput, firstConnection, stepConnection } from "../stream/connection.ts";
-import { addToPicture, emptyPicture, type Picture, type PictureEvent, type Tables } from "../stream/picture.ts";
+import { addToPicture, emptyPicture, joinChanges, type Picture, type PictureEvent, type Tables } from "../stream/picture.ts";
 import { readStream, type StreamEnd } from "../stream/stream-reader.ts";
 import { forgetAccessToken, keepAccessToken, takeAccessToken } from "./access-token.ts";
 import type { PageClock } from "./clock.ts";
@@ -47,7 +47,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
   function show(): void {
     const events = waiting;
     waiting = [];
-    for (const event of events) picture = addToPicture(picture, event);
+    for (const event of joinChanges(events)) picture = addToPicture(picture, event);
     const { incoming, complete } = picture;
     batch(() => {
       tables.step.value = picture.tables.step;

@@ -25,7 +25,8 @@ export function useObjectDetail({ resource, namespace, name }: ObjectName, revis
         fetchDetail(live.get(path, stop.signal)).then(
           (state) => setDetail({ of: path, state }),
           (error: unknown) => {
-            if (!stop.signal.aborted) setDetail({ of: path, state: { state: "refused", why: error instanceof Error ? error.message : String(error) } });
+            if (!stop.signal.aborted)
+              setDetail({ of: path, state: { state: "refused", why: error instanceof Error ? error.message : String(error) } });
           },
         );
       },

@@ -35,5 +35,6 @@ it("asks for a token, and says why", () => {
 });
 
 it("asking again changes nothing while it is live or on its way", () => {
-  for (const connection of [firstConnection, { state: "live", sinceMs: 1 } as const]) expect(stepConnection(connection, { type: "retry" })).toBe(connection);
+  for (const connection of [firstConnection, { state: "live", sinceMs: 1 } as const])
+    expect(stepConnection(connection, { type: "retry" })).toBe(connection);
 });

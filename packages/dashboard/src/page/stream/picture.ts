@@ -1,5 +1,5 @@
 // Everything that the server has told, put together: a pure function from what is known and the next event to what is known then.
-import type { DashboardRecord, Hello, StreamEvents } from "../../contract/index.ts";
+import type { Changes, DashboardRecord, Hello, StreamEvents } from "../../contract/index.ts";
 import { applyToTable, inOrder } from "./record-table.ts";
 
 type RecordType = DashboardRecord["type"];
@@ -24,7 +24,9 @@ const emptyTables: Tables = { step: [], rotationSet: [], keySet: [], checksum: [
 export const emptyPicture: Picture = { tables: emptyTables, hello: undefined, incoming: undefined, complete: false, lastEventId: undefined };
 
 /** An event of the stream, decoded. */
-export type PictureEvent = { [Name in keyof StreamEvents]: { readonly name: Name; readonly data: StreamEvents[Name]; readonly id: string | undefined } }[keyof StreamEvents];
+export type PictureEvent = {
+  [Name in keyof StreamEvents]: { readonly name: Name; readonly data: StreamEvents[Name]; readonly id: string | undefined };
+}[keyof StreamEvents];
 
 /** What is known after an event. Tables in which nothing changed are the same objects as before. */
 export function addToPicture(picture: Picture, event: PictureEvent): Picture {
@@ -45,6 +47,26 @@ export function addToPicture(picture: Picture, event: PictureEvent): Picture {
     default:
       return next;
   }
+}
+
+/** The same events with changes that follow each other made into one, so that a page that is behind catches up at the price of one. */
+export function joinChanges(events: readonly PictureEvent[]): readonly PictureEvent[] {
+  const joined: PictureEvent[] = [];
+  for (const event of events) {
+    const last = joined.at(-1);
+    if (event.name !== "changes" || last?.name !== "changes") joined.push(event);
+    else joined[joined.length - 1] = { name: "changes", id: event.id ?? last.id, data: afterEachOther(last.data, event.data) };
+  }
+  return joined;
+}
+
+function afterEachOther(first: Changes, second: Changes): Changes {
+  const removed = new Set(second.removals);
+  const back = new Set(second.upserts.map(({ id }) => id));
+  return {
+    upserts: [...first.upserts.filter(({ id }) => !removed.has(id)), ...second.upserts],
+    removals: [...first.removals.filter((id) => !back.has(id)), ...second.removals],
+  };
 }
 
 function ofType<T extends RecordType>(records: readonly DashboardRecord[], type: T): Tables[T];

@@ -9,6 +9,21 @@ export function applyToTable<T extends Identified>(table: readonly T[], upserts:
   const gone = [...removals].some((id) => findRecord(table, id) !== undefined);
   if (upserts.length === 0 && !gone) return table;
   const changed = inOrder(upserts);
+  return (gone ? undefined : replaceAll(table, changed)) ?? merge(table, changed, removals);
+}
+
+/** The table with these in the places of those before them; undefined if one of them has no place yet. Most changes are such, and need no look at the rest. */
+function replaceAll<T extends Identified>(table: readonly T[], changed: readonly T[]): readonly T[] | undefined {
+  const result = table.slice();
+  for (const record of changed) {
+    const index = placeOf(table, record.id);
+    if (table[index]?.id !== record.id) return undefined;
+    result[index] = record;
+  }
+  return result;
+}
+
+function merge<T extends Identified>(table: readonly T[], changed: readonly T[], removals: ReadonlySet<string>): readonly T[] {
   const result: T[] = [];
   let next = 0;
   for (const record of table) {
@@ -30,6 +45,12 @@ export function inOrder<T extends Identified>(records: readonly T[]): readonly T
 
 /** The record of an id. */
 export function findRecord<T extends Identified>(table: readonly T[], id: string): T | undefined {
+  const found = table[placeOf(table, id)];
+  return found?.id === id ? found : undefined;
+}
+
+/** Where the record of an id is, or would be. */
+function placeOf(table: readonly Identified[], id: string): number {
   let low = 0;
   let high = table.length;
   while (low < high) {
@@ -38,6 +59,5 @@ export function findRecord<T extends Identified>(table: readonly T[], id: string
     if (record !== undefined && record.id < id) low = middle + 1;
     else high = middle;
   }
-  const found = table[low];
-  return found?.id === id ? found : undefined;
+  return low;
 }

@@ -65,7 +65,10 @@ function barsOf(key: KeyView, record: KeySetRecord): readonly Bar[] {
     title: activeTitle,
   };
   if (key.replacedMs === undefined) return [active];
-  return [active, { ...common, id: `${id}/retiring`, fromMs: key.replacedMs, ...endOf(key.removeMs), look: "retiring", label: "retiring", title: "Retiring key" }];
+  return [
+    active,
+    { ...common, id: `${id}/retiring`, fromMs: key.replacedMs, ...endOf(key.removeMs), look: "retiring", label: "retiring", title: "Retiring key" },
+  ];
 }
 
 function endOf(toMs: number | undefined): { readonly toMs?: number } {

@@ -17,8 +17,10 @@ export function placeStretch({ fromMs, toMs }: { readonly fromMs: number; readon
 
 /** The part of a bar that is drawn solid, and from when on a live one is only expected to go on. */
 export function splitAtNow(bar: Bar, nowMs: number): { readonly toMs?: number; readonly aheadFromMs?: number } {
-  const continues = bar.look === "live" && bar.fromMs < nowMs && (bar.toMs === undefined || bar.toMs > nowMs);
-  if (continues) return { toMs: nowMs, aheadFromMs: nowMs };
+  const continues = bar.look === "live" && (bar.toMs === undefined || bar.toMs > nowMs);
+  // The time that is drawn lags up to a second behind, so a bar may begin after it.
+  const splitMs = Math.max(bar.fromMs, nowMs);
+  if (continues) return { toMs: splitMs, aheadFromMs: splitMs };
   return bar.toMs === undefined ? {} : { toMs: bar.toMs };
 }
 

@@ -43,7 +43,9 @@ export function LaneRow({ track, ...props }: LaneRowProps & { readonly track: La
       <div class="lane-track">
         {track.bands.map((band) => {
           const placed = placeStretch(band.toMs === undefined ? { ...band, toMs: props.nowMs } : band, props.range);
-          return placed === undefined ? null : <span key={`${band.kind}${band.fromMs}`} class={`band ${band.kind}`} style={styleOf(placed)} aria-hidden="true" />;
+          return placed === undefined ? null : (
+            <span key={`${band.kind}${band.fromMs}`} class={`band ${band.kind}`} style={styleOf(placed)} aria-hidden="true" />
+          );
         })}
         {track.bars.map((bar) => (
           <BarButton key={bar.id} bar={bar} {...props} />

@@ -97,7 +97,10 @@ function whyHeld(held: HeldStretch, lane: RotationLane): string {
   return `the target before got the next version, ${spanText(lane.delayMs)} earlier`;
 }
 
-function plannedBar(step: PlannedStep, { id, lane, index }: { readonly id: string; readonly lane: RotationLane; readonly index: number }): readonly Bar[] {
+function plannedBar(
+  step: PlannedStep,
+  { id, lane, index }: { readonly id: string; readonly lane: RotationLane; readonly index: number },
+): readonly Bar[] {
   if (step.seq === undefined) return [];
   const until = lane.planned[index + 1]?.atMs;
   const digest = step.digest ?? "";

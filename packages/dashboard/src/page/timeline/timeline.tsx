@@ -19,7 +19,15 @@ import { useTimelinePointer } from "./use-timeline-pointer.ts";
 const rowHeight = 36;
 const pixelsPerTick = 92;
 
-export function Timeline({ label, tracks, control }: { readonly label: string; readonly tracks: readonly Track[]; readonly control: RangeControl }): JSX.Element {
+export function Timeline({
+  label,
+  tracks,
+  control,
+}: {
+  readonly label: string;
+  readonly tracks: readonly Track[];
+  readonly control: RangeControl;
+}): JSX.Element {
   const { navigation } = usePage();
   const { selected } = navigation.route.value;
   const frame = useRef<HTMLDivElement>(null);
@@ -59,7 +67,8 @@ export function Timeline({ label, tracks, control }: { readonly label: string; r
     event.preventDefault();
     action();
   };
-  const barOf = (event: Event): string | undefined => (event.target instanceof Element ? event.target.closest<HTMLElement>("[data-bar]")?.dataset["bar"] : undefined);
+  const barOf = (event: Event): string | undefined =>
+    event.target instanceof Element ? event.target.closest<HTMLElement>("[data-bar]")?.dataset["bar"] : undefined;
 
   return (
     <div
@@ -115,7 +124,10 @@ export function Timeline({ label, tracks, control }: { readonly label: string; r
   );
 }
 
-function actions(control: RangeControl, { goTo, close }: { readonly goTo: (direction: "left" | "right" | "up" | "down") => void; readonly close: () => void }) {
+function actions(
+  control: RangeControl,
+  { goTo, close }: { readonly goTo: (direction: "left" | "right" | "up" | "down") => void; readonly close: () => void },
+) {
   const table: Readonly<Record<string, () => void>> = {
     ArrowLeft: () => goTo("left"),
     ArrowRight: () => goTo("right"),
@@ -156,7 +168,10 @@ function findBar(tracks: readonly Track[], id: string | undefined): FoundBar | u
 }
 
 /** The bar that was last focused if it is drawn, else the first live one that is in sight, else any. */
-function tabStopOf(drawn: readonly Track[], { focused, control }: { readonly focused: string | undefined; readonly control: RangeControl }): string | undefined {
+function tabStopOf(
+  drawn: readonly Track[],
+  { focused, control }: { readonly focused: string | undefined; readonly control: RangeControl },
+): string | undefined {
   const inSight = drawn
     .filter((track): track is LaneTrack => track.type === "lane")
     .flatMap(({ bars }) => bars)

@@ -35,7 +35,14 @@ export function ZoomBar({ control, alone = false }: { readonly control: RangeCon
             <button type="button" class="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => control.zoom(2)}>
               −
             </button>
-            <button type="button" class="button" aria-label="Now" title="Back to now (0)" aria-pressed={control.following} onClick={() => control.follow(span)}>
+            <button
+              type="button"
+              class="button"
+              aria-label="Now"
+              title="Back to now (0)"
+              aria-pressed={control.following}
+              onClick={() => control.follow(span)}
+            >
               now
             </button>
             <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => control.zoom(0.5)}>

@@ -75,9 +75,7 @@ export const checksumColumns: readonly Column<ChecksumRecord>[] = [
       current + behind + silent === 0 ? (
         <span class="faint">none</span>
       ) : (
-        <span>
-          {[`${current} current`, ...(behind > 0 ? [`${behind} behind`] : []), ...(silent > 0 ? [`${silent} silent`] : [])].join(", ")}
-        </span>
+        <span>{[`${current} current`, ...(behind > 0 ? [`${behind} behind`] : []), ...(silent > 0 ? [`${silent} silent`] : [])].join(", ")}</span>
       ),
   },
 ];
@@ -105,7 +103,12 @@ export const agentColumns: readonly Column<AgentRecord>[] = [
       </>
     ),
   },
-  { title: "Checksum", width: "minmax(150px, 1.6fr)", phone: "hidden", cell: ({ checksum }) => <span class="mono">{checksum === "" ? "none" : checksum}</span> },
+  {
+    title: "Checksum",
+    width: "minmax(150px, 1.6fr)",
+    phone: "hidden",
+    cell: ({ checksum }) => <span class="mono">{checksum === "" ? "none" : checksum}</span>,
+  },
   {
     title: "Set promoted",
     width: "minmax(100px, 0.7fr)",

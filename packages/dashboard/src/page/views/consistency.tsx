@@ -23,24 +23,34 @@ export function Consistency(): JSX.Element {
   const { search, health } = navigation.route.value;
   const records = live.tables.checksum.value;
   const agents = live.tables.agent.value;
-  const shown = useMemo(() => filterRecords(records, { search, health }, (record) => record.checksums.map(({ checksum }) => checksum)), [records, search, health]);
-  const shownAgents = useMemo(() => filterRecords(agents, { search, health }, ({ identity, checksum }) => [identity, checksum]), [agents, search, health]);
+  const shown = useMemo(
+    () => filterRecords(records, { search, health }, (record) => record.checksums.map(({ checksum }) => checksum)),
+    [records, search, health],
+  );
+  const shownAgents = useMemo(
+    () => filterRecords(agents, { search, health }, ({ identity, checksum }) => [identity, checksum]),
+    [agents, search, health],
+  );
   const differing = [...shown.filter(({ standing }) => standing === "differs"), ...shown.filter(({ standing }) => standing === "awaited")];
   const filtered = search !== "" || health !== "all";
   return (
     <>
       <ViewHead view="verify" />
       {records.length + agents.length === 0 ? (
-        <EmptyState title="No checksum is published yet" command="kubectl annotate secret NAME-1 tengine.taobao.org/secret-version=1">
+        <EmptyState title="No checksum is published yet" command="kubectl annotate secret NAME-1 nginx.ingress.kubernetes.io/version=1">
           A checksum is made for a namespace as soon as it has a certificate or an Ingress with a number in its name and a version annotation.
         </EmptyState>
       ) : (
         <>
-          <FilterBar records={[...records, ...agents]} shown={shown.length + shownAgents.length} noun="checksums and agents" />
+          <FilterBar tables={[records, agents]} shown={shown.length + shownAgents.length} noun="checksums and agents" />
           {differing.slice(0, spelledOut).map((record) => (
             <DifferingChecksum key={record.id} record={record} />
           ))}
-          {shown.length === 0 ? <NothingFound /> : <VirtualTable caption="Checksums by namespace" columns={checksumColumns} rows={shown} idOf={({ id }) => id} />}
+          {shown.length === 0 ? (
+            <NothingFound />
+          ) : (
+            <VirtualTable caption="Checksums by namespace" columns={checksumColumns} rows={shown} idOf={({ id }) => id} />
+          )}
           <section class="section" aria-labelledby="agents">
             <h2 id="agents">Agents</h2>
             {shownAgents.length === 0 ? (

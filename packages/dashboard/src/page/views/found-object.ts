@@ -7,7 +7,7 @@ import { rotationTracks } from "../timeline/rotation-tracks.ts";
 import type { Fact, Track } from "../timeline/track.ts";
 import { stepInfos } from "./step-info.ts";
 import { objectFacts } from "./object-facts.ts";
-import { allRecords, type ObjectRecord } from "./step-records.ts";
+import { allTables, type ObjectRecord } from "./step-records.ts";
 
 export interface FoundObject {
   readonly ref: ObjectRef;
@@ -23,13 +23,31 @@ export interface FoundObject {
 
 /** Undefined if no record is about it. */
 export function findObject(tables: LiveTables, name: ObjectName): FoundObject | undefined {
-  const lane = tables.rotationSet.value.flatMap((record) => record.lanes.filter(({ target, object, }) => isSame(target, name) || (object !== undefined && isSame(object, name))).map((found) => ({ record, lane: found })))[0];
+  const lane = tables.rotationSet.value.flatMap((record) =>
+    record.lanes
+      .filter(({ target, object }) => isSame(target, name) || (object !== undefined && isSame(object, name)))
+      .map((found) => ({ record, lane: found })),
+  )[0];
   if (lane !== undefined) {
     const { health, reason, message, conditions, target } = lane.lane;
-    return { ref: target, record: lane.record, health, reason, message, conditions, facts: objectFacts(lane.record, lane.lane), tracks: rotationTracks(lane.record) };
+    return {
+      ref: target,
+      record: lane.record,
+      health,
+      reason,
+      message,
+      conditions,
+      facts: objectFacts(lane.record, lane.lane),
+      tracks: rotationTracks(lane.record),
+    };
   }
   for (const { step } of stepInfos) {
-    const record = allRecords(tables, step).find((candidate) => isSame(candidate.ref, name) || (candidate.type === "rotationSet" && candidate.source !== undefined && isSame(candidate.source, name)));
+    const record = allTables(tables, step)
+      .flat()
+      .find(
+        (candidate) =>
+          isSame(candidate.ref, name) || (candidate.type === "rotationSet" && candidate.source !== undefined && isSame(candidate.source, name)),
+      );
     if (record === undefined) continue;
     const { ref, health, reason, message, conditions } = record;
     return { ref, record, health, reason, message, conditions, facts: objectFacts(record), tracks: tracksOf(record) };

@@ -25,7 +25,9 @@ const columns: readonly Column<IssuedRecord>[] = [
   {
     title: "State",
     width: "minmax(130px, 1fr)",
-    cell: ({ health, reason, deletingSinceMs }) => <HealthMark health={health} text={deletingSinceMs === undefined ? reason : `deleting: ${reason}`} />,
+    cell: ({ health, reason, deletingSinceMs }) => (
+      <HealthMark health={health} text={deletingSinceMs === undefined ? reason : `deleting: ${reason}`} />
+    ),
   },
   {
     title: "Application",
@@ -77,7 +79,11 @@ const columns: readonly Column<IssuedRecord>[] = [
 export function Issued(): JSX.Element {
   const { live, navigation } = usePage();
   const records = live.tables.issued.value;
-  const shown = filterRecords(records, navigation.route.value, ({ application, target }) => [application?.name ?? "", application?.id ?? "", target?.secret ?? ""]);
+  const shown = filterRecords(records, navigation.route.value, ({ application, target }) => [
+    application?.name ?? "",
+    application?.id ?? "",
+    target?.secret ?? "",
+  ]);
   return (
     <>
       <ViewHead view="issue" />
@@ -87,7 +93,7 @@ export function Issued(): JSX.Element {
         </EmptyState>
       ) : (
         <>
-          <FilterBar records={records} shown={shown.length} noun="runtimes" />
+          <FilterBar tables={[records]} shown={shown.length} noun="runtimes" />
           {shown.length === 0 ? <NothingFound /> : <VirtualTable caption="Issued credentials" columns={columns} rows={shown} idOf={({ id }) => id} />}
         </>
       )}

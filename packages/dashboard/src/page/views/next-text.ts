@@ -9,7 +9,11 @@ export function nextText(record: ObjectRecord): string {
     case "rotationSet": {
       const lane = record.lanes.find(({ planned }) => planned[0]?.atMs === record.nextMs);
       const seq = lane?.planned[0]?.seq;
-      return lane === undefined ? "a version moves on" : seq === undefined ? `${lane.target.name} is emptied` : `${lane.target.name} gets version ${seq}`;
+      return lane === undefined
+        ? "a version moves on"
+        : seq === undefined
+          ? `${lane.target.name} is emptied`
+          : `${lane.target.name} gets version ${seq}`;
     }
     case "keySet":
       return record.nextMs === record.nextExpiryMs ? "a certificate expires" : "a replaced key is removed";

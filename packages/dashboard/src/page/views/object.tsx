@@ -124,7 +124,7 @@ function Conditions({ conditions }: { readonly conditions: readonly ConditionVie
       {conditions.length === 0 ? (
         <p class="panel empty soft">It has none.</p>
       ) : (
-        <div class="panel scroll-x" tabIndex={0} role="region" aria-labelledby="conditions">
+        <div class="panel scroll-x" tabIndex={0} role="group" aria-label="Table of conditions">
           <table class="plain-table">
             <thead>
               <tr>
@@ -169,7 +169,9 @@ function Events({ detail: { events, eventsHidden } }: { readonly detail: ObjectD
     <section class="section" aria-labelledby="events">
       <h2 id="events">Events</h2>
       {events === undefined || events.length === 0 ? (
-        <p class="panel empty soft">{events === undefined ? `Not shown: ${eventsHidden ?? "you may not list them"}` : "None; the cluster keeps them for an hour or so."}</p>
+        <p class="panel empty soft">
+          {events === undefined ? `Not shown: ${eventsHidden ?? "you may not list them"}` : "None; the cluster keeps them for an hour or so."}
+        </p>
       ) : (
         <ul class="panel row-list">
           {events.map((event) => (

@@ -11,13 +11,13 @@ import { formatRoute, home } from "../route/route.ts";
 import { usePage } from "../state/page.ts";
 import { nextText } from "./next-text.ts";
 import { counted, type StepInfo, stepInfos } from "./step-info.ts";
-import { allRecords, countedRecords, type ObjectRecord } from "./step-records.ts";
+import { allTables, countedRecords, type ObjectRecord } from "./step-records.ts";
 
 const most = 8;
 
 export function Overview(): JSX.Element {
   const { live } = usePage();
-  const records = stepInfos.flatMap(({ step }) => allRecords(live.tables, step));
+  const records = stepInfos.flatMap(({ step }) => allTables(live.tables, step).flat());
   return (
     <>
       <header class="view-head">
@@ -28,7 +28,12 @@ export function Overview(): JSX.Element {
       </header>
       <ol class="steps" aria-label="Steps">
         {stepInfos.map((info, index) => (
-          <StepCard key={info.step} info={info} last={index === stepInfos.length - 1} record={live.tables.step.value.find(({ step }) => step === info.step)} />
+          <StepCard
+            key={info.step}
+            info={info}
+            last={index === stepInfos.length - 1}
+            record={live.tables.step.value.find(({ step }) => step === info.step)}
+          />
         ))}
       </ol>
       <div class="overview-lists">
@@ -44,7 +49,7 @@ function StepCard({ info, record, last }: { readonly info: StepInfo; readonly re
   const records = countedRecords(live.tables, info.step);
   const counts = countHealth(records);
   const off = record?.state === "off";
-  const health = off ? "unknown" : worstHealth(countHealth(allRecords(live.tables, info.step)));
+  const health = off ? "unknown" : worstHealth(countHealth(...allTables(live.tables, info.step)));
   const next = comingUp(records, clock.now.value, 1)[0];
   return (
     <li class={`panel step tone-${health}`}>
@@ -64,11 +69,19 @@ function StepCard({ info, record, last }: { readonly info: StepInfo; readonly re
             <span key={name} class={`tone-${name}`} style={{ flexGrow: String(counts[name]) }} />
           ))}
       </div>
-      <p class="step-foot">{off ? "switched off" : records.length === 0 ? "nothing yet" : healthOrder.filter((name) => counts[name] > 0).map((name) => (
-        <span key={name}>
-          {counts[name]} {healthWord(name)}
-        </span>
-      ))}</p>
+      <p class="step-foot">
+        {off
+          ? "switched off"
+          : records.length === 0
+            ? "nothing yet"
+            : healthOrder
+                .filter((name) => counts[name] > 0)
+                .map((name) => (
+                  <span key={name}>
+                    {counts[name]} {healthWord(name)}
+                  </span>
+                ))}
+      </p>
       <p class="step-next">
         {next?.nextMs === undefined ? null : (
           <>
@@ -88,7 +101,9 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
     <section aria-labelledby="attention">
       <div class="section-head">
         <h2 id="attention">Needs attention</h2>
-        <span class="faint">{count > first.length ? `the first ${first.length} of ${count}` : count === 0 ? "" : counted(count, { one: "object", many: "objects" })}</span>
+        <span class="faint">
+          {count > first.length ? `the first ${first.length} of ${count}` : count === 0 ? "" : counted(count, { one: "object", many: "objects" })}
+        </span>
       </div>
       {first.length === 0 ? (
         <p class="panel empty soft">{live.progress.value < 1 ? "Loading…" : <HealthMark health="ok" text="Nothing needs attention." />}</p>
@@ -130,7 +145,8 @@ function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): J
                 <ClockIcon />
               </span>
               <span class="what">
-                <ObjectLink to={record.ref}>{record.type === "rotationSet" ? record.set : record.ref.name}</ObjectLink> <span class="faint">{whereText(record)}</span>
+                <ObjectLink to={record.ref}>{record.type === "rotationSet" ? record.set : record.ref.name}</ObjectLink>{" "}
+                <span class="faint">{whereText(record)}</span>
               </span>
               <span>{record.nextMs === undefined ? null : <Moment at={record.nextMs} />}</span>
               <span class="message">{nextText(record)}</span>

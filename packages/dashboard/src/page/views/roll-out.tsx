@@ -104,7 +104,7 @@ export function RollOut(): JSX.Element {
               </button>
             ))}
           </div>
-          <FilterBar records={records} shown={shown.length} noun="workloads" />
+          <FilterBar tables={[records]} shown={shown.length} noun="workloads" />
           {shown.length === 0 ? (
             selected === undefined ? (
               <NothingFound />

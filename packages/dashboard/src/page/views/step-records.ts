@@ -21,7 +21,7 @@ export function countedRecords(tables: LiveTables, step: StepName): readonly Obj
   }
 }
 
-/** Everything that a step is responsible for. */
-export function allRecords(tables: LiveTables, step: StepName): readonly ObjectRecord[] {
-  return step === "checksum" ? [...tables.checksum.value, ...tables.agent.value] : countedRecords(tables, step);
+/** Everything that a step is responsible for, table by table. */
+export function allTables(tables: LiveTables, step: StepName): readonly (readonly ObjectRecord[])[] {
+  return step === "checksum" ? [tables.checksum.value, tables.agent.value] : [countedRecords(tables, step)];
 }

@@ -31,7 +31,9 @@ function StepNotices({ view }: { readonly view: ViewName }): JSX.Element | null 
     <>
       {record.state === "off" ? <Notice health="unknown">This controller is not switched on in this operator.</Notice> : null}
       {record.hidden.length > 0 ? (
-        <Notice health="waiting">You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.</Notice>
+        <Notice health="waiting">
+          You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.
+        </Notice>
       ) : null}
       {record.troubles.map((trouble) => (
         <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "busy" : "warning"}>
@@ -50,7 +52,13 @@ const troubleWords = {
   syncing: "Being listed",
 } as const;
 
-function Notice({ health, children }: { readonly health: "unknown" | "waiting" | "busy" | "warning"; readonly children: ComponentChildren }): JSX.Element {
+function Notice({
+  health,
+  children,
+}: {
+  readonly health: "unknown" | "waiting" | "busy" | "warning";
+  readonly children: ComponentChildren;
+}): JSX.Element {
   return (
     <p class={`notice tone-${health}`}>
       <HealthMark health={health} quiet />

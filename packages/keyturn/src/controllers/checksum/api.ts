@@ -1,5 +1,14 @@
 // The kinds in which checksums are published, as Tengine-Ingress reads them, with optional fields of our own.
-import { ageColumn, conditionColumn, conditionsSchema, dateTime, type DeepReadonly, defineCustomKind, type ObjectOf, reasonColumn } from "@keyturn/runtime";
+import {
+  ageColumn,
+  conditionColumn,
+  conditionsSchema,
+  dateTime,
+  type DeepReadonly,
+  defineCustomKind,
+  type ObjectOf,
+  reasonColumn,
+} from "@keyturn/runtime";
 import * as z from "zod";
 
 const announcement = z
@@ -60,7 +69,10 @@ const columns = [
 ] as const;
 
 /** Both kinds are alike. The document's CRD says v1alpha1, its sample and Tengine's code say v1: both are answered. */
-function checkSumKind(kind: string, { plural, shortName, objects }: { readonly plural: string; readonly shortName: string; readonly objects: string }) {
+function checkSumKind(
+  kind: string,
+  { plural, shortName, objects }: { readonly plural: string; readonly shortName: string; readonly objects: string },
+) {
   const version = { description: `The checksum of all ${objects} of a namespace.`, spec: specFor(objects), status, columns };
   return defineCustomKind({
     group: "tengine.taobao.org",

@@ -29,12 +29,13 @@ function summaryOf(
   { newest, nowMs }: { readonly newest: DeepReadonly<ShownCheckSum>; readonly nowMs: number },
 ): Summary {
   const { metadata, spec } = newest;
+  const { count = 0 } = spec;
   const summary: Summary = {
     kind,
     namespace,
     name: metadata.name,
     ...checksumVerdict(newest),
-    detail: `${spec.count ?? spec.ids?.length ?? 0} objects, checksum ${(spec.checksum ?? "none").slice(0, 12)}`,
+    detail: `${count} ${count === 1 ? "object" : "objects"}, checksum ${(spec.checksum ?? "none").slice(0, 12)}`,
     next: nextOf(newest),
     names: [metadata.name],
   };

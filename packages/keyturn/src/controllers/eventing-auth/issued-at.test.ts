@@ -4,7 +4,13 @@ import { issuedAtOf } from "./issued-at.ts";
 import { tokenIssued } from "./plan.ts";
 
 const issuedMs = Date.UTC(2026, 5, 1, 12, 30, 15, 250);
-const condition = (type: string, status: "True" | "False", message: string) => ({ type, status, reason: "R", message, lastTransitionTime: "2026-01-01T00:00:00Z" });
+const condition = (type: string, status: "True" | "False", message: string) => ({
+  type,
+  status,
+  reason: "R",
+  message,
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
 const checked = condition("CredentialsValid", "True", tokenIssued(issuedMs).message);
 const written = condition("SecretReady", "True", "");
 

@@ -22,6 +22,8 @@ export interface ChainInput {
   /** Every version whose content is at hand, oldest first; the last is what the source was last seen as. */
   readonly versions: readonly Version[];
   readonly nowMs: number;
+  /** When a move that is due at a time may be made. */
+  readonly opensFrom: (timeMs: number) => number;
 }
 
 /** Notes since when the source has been another than what is live. With Queue every version counts, however soon the source returned. */

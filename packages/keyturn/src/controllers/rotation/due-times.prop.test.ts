@@ -1,5 +1,5 @@
 // The earliest due time, against looking at all of them.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { DueTimes } from "./due-times.ts";
 

@@ -2,7 +2,7 @@
 import { selectionOf } from "../attention.ts";
 import type { Feature } from "../feature.ts";
 import { RotationTarget } from "./api.ts";
-import { rotationFlags } from "./flags.ts";
+import { rotationFlags, rotationWindows } from "./flags.ts";
 import { rotationMetrics } from "./metrics.ts";
 import { rotationController } from "./reconcile.ts";
 import { sourceKinds } from "./source-kinds.ts";
@@ -13,5 +13,7 @@ export const rotationFeature: Feature = {
   flags: Object.values(rotationFlags),
   metrics: rotationMetrics,
   kinds: [RotationTarget],
-  controllers: (flag) => [rotationController(sourceKinds(flag(rotationFlags.kinds)), selectionOf(flag))],
+  controllers: (flag) => [
+    rotationController({ kinds: sourceKinds(flag(rotationFlags.kinds)), selects: selectionOf(flag), maintenance: rotationWindows(flag) }),
+  ],
 };

@@ -1,5 +1,6 @@
 // The plan played forward: the timelines of the document's example and of the open questions, in minutes.
 import { describe, expect, test } from "vitest";
+import { parseMaintenanceWindows } from "../maintenance-window.ts";
 import { forecast } from "./forecast.ts";
 import type { Hindrance, SetObservation, TargetObservation } from "./observation.ts";
 import { planRotation } from "./plan.ts";
@@ -100,13 +101,13 @@ describe("a pause", () => {
   const plan = (observation: Partial<SetObservation>) => planRotation({ ...empty, records, sources: [source(3)], ...observation }, 300 * minuteMs);
 
   test("of a target holds it, and those after it get no further than it is; what comes before goes on", () => {
-    expect(coming({ sources: [source(3)], targets: [{ ...first, hindrance }, second], records }, 300)).toEqual(["305 t2=v2"]);
-    expect(coming({ sources: [source(3)], targets: [first, { ...second, hindrance }], records }, 300)).toEqual(["360 t1=v3"]);
+    expect(coming({ sources: [source(3)], targets: [{ ...first, hindrance }, second], records }, 300)).toEqual(["305 t2=v2", "400 t1=v3"]);
+    expect(coming({ sources: [source(3)], targets: [first, { ...second, hindrance }], records }, 300)).toEqual(["360 t1=v3", "400 t2=v2"]);
   });
 
   test("of a target keeps its object from being deleted with the source, too", () => {
     const cascading = target(2, 5, { ...owned(held("t2", 1, 0)), deletionMode: "cascade", hindrance });
-    expect(coming({ targets: [first, cascading], records }, 500)).toEqual([]);
+    expect(coming({ targets: [first, cascading], records }, 300)).toEqual(["400 t2=-"]);
   });
 
   test("of a target is over by itself, and so is that of a set", () => {
@@ -130,5 +131,26 @@ test("a set of which some targets are not selected is left as it is, even where 
   expect(planRotation({ ...observation, targets: [{ ...first, hindrance }, drifted] }, 300 * minuteMs)).toMatchObject({
     writes: [],
     standstill: { reason: "NotSelected" },
+  });
+});
+
+describe("maintenance windows", () => {
+  const maintenance = { ...parseMaintenanceWindows(["05:30-05:45"]), timeZone: "UTC" };
+  const set = { sources: [source(3)], targets: [first, second], records, maintenance };
+
+  test("what is due outside of them waits for the next one", () => {
+    expect(coming(set, 300)).toEqual(["330 t2=v2", "1770 t1=v3"]);
+    // At 340 a window is open, and closes in the moment in which the first of them is due.
+    expect(coming(set, 340)).toEqual(["1770 t2=v2", "1770 t1=v3"]);
+    const { targets, nextAtMs } = planRotation({ ...empty, ...set }, 310 * minuteMs);
+    expect(targets.get("t2")?.pending).toEqual({ seq: 2, notBeforeMs: 330 * minuteMs, reason: "OutsideWindow" });
+    expect(targets.get("t1")?.pending).toEqual({ seq: 3, notBeforeMs: 1770 * minuteMs, reason: "OutsideWindow" });
+    expect(nextAtMs).toBe(330 * minuteMs);
+  });
+
+  test("a new set is filled at once, and what was edited is put back at once", () => {
+    expect(coming({ sources: [source(1)], targets: [target(1, 60), target(2, 5)], maintenance }, 0)).toEqual(["0 t2=v1", "0 t1=v1"]);
+    const drifted = target(2, 5, { objects: held("t2", 1, 0).objects.map((object) => ({ ...object, digest: "edited" })) });
+    expect(coming({ ...set, sources: [source(2)], targets: [first, drifted] }, 300)).toEqual(["300 t2=v1"]);
   });
 });

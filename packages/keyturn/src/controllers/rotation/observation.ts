@@ -1,5 +1,6 @@
 // Everything that the plan for one set is made from. Contents do not come here: versions are told apart by digests.
 import type { Pause } from "../attention.ts";
+import type { MaintenanceWindows } from "../maintenance-window.ts";
 import type { RotationLog } from "./rotation-log.ts";
 
 /** What was observed of a set. All of it lies in one namespace. */
@@ -16,6 +17,8 @@ export interface SetObservation {
   readonly takenSeqs: readonly number[];
   /** By how much the API server's clock is ahead of ours; absent if nothing is known about it. */
   readonly serverAheadMs?: number;
+  /** When contents may move; absent for at any time. */
+  readonly maintenance?: MaintenanceWindows;
 }
 
 /** An object that is marked as a source. */

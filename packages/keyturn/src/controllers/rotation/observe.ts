@@ -14,6 +14,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { pauseInWords, pauseOf } from "../attention.ts";
+import type { MaintenanceWindows } from "../maintenance-window.ts";
 import type { RotationTargetStatus } from "./api.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import type { Marks } from "./marks.ts";
@@ -49,6 +50,8 @@ export function createReadMemory(): ReadMemory {
 export interface ObserveOptions {
   readonly watches: RotationWatches;
   readonly kinds: readonly Kind[];
+  /** When contents may move. Default at any time. */
+  readonly maintenance?: MaintenanceWindows;
   readonly memory: ReadMemory;
   readonly client: Client;
   readonly serverAheadMs: number | undefined;
@@ -65,7 +68,7 @@ export interface Observed {
 
 /** The observation of one set; undefined if it has no targets, or none that is looked after. */
 export async function observeSet(key: ObjectKey, options: ObserveOptions): Promise<Observed | undefined> {
-  const { watches, serverAheadMs } = options;
+  const { watches, serverAheadMs, maintenance } = options;
   const { namespace = "", name: set } = nameOf(key);
   const targetKeys = watches.targets.byIndex("set", key).filter((target) => watches.targets.get(target)?.isLeaving === false);
   if (!targetKeys.some((target) => watches.targets.get(target)?.isSelected)) return undefined;
@@ -87,6 +90,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
       records,
       takenSeqs: takenSeqs(key, records, { watches, targets }),
       ...(serverAheadMs !== undefined && { serverAheadMs }),
+      ...(maintenance && { maintenance }),
     },
     contents,
   };

@@ -12,12 +12,20 @@ export function pendingOf(target: string, log: RotationLog, rank: Rank, input: C
   if (log.source.state !== "present" || input.hindered.has(target)) return undefined;
   if (rank.rank === 1) {
     const next = nextLive(log, input);
-    return next && { seq: next.version.seq, notBeforeMs: next.dueMs, reason: "Settling" };
+    return next && within({ seq: next.version.seq, notBeforeMs: next.dueMs, reason: "Settling" }, input);
   }
   const index = nextIndex(target, log.commits);
   const dueMs = followDueMs(log, index, rank, input.ranks);
   const commit = log.commits[index];
-  return dueMs === undefined || dueMs <= input.nowMs || !commit ? undefined : { seq: commit.seq, notBeforeMs: dueMs, reason: "Following" };
+  if (dueMs === undefined || !commit) return undefined;
+  const step = within({ seq: commit.seq, notBeforeMs: dueMs, reason: "Following" }, input);
+  return step.notBeforeMs <= input.nowMs ? undefined : step;
+}
+
+/** The step as the maintenance windows let it be made. */
+function within(step: PendingStep, { nowMs, opensFrom }: ChainInput): PendingStep {
+  const opensMs = opensFrom(Math.max(step.notBeforeMs, nowMs));
+  return opensMs > Math.max(step.notBeforeMs, nowMs) ? { ...step, notBeforeMs: opensMs, reason: "OutsideWindow" } : step;
 }
 
 /** How long a version is in no target at all on its way to this rank. */

@@ -1,6 +1,7 @@
 // `keyturn plan <set>`: what happens next and when, as a timeline. Never what the versions contain.
 import { formatDuration } from "@keyturn/runtime";
 import { renderRows } from "../../text/table.ts";
+import type { MaintenanceWindows } from "../maintenance-window.ts";
 import type { Query, Report } from "../report.ts";
 import { forecast, type ForecastStep } from "./forecast.ts";
 import type { TargetObservation } from "./observation.ts";
@@ -9,8 +10,8 @@ import type { RotationPlan } from "./rotation-plan.ts";
 import { querySet } from "./set-query.ts";
 
 /** What happens to a set if nothing changes but the time. */
-export async function rotationPlanReport(query: Query, set: string): Promise<Report> {
-  const { observation } = await querySet(query, set);
+export async function rotationPlanReport(query: Query, set: string, maintenance?: MaintenanceWindows): Promise<Report> {
+  const { observation } = await querySet(query, set, maintenance);
   const { nowMs } = query;
   const { plan, steps } = forecast(observation, nowMs);
   const targets = ranksOf(observation.targets).flatMap(({ members }) => members);

@@ -1,6 +1,7 @@
 // What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in chain.ts, those of the source in source-step.ts.
 import { earliest } from "@keyturn/runtime";
 import { pauseInWords } from "../attention.ts";
+import { nextOpeningMs } from "../maintenance-window.ts";
 import { type ChainInput, sweep, type Version, withDeparture, withOwnVersions } from "./chain.ts";
 import { hindrancesOf } from "./hindrances.ts";
 import { commitsOfObjects, repairedLog } from "./log-repair.ts";
@@ -20,8 +21,11 @@ export const mostSkewMs = 30_000;
 const skewRetryMs = 30_000;
 
 /** The plan for a set. Carried out in order, and begun anew after any of its writes, it comes to the same end. */
-export function planRotation(observation: SetObservation, nowMs: number): RotationPlan {
-  const { targets, sources, serverAheadMs = 0 } = observation;
+export function planRotation(observed: SetObservation, nowMs: number): RotationPlan {
+  const { serverAheadMs = 0 } = observed;
+  const serverMs = nowMs + serverAheadMs;
+  const observation = withoutPastPauses(observed, serverMs);
+  const { targets, sources } = observation;
   const policies = new Set(targets.map(({ changePolicy }) => changePolicy));
   const world: World = {
     observation,
@@ -32,7 +36,6 @@ export function planRotation(observation: SetObservation, nowMs: number): Rotati
     policy: policies.size === 1 && policies.has("Queue") ? "Queue" : "Settled",
     policyConflict: policies.size > 1,
   };
-  const serverMs = nowMs + serverAheadMs;
   const rest = standstillByPeople(observation);
   if (rest) return standStill(world, rest, serverMs);
   if (Math.abs(serverAheadMs) > mostSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
@@ -99,8 +102,12 @@ function noteSource(world: World, clockMs: number): Noted | undefined {
 function advance(world: World, { log: noted, versions, write, nowMs }: Noted, clockMs: number): RotationPlan {
   const { observation, records, ranks, hindrances, policy } = world;
   const { targets } = observation;
-  const input: ChainInput = { ranks, hindered: new Set(hindrances.keys()), policy, versions, nowMs };
-  const settled = sweep(noted, input);
+  const opensFrom = (timeMs: number): number => (observation.maintenance ? nextOpeningMs(observation.maintenance, timeMs) : timeMs);
+  const input: ChainInput = { ranks, hindered: new Set(hindrances.keys()), policy, versions, nowMs, opensFrom };
+  const due = sweep(noted, input);
+  // What has never been filled is not protected yet, and need not wait for a window.
+  const isOpen = opensFrom(nowMs) <= nowMs || !noted.commits.some(({ at }) => Object.keys(at).length > 0);
+  const settled = isOpen ? due : noted;
   const log = trimmed(withOwnVersions(settled, ranks), targets, { versions, policy });
   const unstableMs = unstableAtMs(log, input);
   const view = lookAtTargets(world, {
@@ -117,7 +124,14 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
   const stays = new Set(isOver ? [] : retained(versions, log, policy).map(({ seq }) => seq));
   const owners = ownersOf(targets);
   const head = versions.at(-1);
-  const times = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
+  const nextTimeOf = (): number | undefined => {
+    // What this plan makes due is for the next one.
+    if (isOpen && sweep(settled, input) !== settled) return clockMs;
+    const steps = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
+    const heldBack = settled === due ? undefined : opensFrom(nowMs);
+    const times = [...steps, heldBack, ...removalTimes(log, ranks), ...pauseEnds(hindrances), unstableMs];
+    return earliest(times.filter((timeMs) => timeMs === undefined || timeMs > nowMs));
+  };
   return {
     ...planOf(world, view, standstillOf(world.sight)),
     writes: [
@@ -135,11 +149,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
       ...records.filter(({ seq }) => stays.has(seq) && seq !== head?.seq).flatMap((record) => ownersNote(record, owners)),
     ],
     unstableSinceMs: unstableMs !== undefined && unstableMs <= nowMs ? log.commits.at(-1)?.departedMs : undefined,
-    // What this plan makes due is for the next one.
-    nextAtMs:
-      sweep(settled, input) !== settled
-        ? clockMs
-        : earliest([...times, ...removalTimes(log, ranks), ...pauseEnds(hindrances), unstableMs].filter((timeMs) => timeMs === undefined || timeMs > nowMs)),
+    nextAtMs: nextTimeOf(),
   };
 }
 
@@ -162,8 +172,7 @@ function standStill(world: World, standstill: Standstill | undefined, nowMs: num
   return {
     ...planOf(world, view, standstill),
     // Whether there should be an object at all may depend on the time. Half a set is nobody's to write.
-    writes:
-      standstill?.reason === "NotSelected" ? [] : view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
+    writes: standstill?.reason === "NotSelected" ? [] : view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
     nextAtMs: standstill?.reason === "ClockSkew" ? nowMs + skewRetryMs : endOfStandstill(standstill, world),
   };
 }
@@ -183,6 +192,18 @@ function standstillByPeople({ sources, targets }: SetObservation): Standstill | 
   const [first] = targets;
   const all = targets.every(({ hindrance }) => hindrance?.reason === "Paused");
   return all && first?.hindrance ? { reason: "Paused", message: first.hindrance.message } : undefined;
+}
+
+/** What was observed may be looked at again later, when some of its pauses are over. */
+function withoutPastPauses(observation: SetObservation, nowMs: number): SetObservation {
+  const isPast = (until: { readonly untilMs?: number | undefined } | undefined): boolean => until?.untilMs !== undefined && until.untilMs <= nowMs;
+  const { sources, targets } = observation;
+  if (!sources.some(({ pause }) => isPast(pause)) && !targets.some(({ hindrance }) => isPast(hindrance))) return observation;
+  return {
+    ...observation,
+    sources: sources.map(({ pause, ...source }) => (pause && !isPast(pause) ? { ...source, pause } : source)),
+    targets: targets.map(({ hindrance, ...target }) => (hindrance && !isPast(hindrance) ? { ...target, hindrance } : target)),
+  };
 }
 
 /** When a standstill, or the pause of one of the targets, ends by itself. */

@@ -16,6 +16,7 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
 import type { Selects } from "../attention.ts";
+import type { MaintenanceWindows } from "../maintenance-window.ts";
 import { rotationAccess } from "./access.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import { makeWrites, RefusedTargetError } from "./carry-out.ts";
@@ -33,8 +34,18 @@ const fieldManager = fieldManagerOf(keyturn, controller);
 /** Before something that the API server refused is tried again without anything having changed. */
 const refusalMs = 300_000;
 
-/** The controller, for the kinds that can be rotated and the targets that are looked after. */
-export function rotationController(kinds: readonly Kind[], selects: Selects): ControllerDefinition {
+/** How the controller works. */
+export interface RotationOptions {
+  /** What can be rotated. */
+  readonly kinds: readonly Kind[];
+  /** Which targets are looked after. */
+  readonly selects: Selects;
+  /** When contents may move. */
+  readonly maintenance: MaintenanceWindows;
+}
+
+/** The controller. */
+export function rotationController({ kinds, selects, maintenance }: RotationOptions): ControllerDefinition {
   return {
     name: controller,
     access: rotationAccess(kinds),
@@ -47,7 +58,7 @@ export function rotationController(kinds: readonly Kind[], selects: Selects): Co
         const { client, signal, now } = run;
         const serverAheadMs = scope.serverAheadMs();
         const { namespace = "", name: set } = nameOf(run.key);
-        const observed = await observeSet(run.key, { watches, kinds, memory, client, serverAheadMs, nowMs: now, signal });
+        const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, client, serverAheadMs, nowMs: now, signal });
         if (!observed) return metrics.gone({ namespace, set });
         const { observation } = observed;
         const reporting = { observation, memory, events: scope.events, run };

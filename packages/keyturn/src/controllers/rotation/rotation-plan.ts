@@ -57,7 +57,15 @@ export type RotationWrite =
 export type Standstill =
   | { readonly reason: "NoSource" }
   | {
-      readonly reason: "SourceConflict" | "PathNotFound" | "InvalidPath" | "ContentTooLarge" | "ClockSkew" | "WriteRefused" | "Paused" | "NotSelected";
+      readonly reason:
+        | "SourceConflict"
+        | "PathNotFound"
+        | "InvalidPath"
+        | "ContentTooLarge"
+        | "ClockSkew"
+        | "WriteRefused"
+        | "Paused"
+        | "NotSelected";
       readonly message: string;
       /** When it ends by itself, if that is known. */
       readonly untilMs?: number | undefined;
@@ -68,8 +76,8 @@ export interface PendingStep {
   readonly seq: number;
   /** If nothing changes until then. */
   readonly notBeforeMs: number;
-  /** Settling: the source must stay as it is until then. Following: the content moves up from the target before. */
-  readonly reason: "Settling" | "Following";
+  /** Settling: the source must stay as it is until then. Following: the content moves up from the target before. OutsideWindow: no maintenance window is open when it would be due. */
+  readonly reason: "Settling" | "Following" | "OutsideWindow";
 }
 
 /** How one target stands when the writes are made. */

@@ -13,6 +13,7 @@ import {
 } from "@keyturn/runtime";
 import { UsageError } from "../../flags/flag.ts";
 import { selectsAll } from "../attention.ts";
+import type { MaintenanceWindows } from "../maintenance-window.ts";
 import type { Query } from "../report.ts";
 import { RotationTarget } from "./api.ts";
 import { keepMarks, type Marks } from "./marks.ts";
@@ -26,7 +27,7 @@ import { type Looked, markIndexes, setKey, targetIndexes } from "./watches.ts";
 export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap];
 
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
-export async function querySet({ client, namespace, nowMs, signal }: Query, set: string): Promise<Observed> {
+export async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
   const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
   const secrets = await list(client, Secret, { namespace, signal, keep: keepMarks, indexes: markIndexes });
   const key = setKey(namespace, set);
@@ -42,6 +43,7 @@ export async function querySet({ client, namespace, nowMs, signal }: Query, set:
     memory: createReadMemory(),
     client,
     serverAheadMs: undefined,
+    ...(maintenance && { maintenance }),
     nowMs,
     signal,
   });

@@ -83,7 +83,8 @@ function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record
     const type = reason === "InvalidPath" ? "PathNotFound" : reason;
     if (exceptional.some((known) => known === type)) verdicts[type] = { status: "True", reason, message };
   }
-  if (hindrance && exceptional.some((known) => known === hindrance.reason)) verdicts[hindrance.reason] = { status: "True", reason: hindrance.reason, message: hindrance.message };
+  if (hindrance && exceptional.some((known) => known === hindrance.reason))
+    verdicts[hindrance.reason] = { status: "True", reason: hindrance.reason, message: hindrance.message };
   return verdicts;
 }
 

@@ -1,21 +1,9 @@
 // What the command line says about sidecars. The first seven are Fortsa's, with its document's defaults.
-import { durationFlag, type Flag, listFlag, numberFlag, switchFlag, textFlagWithDefault } from "../../flags/flag.ts";
-import { type MaintenanceWindows, parseMaintenanceWindows, parseTimeZone } from "./maintenance-window.ts";
+import { durationFlag, type Flag, listFlag, numberFlag, switchFlag } from "../../flags/flag.ts";
+import { maintenanceFlags } from "../../flags/maintenance-flags.ts";
 
 const skipped = listFlag({ name: "sidecars.skip-namespaces", help: "namespaces whose pods are not looked at" });
 const skippedByDefault = "kube-system,istio-system";
-
-const windows = listFlag({
-  name: "sidecars.maintenance-windows",
-  help: "when workloads may be restarted, such as 22:00-04:00 or Mon-Fri 22:00-04:00,Sat 00:00-24:00; otherwise at any time",
-});
-
-const zone = textFlagWithDefault({
-  name: "sidecars.maintenance-time-zone",
-  placeholder: "ZONE",
-  default: "UTC",
-  help: "the time zone of the maintenance windows, such as Europe/Berlin",
-});
 
 const istioNamespaces = listFlag({
   name: "sidecars.istio-namespaces",
@@ -67,10 +55,7 @@ export const sidecarsFlags = {
     default: false,
     help: "go on restarting others when a rollout does not get healthy in time",
   }),
-  maintenanceWindows: { ...windows, placeholder: "A,B,…", parse: (text) => parseMaintenanceWindows(windows.parse(text)) } satisfies Flag<
-    Omit<MaintenanceWindows, "timeZone">
-  >,
-  maintenanceTimeZone: { ...zone, parse: (text) => parseTimeZone(zone.parse(text)) } satisfies Flag<string>,
+  ...maintenanceFlags("sidecars", "workloads may be restarted"),
   optIn: switchFlag({
     name: "sidecars.opt-in",
     default: false,

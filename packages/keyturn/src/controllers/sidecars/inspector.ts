@@ -131,7 +131,14 @@ export class Inspector {
     const { verdict, againInMs } = this.#verdict(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
     if (verdict.type === "current") return { candidate: undefined, againInMs };
     const hindrance: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
-    const state = { progress: "finished", restarting: false, restartedAtMs: undefined, replaced: true, paused: undefined, restartedFor: undefined } as const;
+    const state = {
+      progress: "finished",
+      restarting: false,
+      restartedAtMs: undefined,
+      replaced: true,
+      paused: undefined,
+      restartedFor: undefined,
+    } as const;
     return { candidate: { ref, verdict, ...state, hindrance, consent: this.#consent(undefined, ref.namespace) }, againInMs };
   }
 

@@ -161,7 +161,9 @@ describe("who", () => {
     const until = workload("b", { paused: new Date(now + 7 * minute).toISOString() });
     const over = workload("c", { paused: new Date(now).toISOString() });
     expect(plan([paused, until, over])).toEqual({ decisions: { a: "skip Paused", b: "skip Paused", c: "restart" }, inMinutes: 7 });
-    expect(plan([rolling("a", now - minute, { paused: "true", progress: "finished", replaced: true, verdict: { type: "current" } })]).decisions).toEqual({
+    expect(
+      plan([rolling("a", now - minute, { paused: "true", progress: "finished", replaced: true, verdict: { type: "current" } })]).decisions,
+    ).toEqual({
       a: "finish",
     });
   });

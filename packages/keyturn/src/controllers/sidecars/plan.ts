@@ -2,7 +2,7 @@
 import { pauseOf } from "../attention.ts";
 import { type Candidate, workloadId, type WorkloadId, type WorkloadRef } from "./candidate.ts";
 import type { OutdatedReason } from "./injection/comparison.ts";
-import { type MaintenanceWindows, nextOpeningMs } from "./maintenance-window.ts";
+import { type MaintenanceWindows, nextOpeningMs } from "../maintenance-window.ts";
 import type { SkipReason, UnknownReason, WaitReason } from "./reasons.ts";
 
 /** How much may happen at a time. */

@@ -7,7 +7,7 @@ import { SecretCheckSum } from "../../controllers/checksum/api.ts";
 import type { RecordSource } from "../record-source.ts";
 import type { RecordStore } from "../record-store.ts";
 import { objectRef, shownText } from "../records/record-base.ts";
-import type { AskedObject, Asker } from "../server.ts";
+import type { AskedObject, Asker } from "../request-handler.ts";
 import { SharedAnswers } from "../shared-answers.ts";
 import { objectCommands } from "./object-commands.ts";
 import { objectEvents } from "./object-events.ts";

@@ -25,7 +25,7 @@ interface OldEvent {
 }
 
 export function eventView(event: Event & OldEvent): EventView {
-  const { type, reason, note = "", action = "", eventTime, series, reportingController, metadata } = event;
+  const { type, reason, note = "", action, eventTime, series, reportingController, metadata } = event;
   const firstMs = timeMs(eventTime) ?? timeMs(event.deprecatedFirstTimestamp) ?? timeMs(metadata.creationTimestamp) ?? 0;
   return {
     type: type === "Warning" ? "Warning" : "Normal",

@@ -19,7 +19,10 @@ function checksum(name: string, minutes: number, reason: string, spec: Partial<S
   };
 }
 
-function lease(identity: string, { checksum: held, renewedMinutes = -1 }: { readonly checksum: string; readonly renewedMinutes?: number }): Stored<Lease> {
+function lease(
+  identity: string,
+  { checksum: held, renewedMinutes = -1 }: { readonly checksum: string; readonly renewedMinutes?: number },
+): Stored<Lease> {
   return {
     metadata: {
       namespace: "gate",
@@ -45,7 +48,11 @@ describe("a namespace", () => {
   const older = checksum("a", -20, "Superseded");
 
   it("has its checksums, the newest first, and how many agents hold to it", () => {
-    const leases = [lease("one", { checksum: "md5-b" }), lease("two", { checksum: "md5-a" }), lease("three", { checksum: "md5-b", renewedMinutes: -60 })];
+    const leases = [
+      lease("one", { checksum: "md5-b" }),
+      lease("two", { checksum: "md5-a" }),
+      lease("three", { checksum: "md5-b", renewedMinutes: -60 }),
+    ];
     const made = checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [older, settled], leases }, now);
     expect(made?.record).toMatchObject({
       id: "checksum/SecretCheckSum/gate",
@@ -63,7 +70,11 @@ describe("a namespace", () => {
   it("that awaits an announced state says until when, and agents are to have the one before", () => {
     const awaited = checksum("c", -1, "Awaited", { announcement: { expires: iso(5) } });
     const made = checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [settled, awaited], leases: [] }, now);
-    expect(made?.record).toMatchObject({ standing: "awaited", nextMs: now + 5 * minute, checksums: [{ name: "c", announcedUntilMs: now + 5 * minute }, {}] });
+    expect(made?.record).toMatchObject({
+      standing: "awaited",
+      nextMs: now + 5 * minute,
+      checksums: [{ name: "c", announcedUntilMs: now + 5 * minute }, {}],
+    });
     expect(made?.record).not.toHaveProperty("checksums.0.sinceMs");
     expect(countingChecksum([settled, awaited])).toBe("md5-b");
   });

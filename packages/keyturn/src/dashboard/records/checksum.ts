@@ -88,10 +88,20 @@ function agentCounts(
 }
 
 /** For a watch of agents' Leases: of the annotations only the agent's own. */
-export function keepAgentLease({ metadata: { name, namespace, uid, resourceVersion, creationTimestamp, annotations = {} }, spec }: Stored<Lease>): Stored<Lease> {
+export function keepAgentLease({
+  metadata: { name, namespace, uid, resourceVersion, creationTimestamp, annotations = {} },
+  spec,
+}: Stored<Lease>): Stored<Lease> {
   const own = Object.fromEntries(Object.values(agentAnnotations).flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]])));
   return {
-    metadata: { name, uid, resourceVersion, annotations: own, ...defined("namespace", namespace), ...defined("creationTimestamp", creationTimestamp) },
+    metadata: {
+      name,
+      uid,
+      resourceVersion,
+      annotations: own,
+      ...defined("namespace", namespace),
+      ...defined("creationTimestamp", creationTimestamp),
+    },
     ...(spec && { spec }),
   };
 }
@@ -121,7 +131,9 @@ export function agentRecord(lease: AgentLease, { counting, nowMs }: { readonly c
     ...defined("renewedMs", timeMs(spec?.renewTime)),
     ...defined("validUntilMs", untilMs),
     differences: differenceCounts(noteOf(lease, "differences")),
-    alarms: noteOf(lease, "alarms").split(",").filter((alarm) => alarm !== ""),
+    alarms: noteOf(lease, "alarms")
+      .split(",")
+      .filter((alarm) => alarm !== ""),
   };
   return { record, againAtMs: afterNow(untilMs, nowMs) };
 }

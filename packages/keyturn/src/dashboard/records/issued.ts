@@ -8,11 +8,6 @@ import { timeMs } from "../../controllers/summary.ts";
 import type { Made } from "../record-source.ts";
 import { defined, recordBase, summaryAgainAtMs } from "./record-base.ts";
 
-/** For a watch: no annotations, which may hold all that somebody applied. */
-export function keepEventingAuth({ metadata: { managedFields: _, annotations: __, labels: ___, ...metadata }, ...rest }: Stored<EventingAuth>): Stored<EventingAuth> {
-  return { ...rest, metadata };
-}
-
 /** The record of one object. `rotateAfterMs` is the operator's flag: 0 for never, undefined if it is not known here. */
 export function issuedRecord(
   object: DeepReadonly<Stored<EventingAuth>>,

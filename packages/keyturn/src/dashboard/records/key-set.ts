@@ -1,6 +1,7 @@
 // The records of JWKSConfigs and JWKSs.
 import type { KeySetRecord, KeyView } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, earliest, findCondition, type Kind, type Stored } from "@keyturn/runtime";
+import type { KeyStatus } from "../../controllers/jwks/api.ts";
 import { jwksSummary, type ShownJwks } from "../../controllers/jwks/summary.ts";
 import { timeMs } from "../../controllers/summary.ts";
 import type { Made } from "../record-source.ts";
@@ -10,7 +11,11 @@ import { defined, recordBase, shownText, summaryAgainAtMs } from "./record-base.
 export type JwksObject = Stored<ShownJwks & { readonly spec: { readonly endpoint?: string | undefined } }>;
 
 /** The record of one object; `removed` are the keys that were seen to go. */
-export function keySetRecord(kind: Kind, object: DeepReadonly<JwksObject>, { removed, nowMs }: { readonly removed: readonly KeyView[]; readonly nowMs: number }): Made {
+export function keySetRecord(
+  kind: Kind,
+  object: DeepReadonly<JwksObject>,
+  { removed, nowMs }: { readonly removed: readonly KeyView[]; readonly nowMs: number },
+): Made {
   const { metadata, spec, status } = object;
   const summary = jwksSummary(kind, object, nowMs);
   const served = findCondition(status?.conditions, "Served");
@@ -33,23 +38,31 @@ export function keySetRecord(kind: Kind, object: DeepReadonly<JwksObject>, { rem
   return { record, againAtMs: summaryAgainAtMs(summary, nowMs) };
 }
 
-export function keySetId(kind: Pick<Kind, "kind">, { namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+export function keySetId(
+  kind: Pick<Kind, "kind">,
+  { namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string },
+): string {
   return `jwks/${kind.kind}/${namespace}/${name}`;
 }
 
-/** The keys that are published, as the status has them. Never more of a key than its name and its times. */
+/** The keys that are published, as the status has them. */
 export function keyViews({ status }: Pick<DeepReadonly<JwksObject>, "status">): readonly KeyView[] {
-  return (status?.keys ?? []).map(({ kid, state, source, since, replacedAt, removeAt, certificateExpires, algorithm }) => ({
+  return (status?.keys ?? []).map((key) => keyView(key, status?.lastKeyID));
+}
+
+/** Never more of a key than its name and its times. */
+function keyView({ kid, state, source, since, algorithm, ...times }: DeepReadonly<KeyStatus>, signing: string | undefined): KeyView {
+  return {
     kid,
     state,
-    signs: state === "Active" && kid === status?.lastKeyID,
+    signs: state === "Active" && kid === signing,
     source,
     algorithm,
     sinceMs: timeMs(since) ?? 0,
-    ...defined("replacedMs", timeMs(replacedAt)),
-    ...defined("removeMs", timeMs(removeAt)),
-    ...defined("certificateExpiresMs", timeMs(certificateExpires)),
-  }));
+    ...defined("replacedMs", timeMs(times.replacedAt)),
+    ...defined("removeMs", timeMs(times.removeAt)),
+    ...defined("certificateExpiresMs", timeMs(times.certificateExpires)),
+  };
 }
 
 /** Keys that went are remembered for a while, the last ones first. */
@@ -61,8 +74,10 @@ export function removedKeys(
   { before, after, nowMs }: { readonly before: readonly KeyView[]; readonly after: readonly KeyView[]; readonly nowMs: number },
 ): readonly KeyView[] {
   const present = new Set(after.map(({ kid }) => kid));
-  const gone = before
-    .filter(({ kid }) => !present.has(kid))
-    .map((key): KeyView => ({ ...key, state: "Removed", signs: false, removeMs: nowMs }));
+  const gone = before.filter(({ kid }) => !present.has(kid)).map((key) => removedKey(key, nowMs));
   return [...gone, ...remembered].filter(({ kid }) => !present.has(kid)).slice(0, mostRemoved);
+}
+
+function removedKey(key: KeyView, nowMs: number): KeyView {
+  return { ...key, state: "Removed", signs: false, removeMs: nowMs };
 }

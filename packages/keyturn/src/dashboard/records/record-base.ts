@@ -1,6 +1,6 @@
 // What all records have in common, from an object and its summary.
 import type { ConditionView, Health, ObjectRef, RecordBase } from "@keyturn/dashboard/contract";
-import { apiVersionOf, type Condition, type DeepReadonly, type Kind, redactAndCut, resourceOf } from "@keyturn/runtime";
+import { apiVersionOf, type Condition, type DeepReadonly, type Kind, type KubeObject, redactAndCut, resourceOf, type Stored } from "@keyturn/runtime";
 import { type Summary, timeMs } from "../../controllers/summary.ts";
 
 /** A message may quote what somebody else has written; more than so much is not shown. */
@@ -92,4 +92,12 @@ export function summaryAgainAtMs({ next }: Pick<Summary, "next">, nowMs: number)
   if (!next) return undefined;
   if (next.atMs > nowMs) return next.atMs;
   return next.atMs + longestLookMs > nowMs ? nowMs + lookAgainMs : undefined;
+}
+
+/** For a watch: the object without its labels and annotations, which may hold all that somebody applied, and without who wrote what. */
+export function keepShown<T extends KubeObject>(object: Stored<T>): Stored<T> {
+  const hidden = new Set(["managedFields", "annotations", "labels"]);
+  // Every member that is left out is optional.
+  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !hidden.has(name))) as Stored<T>["metadata"];
+  return { ...object, metadata };
 }

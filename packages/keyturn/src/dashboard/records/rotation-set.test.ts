@@ -10,10 +10,17 @@ const now = Date.UTC(2026, 5, 1);
 const at = (minutes: number): number => now + minutes * minute;
 const iso = (minutes: number): string => new Date(at(minutes)).toISOString();
 
-function target(name: string, order: number, delay: string, status: ShownTarget["status"] = undefined): ShownTarget {
+function target(name: string, order: number, delay: string, status: ShownTarget["status"]): ShownTarget {
   return {
     metadata: { namespace: "shop", name, uid: `uid-${name}`, resourceVersion: "1", generation: 1, creationTimestamp: iso(-600) },
-    spec: { rotationSet: "keys", rotationOrder: order, rotationDelay: delay, deletionMode: "keep", whenUnfilled: "Backfill", changePolicy: "Settled" },
+    spec: {
+      rotationSet: "keys",
+      rotationOrder: order,
+      rotationDelay: delay,
+      deletionMode: "keep",
+      whenUnfilled: "Backfill",
+      changePolicy: "Settled",
+    },
     ...(status && { status }),
   };
 }
@@ -22,18 +29,46 @@ function status(seq: number, appliedMinutes: number): NonNullable<ShownTarget["s
   return {
     sourceRef: { kind: "Secret", name: "source" },
     currentVersion: { seq, digest: `digest-${seq}`, appliedAt: iso(appliedMinutes) },
-    conditions: [{ type: "Ready", status: "True", reason: "UpToDate", message: `holds version ${seq}`, lastTransitionTime: iso(appliedMinutes), observedGeneration: 1 }],
+    conditions: [
+      {
+        type: "Ready",
+        status: "True",
+        reason: "UpToDate",
+        message: `holds version ${seq}`,
+        lastTransitionTime: iso(appliedMinutes),
+        observedGeneration: 1,
+      },
+    ],
   };
 }
 
 function record(seq: number, seenMinutes: number, log: RotationLog | undefined): RecordObservation {
   const digest = `digest-${seq}`;
-  return { seq, uid: `record-${seq}`, resourceVersion: "1", resource: "secrets", watchDigest: digest, digest, seenAtMs: at(seenMinutes), log, owners: [] };
+  return {
+    seq,
+    uid: `record-${seq}`,
+    resourceVersion: "1",
+    resource: "secrets",
+    watchDigest: digest,
+    digest,
+    seenAtMs: at(seenMinutes),
+    log,
+    owners: [],
+  };
 }
 
 function kept(name: string, seq: number, atMinutes: number): ObjectObservation {
   const digest = `digest-${seq}`;
-  return { resource: "secrets", name, uid: `object-${name}`, resourceVersion: "1", ours: true, applied: { seq, digest, atMs: at(atMinutes) }, digest, ownedByTarget: true };
+  return {
+    resource: "secrets",
+    name,
+    uid: `object-${name}`,
+    resourceVersion: "1",
+    ours: true,
+    applied: { seq, digest, atMs: at(atMinutes) },
+    digest,
+    ownedByTarget: true,
+  };
 }
 
 /** Version 1 was live, version 2 is; the second target follows ten minutes after that. */
@@ -123,13 +158,25 @@ describe("a set", () => {
 
   it("is shown from statuses alone where the records may not be read", () => {
     const made = rotationSetRecord(shown({ records: [], objectsOf: () => [] }), now);
-    expect(made?.record).toMatchObject({ versions: [], lanes: [{ held: [{ seq: 2, digest: "digest-2", fromMs: at(-4) }], planned: [] }, { held: [{ seq: 1 }] }] });
+    expect(made?.record).toMatchObject({
+      versions: [],
+      lanes: [{ held: [{ seq: 2, digest: "digest-2", fromMs: at(-4) }], planned: [] }, { held: [{ seq: 1 }] }],
+    });
   });
 
   it("fares as the worst of its targets", () => {
     const bad = {
       ...status(2, -4),
-      conditions: [{ type: "Ready", status: "False", reason: "NameConflict", message: "somebody else has that name", lastTransitionTime: iso(-1), observedGeneration: 1 }],
+      conditions: [
+        {
+          type: "Ready",
+          status: "False",
+          reason: "NameConflict",
+          message: "somebody else has that name",
+          lastTransitionTime: iso(-1),
+          observedGeneration: 1,
+        },
+      ],
     } satisfies ShownTarget["status"];
     const made = rotationSetRecord(shown({ targets: [target("live", 1, "1m", bad), target("previous", 2, "10m", status(1, -60))] }), now);
     expect(made?.record).toMatchObject({ health: "error", reason: "NameConflict", sinceMs: at(-1), lanes: [{ health: "error" }, { health: "ok" }] });

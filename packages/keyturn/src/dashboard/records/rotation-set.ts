@@ -3,7 +3,13 @@ import type { FreezeStretch, HeldStretch, ObjectRef, PlannedStep, RotationLane, 
 import { type DeepReadonly, earliest, type Kind, parseDuration, resourceOf, type Stored } from "@keyturn/runtime";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
 import { forecast } from "../../controllers/rotation/forecast.ts";
-import type { ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "../../controllers/rotation/observation.ts";
+import type {
+  ObjectObservation,
+  RecordObservation,
+  SetObservation,
+  SourceObservation,
+  TargetObservation,
+} from "../../controllers/rotation/observation.ts";
 import { gapMsOf } from "../../controllers/rotation/outlook.ts";
 import { type Rank, ranksOf } from "../../controllers/rotation/ranks.ts";
 import type { Commit, RotationLog } from "../../controllers/rotation/rotation-log.ts";
@@ -24,11 +30,6 @@ export interface ShownSet {
   readonly objectsOf: (target: ShownTarget) => readonly ObjectObservation[];
   /** The kinds that can be rotated. */
   readonly kinds: readonly Kind[];
-}
-
-/** For a watch: no annotations, which may hold all that somebody applied. */
-export function keepShownTarget({ metadata: { managedFields: _, annotations: __, labels: ___, ...metadata }, ...rest }: Stored<RotationTarget>): Stored<RotationTarget> {
-  return { ...rest, metadata };
 }
 
 export function rotationSetId(namespace: string, set: string): string {
@@ -130,10 +131,17 @@ function plannedSteps(observation: SetObservation, records: readonly RecordObser
   const digests = new Map(records.map(({ seq, digest }) => [seq, digest]));
   const steps = forecast(observation, nowMs).steps.filter(({ atMs }) => atMs > nowMs);
   return new Map(
-    Array.from(Map.groupBy(steps, ({ target }) => target), ([target, own]) => [
-      target,
-      own.map(({ atMs, seq }): PlannedStep => ({ atMs, ...defined("seq", seq), ...defined("digest", seq === undefined ? undefined : digests.get(seq)) })),
-    ]),
+    Array.from(
+      Map.groupBy(steps, ({ target }) => target),
+      ([target, own]) => [
+        target,
+        own.map(({ atMs, seq }): PlannedStep => ({
+          atMs,
+          ...defined("seq", seq),
+          ...defined("digest", seq === undefined ? undefined : digests.get(seq)),
+        })),
+      ],
+    ),
   );
 }
 
@@ -159,8 +167,10 @@ function heldStretches(
     taken.push({ seq: currentVersion.seq, digest: currentVersion.digest, fromMs: timeMs(currentVersion.appliedAt) ?? 0 });
   }
   const isBackfilled = log?.backfilled.includes(name) ?? false;
-  return taken.map((stretch, index) => ({
-    ...stretch,
+  return Array.from(taken, ({ seq, digest, fromMs }, index) => ({
+    seq,
+    digest,
+    fromMs,
     ...defined("toMs", taken[index + 1]?.fromMs),
     backfilled: isBackfilled && index === taken.length - 1,
   }));

@@ -32,7 +32,10 @@ it.each<readonly [Decision, string, string]>([
 
 it("tells when a wait is over", () => {
   const row = { id: "", ref, outdated: undefined, why: "", decision: { type: "wait", reason: "CoolingDown", untilMs: 7 } as const };
-  expect(workloadRecord({ ref, kind: Deployment, row, workload: undefined })).toMatchObject({ nextMs: 7, decision: { type: "wait", reason: "CoolingDown", untilMs: 7 } });
+  expect(workloadRecord({ ref, kind: Deployment, row, workload: undefined })).toMatchObject({
+    nextMs: 7,
+    decision: { type: "wait", reason: "CoolingDown", untilMs: 7 },
+  });
 });
 
 it("is done if there is nothing to decide and it was restarted, and is not shown if it never was", () => {

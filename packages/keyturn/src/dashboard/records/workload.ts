@@ -57,7 +57,12 @@ interface Verdict extends Pick<WorkloadRecord, "phase" | "reason" | "message"> {
 
 const done: Verdict = { health: "ok", phase: "done", reason: "Current", message: "its pods have the sidecar that new ones would get" };
 
-const rolling: Verdict = { health: "busy", phase: "rolling", reason: "Rolling", message: "was restarted for its sidecar; its pods are being replaced" };
+const rolling: Verdict = {
+  health: "busy",
+  phase: "rolling",
+  reason: "Rolling",
+  message: "was restarted for its sidecar; its pods are being replaced",
+};
 
 function verdictOf(decision: Decision): Verdict {
   switch (decision.type) {
@@ -65,7 +70,12 @@ function verdictOf(decision: Decision): Verdict {
       return { health: "busy", phase: "outdated", reason: "Outdated", message: "is restarted next" };
     case "rolling":
       if (!decision.stuck) return rolling;
-      return { ...rolling, health: "error", reason: "RolloutStuck", message: "was restarted for its sidecar and is not healthy in time; see its pods" };
+      return {
+        ...rolling,
+        health: "error",
+        reason: "RolloutStuck",
+        message: "was restarted for its sidecar and is not healthy in time; see its pods",
+      };
     case "finish":
       return rolling;
     case "wait":

@@ -10,10 +10,9 @@ export function jwksSource({ watch, touch, clock }: SourceScope): RecordSource {
   const kinds: readonly Kind[] = [JWKSConfig, JWKS];
   const removed = new Map<string, readonly KeyView[]>();
   const caches = new Map(
-    [
-      watch<JWKSConfig, JwksObject>(JWKSConfig, { keep: keepShownJwks }),
-      watch<JWKS, JwksObject>(JWKS, { keep: keepShownJwks }),
-    ].map((cache): readonly [string, Cache<JwksObject>] => [cache.kind.kind, cache]),
+    [watch<JWKSConfig, JwksObject>(JWKSConfig, { keep: keepShownJwks }), watch<JWKS, JwksObject>(JWKS, { keep: keepShownJwks })].map(
+      (cache): readonly [string, Cache<JwksObject>] => [cache.kind.kind, cache],
+    ),
   );
   for (const cache of caches.values()) {
     cache.subscribe((change) => {

@@ -6,7 +6,8 @@ import type { ObjectObservation } from "../../controllers/rotation/observation.t
 import { recordsOf } from "../../controllers/rotation/observe.ts";
 import { markIndexes, setKey, statesOf } from "../../controllers/rotation/watches.ts";
 import type { RecordSource, SourceScope } from "../record-source.ts";
-import { keepShownTarget, rotationSetId, rotationSetRecord, type ShownTarget } from "../records/rotation-set.ts";
+import { keepShown } from "../records/record-base.ts";
+import { rotationSetId, rotationSetRecord, type ShownTarget } from "../records/rotation-set.ts";
 
 /** What to watch. */
 export interface RotationSourceOptions {
@@ -17,7 +18,10 @@ export interface RotationSourceOptions {
 }
 
 export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: selection }: RotationSourceOptions): RecordSource {
-  const targets = watch(RotationTarget, { keep: keepShownTarget, indexes: { set: (target, key) => [setKey(nameOf(key).namespace, target.spec.rotationSet)] } });
+  const targets = watch(RotationTarget, {
+    keep: keepShown,
+    indexes: { set: (target, key) => [setKey(nameOf(key).namespace, target.spec.rotationSet)] },
+  });
   const objects = new Map(
     kinds.map((kind): readonly [string, Cache<Marks>] => [
       resourceOf(kind),

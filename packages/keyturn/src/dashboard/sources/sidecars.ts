@@ -82,7 +82,8 @@ class SidecarsSource implements RecordSource {
     const id = key.slice("workload/".length);
     const ref = workloadRef(id);
     const kind = kinds.find((candidate) => candidate.kind === ref.kind);
-    const record = kind && ref.name !== "" ? workloadRecord({ ref, kind, row: this.#rows.get(id), workload: this.#sight.inspector.workload(id) }) : undefined;
+    const record =
+      kind && ref.name !== "" ? workloadRecord({ ref, kind, row: this.#rows.get(id), workload: this.#sight.inspector.workload(id) }) : undefined;
     return record && { record, againAtMs: undefined };
   };
 

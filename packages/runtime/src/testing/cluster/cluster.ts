@@ -40,6 +40,9 @@ export interface Cluster extends ClusterAccess, AsyncDisposable {
 /** All there is: Deployments' pods run to Ready on three nodes. */
 export const everything = { controllerManager: true, scheduler: true, nodes: 3 } as const satisfies ClusterOptions;
 
+/** The API server streams first lists to those who ask (WatchList), which newer versions of Kubernetes do by default. */
+export const withWatchList = { apiServerArgs: ["--feature-gates=WatchList=true"] } as const satisfies ClusterOptions;
+
 const portAttempts = 5;
 
 /** Starts a cluster on free ports of 127.0.0.1 and resolves when it is ready. Any number can run side by side. */

@@ -45,7 +45,7 @@ interface ModuleDefinition {
   /** Build tags, to leave out parts that nobody here needs. */
   readonly tags?: string;
   /** Linker variables that make the programs report their version. */
-  stamps(version: string): Readonly<Record<string, string>>;
+  readonly stamps: (version: string) => Readonly<Record<string, string>>;
 }
 
 const kubernetes = { title: "Kubernetes", path: "k8s.io/kubernetes", keyPrefix: "", stamps: kubernetesStamps };

@@ -34,6 +34,11 @@ describe("nextOpeningMs", () => {
     // Clocks go forward on 29 March, so Monday's 06:00 is an hour earlier in UTC than Saturday's.
     expect(opening(["Mon 06:00-07:00"], "2026-03-28T12:00:00Z", "Europe/Berlin")).toBe("2026-03-30T04:00:00.000Z");
     expect(opening(["Mon 06:00-07:00"], "2026-10-24T12:00:00Z", "Europe/Berlin")).toBe("2026-10-26T05:00:00.000Z");
+    // 02:30 does not come on 29 March; on 25 October it comes twice.
+    expect(opening(["02:30-02:45"], "2026-03-28T12:00:00Z", "Europe/Berlin")).toBe("2026-03-30T00:30:00.000Z");
+    expect(opening(["02:30-03:30"], "2026-03-28T12:00:00Z", "Europe/Berlin")).toBe("2026-03-29T01:00:00.000Z");
+    expect(opening(["02:30-02:45"], "2026-10-25T00:00:00Z", "Europe/Berlin")).toBe("2026-10-25T00:30:00.000Z");
+    expect(opening(["02:30-02:45"], "2026-10-25T00:50:00Z", "Europe/Berlin")).toBe("2026-10-25T01:30:00.000Z");
   });
 });
 

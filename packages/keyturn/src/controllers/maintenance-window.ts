@@ -1,4 +1,4 @@
-// When restarts are welcome: daily or weekly ranges of hours in one time zone.
+// When changes are welcome: daily or weekly ranges of hours in one time zone.
 
 /** One range: minutes of the week, from Monday 00:00, in local time; `end` may lie in the following week. */
 export interface MaintenanceWindow {
@@ -14,6 +14,7 @@ export interface MaintenanceWindows {
 }
 
 const days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
+const minuteMs = 60_000;
 const minutesPerDay = 24 * 60;
 const minutesPerWeek = 7 * minutesPerDay;
 const form = /^(?:(?<first>[A-Z][a-z]{2})(?:-(?<last>[A-Z][a-z]{2}))? +)?(?<start>\d{2}:\d{2})-(?<end>\d{2}:\d{2})$/;
@@ -64,24 +65,48 @@ export function parseTimeZone(name: string): string {
   }
 }
 
-/** When restarts may be made next: `nowMs` itself while a window is open. */
+/** When changes may be made next: `nowMs` itself while a window is open. Goes by the clock on the wall: a minute that it skips is not waited for, one that it shows twice counts twice. */
 export function nextOpeningMs({ windows, timeZone }: MaintenanceWindows, nowMs: number): number {
   if (windows.length === 0) return nowMs;
-  const local = localMinuteOfWeek(timeZone, nowMs);
-  const waits = windows.map(({ startMinute, endMinute }) => {
-    const since = (((local - startMinute) % minutesPerWeek) + minutesPerWeek) % minutesPerWeek;
-    return since < endMinute - startMinute ? 0 : minutesPerWeek - since;
-  });
-  const waitMinutes = Math.min(...waits);
-  if (waitMinutes === 0) return nowMs;
-  const openingMs = Math.floor(nowMs / 60_000) * 60_000 + waitMinutes * 60_000;
-  // Clocks may have been changed by then; the week has the minutes it has on the wall.
-  const shift = (((localMinuteOfWeek(timeZone, openingMs) - local - waitMinutes) % minutesPerWeek) + minutesPerWeek) % minutesPerWeek;
-  return openingMs - (shift > minutesPerWeek / 2 ? shift - minutesPerWeek : shift) * 60_000;
+  const wall = wallClock(timeZone);
+  // Each round ends with an opening or at a change of the clocks, of which there are few in a week.
+  for (let timeMs = nowMs; ;) {
+    const waitMinutes = minutesUntilOpen(windows, wall(timeMs));
+    if (waitMinutes === 0) return timeMs;
+    const fromMs = Math.floor(timeMs / minuteMs) * minuteMs;
+    const changeMinutes = minutesUntilChange(wall, fromMs, waitMinutes);
+    if (changeMinutes === undefined) return fromMs + waitMinutes * minuteMs;
+    timeMs = fromMs + changeMinutes * minuteMs;
+  }
 }
 
-function localMinuteOfWeek(timeZone: string, timeMs: number): number {
+function minutesUntilOpen(windows: readonly MaintenanceWindow[], localMinute: number): number {
+  const waits = windows.map(({ startMinute, endMinute }) => {
+    const since = (((localMinute - startMinute) % minutesPerWeek) + minutesPerWeek) % minutesPerWeek;
+    return since < endMinute - startMinute ? 0 : minutesPerWeek - since;
+  });
+  return Math.min(...waits);
+}
+
+/** In how many minutes the clock on the wall is set to another time, if that is within so many. */
+function minutesUntilChange(wall: (timeMs: number) => number, fromMs: number, withinMinutes: number): number | undefined {
+  const start = wall(fromMs);
+  const isSet = (minutes: number): boolean => wall(fromMs + minutes * minuteMs) !== (start + minutes) % minutesPerWeek;
+  if (!isSet(withinMinutes)) return undefined;
+  let [before, after] = [0, withinMinutes];
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (isSet(middle)) after = middle;
+    else before = middle;
+  }
+  return after;
+}
+
+/** The minute of the week that the clock on the wall shows. */
+function wallClock(timeZone: string): (timeMs: number) => number {
   const format = new Intl.DateTimeFormat("en-US", { timeZone, weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-  const parts = Object.fromEntries(format.formatToParts(timeMs).map(({ type, value }) => [type, value]));
-  return (dayOf(parts["weekday"] ?? "") ?? 0) * minutesPerDay + Number(parts["hour"]) * 60 + Number(parts["minute"]);
+  return (timeMs) => {
+    const parts = Object.fromEntries(format.formatToParts(timeMs).map(({ type, value }) => [type, value]));
+    return (dayOf(parts["weekday"] ?? "") ?? 0) * minutesPerDay + Number(parts["hour"]) * 60 + Number(parts["minute"]);
+  };
 }

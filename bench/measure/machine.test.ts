@@ -1,0 +1,7 @@
+// What the head of the results says of the control plane.
+import { expect, test } from "vitest";
+import { describeControlPlane } from "./machine.ts";
+
+test("the control plane is named with both versions", () => {
+  expect(describeControlPlane("v1.36.3")).toMatch(/^Kubernetes v1\.36\.3 and etcd v3\.\d+\.\d+, one of each/);
+});

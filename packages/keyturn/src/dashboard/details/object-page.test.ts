@@ -1,0 +1,123 @@
+// The commands and the history on the page of an object.
+import type { DashboardRecord, KeySetRecord, ObjectRef, RotationSetRecord } from "@keyturn/dashboard/contract";
+import { describe, expect, it } from "vitest";
+import { objectCommands } from "./object-commands.ts";
+import { objectHistory } from "./object-history.ts";
+
+const ref: ObjectRef = { apiVersion: "x/v1", kind: "JWKSConfig", resource: "jwksconfigs.keyturn.io", namespace: "shop", name: "tokens" };
+const common = { ref, health: "ok", reason: "Ready", message: "", conditions: [], createdMs: 1 } as const;
+
+const keySet: KeySetRecord = {
+  ...common,
+  type: "keySet",
+  id: "jwks/JWKSConfig/shop/tokens",
+  step: "jwks",
+  configMap: "tokens-jwks",
+  endpoint: "/jwks.json",
+  keys: [
+    { kid: "new-key-of-this-month", state: "Active", signs: true, source: "tls", algorithm: "ES256", sinceMs: 5 },
+    { kid: "old", state: "Removed", signs: false, source: "tls", algorithm: "ES256", sinceMs: 2, replacedMs: 5, removeMs: 9 },
+    { kid: "retiring", state: "Retiring", signs: false, source: "tls", algorithm: "ES256", sinceMs: 3, replacedMs: 5, removeMs: 99 },
+  ],
+};
+
+const rotationSet: RotationSetRecord = {
+  ...common,
+  type: "rotationSet",
+  id: "rotation/shop/keys",
+  step: "rotation",
+  set: "keys",
+  policy: "Settled",
+  versions: [{ seq: 1, digest: "0123456789abcdef", seenMs: 2, isSource: true }],
+  frozen: [{ fromMs: 6, toMs: 7 }, { fromMs: 8 }],
+  lanes: ["tokens", "other"].map((name) => ({
+    target: { ...ref, name },
+    rank: 1,
+    order: 1,
+    delayMs: 0,
+    held: [{ seq: 1, digest: "0123456789abcdef", fromMs: 4, backfilled: name === "other" }],
+    planned: [],
+    gapMs: 0,
+    health: "ok" as const,
+    reason: "",
+    message: "",
+    conditions: [],
+  })),
+};
+
+describe("commands", () => {
+  it("name the object in full, with its namespace", () => {
+    expect(objectCommands(ref, undefined).map(({ command }) => command)).toEqual([
+      "kubectl get jwksconfigs.keyturn.io tokens -n shop -o yaml",
+      "kubectl describe jwksconfigs.keyturn.io tokens -n shop",
+      "kubectl events -n shop --for jwksconfigs.keyturn.io/tokens --watch",
+    ]);
+    expect(objectCommands({ ...ref, namespace: "" }, undefined)[0]?.command).toBe("kubectl get jwksconfigs.keyturn.io tokens -o yaml");
+  });
+
+  it.each<readonly [DashboardRecord, readonly string[]]>([
+    [
+      keySet,
+      [
+        "kubectl get configmap tokens-jwks -n shop -o jsonpath='{.data.jwks\\.json}'",
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/revoke=new-key-of-this-month",
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true",
+      ],
+    ],
+    [
+      rotationSet,
+      ["keyturn plan keys -n shop", "keyturn history keys -n shop", "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true"],
+    ],
+    [
+      { ...common, type: "workload", id: "", step: "sidecars", phase: "done", why: "", stuck: false },
+      [
+        "keyturn plan sidecars -n shop",
+        "kubectl rollout status jwksconfigs.keyturn.io/tokens -n shop",
+        "kubectl label jwksconfigs.keyturn.io tokens -n shop keyturn.io/sidecar-restarts=disabled",
+      ],
+    ],
+    [
+      { ...common, type: "issued", id: "", step: "eventing-auth", deletingSinceMs: 3 },
+      [
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true",
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/abandon=target",
+      ],
+    ],
+  ])("are those of the step", (record, commands) => {
+    expect(
+      objectCommands(ref, record)
+        .slice(3)
+        .map(({ command }) => command),
+    ).toEqual(commands);
+  });
+});
+
+describe("the history", () => {
+  it("of a JWKS is that of its keys, the newest first, and nothing that is still to come", () => {
+    expect(objectHistory(ref, keySet)).toEqual([
+      { atMs: 9, what: "key old went" },
+      { atMs: 5, what: "key new-key-of-t was published" },
+      { atMs: 5, what: "key old was replaced" },
+      { atMs: 5, what: "key retiring was replaced" },
+      { atMs: 3, what: "key retiring was published" },
+      { atMs: 2, what: "key old was published" },
+      { atMs: 1, what: "was created" },
+    ]);
+  });
+
+  it("of a rotation target is that of its set", () => {
+    expect(objectHistory(ref, rotationSet).map(({ what }) => what)).toEqual([
+      "the source was gone or could not be read",
+      "the source was back",
+      "the source was gone or could not be read",
+      "got version 1",
+      "other got version 1, filled in for want of an older one",
+      "the source became version 1 (0123456789ab)",
+      "was created",
+    ]);
+  });
+
+  it("of what has no record is empty", () => {
+    expect(objectHistory(ref, undefined)).toEqual([]);
+  });
+});

@@ -1,0 +1,124 @@
+// Workloads through the controller's eyes: inspected when something changes, planned together, drawn one by one.
+import { Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
+import { VirtualClock } from "@keyturn/runtime/testing";
+import { expect, it } from "vitest";
+import type { Candidate, WorkloadId } from "../../controllers/sidecars/candidate.ts";
+import { workloadRef } from "../../controllers/sidecars/candidate.ts";
+import { ManualCache } from "../../controllers/sidecars/manual-cache.fixture.ts";
+import type { SidecarsSight } from "../../controllers/sidecars/sight.ts";
+import type { Workload } from "../../controllers/sidecars/workload.ts";
+import { sidecarsSource } from "./sidecars.ts";
+
+const minute = 60_000;
+const limits: SidecarsSight["limits"] = {
+  maxRollouts: 1,
+  restartDelayMs: 0,
+  cooldownMs: 5 * minute,
+  rolloutTimeoutMs: 10 * minute,
+  continueWhenStuck: false,
+  optIn: false,
+  maintenance: { windows: [], timeZone: "UTC" },
+};
+
+function world() {
+  const clock = new VirtualClock();
+  const deployments = new ManualCache<Workload>(Deployment);
+  const candidates = new Map<WorkloadId, Partial<Candidate>>();
+  const answers: ((id: WorkloadId) => void)[] = [];
+  const touched = new Set<string>();
+  const sight: SidecarsSight = {
+    watches: {
+      workloads: new Map([["Deployment", deployments]]),
+      pods: new ManualCache(Pod),
+      replicaSets: new ManualCache(ReplicaSet),
+      namespaces: new ManualCache(Namespace),
+      configuration: { webhooks: new ManualCache(MutatingWebhookConfiguration), configMaps: [] },
+    },
+    limits,
+    inspector: {
+      workload: (id) => deployments.get(id.slice("Deployment/".length)),
+      inspect: (id) => ({ candidate: candidateOf(id, candidates.get(id)), againInMs: undefined }),
+    },
+    onAnswer: (listener) => void answers.push(listener),
+  };
+  const source = sidecarsSource({ clock, touch: (key) => void touched.add(key) }, sight);
+  /** What the keeper of records does: prepares, and makes what was touched. */
+  const drawn = (): Readonly<Record<string, string | undefined>> => {
+    source.prepare?.(clock.now());
+    const keys = Array.from(touched).filter((key) => key !== "workload/plan");
+    touched.clear();
+    return Object.fromEntries(
+      keys.map((key) => {
+        const record = source.make(key, clock.now())?.record;
+        return [key.slice("workload/Deployment/shop/".length), record?.type === "workload" ? `${record.phase} ${record.reason}` : undefined];
+      }),
+    );
+  };
+  return { clock, deployments, candidates, answer: (id: WorkloadId) => answers.forEach((tell) => tell(id)), drawn, touched };
+}
+
+function candidateOf(id: WorkloadId, more: Partial<Candidate> | undefined): Candidate | undefined {
+  return (
+    more && {
+      ref: workloadRef(id),
+      verdict: { type: "outdated", reason: "ImageDiffers", message: "another image", digest: "d" },
+      progress: "finished",
+      restarting: false,
+      restartedAtMs: undefined,
+      replaced: true,
+      hindrance: undefined,
+      consent: undefined,
+      paused: undefined,
+      restartedFor: undefined,
+      retryAtMs: undefined,
+      ...more,
+    }
+  );
+}
+
+/** As much of a workload as is looked at here. */
+function seen(restartedAt?: string): Workload {
+  const ref = { kind: "Deployment", namespace: "shop", name: "" };
+  return {
+    ref,
+    source: { ...ref, kind: "Deployment", uid: "" },
+    templateJson: "",
+    templateDigest: "",
+    selector: "",
+    desired: 1,
+    progress: "finished",
+    restarting: false,
+    restartedAt,
+    hindrance: undefined,
+    consent: undefined,
+    paused: undefined,
+    restartedFor: undefined,
+    isSelected: true,
+    deleting: false,
+  };
+}
+
+it("draws what the plan says, also of those that did not change themselves", async () => {
+  const { clock, deployments, candidates, answer, drawn, touched } = world();
+  deployments.put("shop/a", seen());
+  deployments.put("shop/b", seen());
+  expect(drawn()).toEqual({ a: undefined, b: undefined });
+
+  candidates.set("Deployment/shop/a", {}).set("Deployment/shop/b", {});
+  answer("Deployment/shop/a");
+  answer("Deployment/shop/b");
+  expect(drawn()).toEqual({ a: "outdated Outdated", b: "waiting RolloutLimit" });
+
+  candidates.set("Deployment/shop/a", { restarting: true, restartedAtMs: clock.now(), progress: "rolling", replaced: false });
+  deployments.put("shop/a", seen(new Date(clock.now()).toISOString()));
+  expect(drawn()).toEqual({ a: "rolling Rolling" });
+
+  // Nothing but time passes: the rollout is stuck, and what waits for it waits for that.
+  await clock.advance(10 * minute);
+  expect([...touched]).toEqual(["workload/plan"]);
+  expect(drawn()).toEqual({ a: "rolling RolloutStuck", b: "waiting RolloutStuck" });
+
+  candidates.delete("Deployment/shop/a");
+  deployments.put("shop/a", seen(new Date(clock.now()).toISOString()));
+  expect(drawn()).toEqual({ a: "done Current", b: "outdated Outdated" });
+});

@@ -1,0 +1,59 @@
+// Lets viewers in whose token is good, and slows those down who try others.
+import type { IncomingMessage } from "node:http";
+import type { Clock, TokenRate } from "@keyturn/runtime";
+import type { AccessCheck, AccessVerdict, Viewer } from "./access-check.ts";
+import { RefusedRequest, refusedForNow } from "./refused-request.ts";
+import { RequestLimit } from "./request-limits.ts";
+
+/** The gate of one server. */
+export class ViewerGate {
+  readonly #access: AccessCheck;
+  readonly #failures: RequestLimit;
+
+  constructor(access: AccessCheck, { failures, clock }: { readonly failures: TokenRate; readonly clock: Clock }) {
+    this.#access = access;
+    this.#failures = new RequestLimit(failures, clock);
+  }
+
+  /** The viewer who sent this. Rejects with a `RefusedRequest` for everybody else. */
+  async enter(bearer: string, client: string): Promise<Viewer> {
+    if (bearer === "") throw unauthorized("a token is needed");
+    const verdict = await this.#verdict(bearer, client);
+    switch (verdict.type) {
+      case "allowed":
+        return verdict.viewer;
+      case "forbidden":
+        throw new RefusedRequest({ status: 403, error: verdict.message, reason: "rights" });
+      case "unavailable":
+        throw refusedForNow(503, "unavailable", { error: verdict.message, retryAfterSeconds: 5 });
+      case "unknown":
+      default:
+        throw unauthorized(
+          this.#access.access === "token"
+            ? "the token is not good, or no longer"
+            : "the secret in the address is not good; open the address that was printed",
+        );
+    }
+  }
+
+  async #verdict(bearer: string, client: string): Promise<AccessVerdict> {
+    const known = this.#access.known(bearer);
+    // Only those whose token is not known to be good are slowed down: behind the same address others go on.
+    if (known?.type === "allowed") return known;
+    if (!this.#failures.allows(client)) {
+      throw refusedForNow(429, "rate", { error: "too many tokens that are not good", retryAfterSeconds: this.#failures.retryAfterSeconds });
+    }
+    const verdict = await this.#access.check(bearer);
+    if (verdict.type === "unknown" || verdict.type === "forbidden") this.#failures.take(client);
+    return verdict;
+  }
+}
+
+function unauthorized(error: string): RefusedRequest {
+  return new RefusedRequest({ status: 401, error, reason: "token", headers: { "www-authenticate": 'Bearer realm="keyturn"' } });
+}
+
+/** The token that a request has; empty if it has none. */
+export function bearerOf({ headers: { authorization = "" } }: IncomingMessage): string {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? "";
+}

@@ -1,0 +1,89 @@
+// `keyturn dashboard`: the page on one's own machine, with one's own rights and no more.
+import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { beforeAll, expect, test, vi } from "vitest";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
+import { soonWithin } from "../soon.ts";
+import { ask, openPage } from "./page-reader.ts";
+import { publishKeys, rotateKeys } from "./shown-objects.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
+const cluster = useCluster();
+const soon = soonWithin(60_000);
+
+beforeAll(async () => {
+  await cluster().apply(renderCrds());
+  for (const namespace of ["mine", "theirs"]) {
+    await publishKeys(cluster(), namespace, "tokens");
+    await rotateKeys(cluster(), namespace, "keys");
+  }
+});
+
+/** The command at work, until it is disposed of. */
+async function dashboard(kubeconfig: string, ...args: readonly string[]) {
+  const stop = new AbortController();
+  let out = "";
+  let err = "";
+  const ended = runProgram(["dashboard", "--no-open", "--kubeconfig", kubeconfig, ...args], {
+    environment: {},
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    height: () => undefined,
+    signal: stop.signal,
+  });
+  await soon(() => expect(out).toContain("#secret="));
+  const [, url = "", secret = ""] = /(http:\/\/127\.0\.0\.1:\d+\/)#secret=(\S+)/.exec(out) ?? [];
+  return {
+    url,
+    secret,
+    errors: () => err,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      expect(await ended).toBe(0);
+    },
+  };
+}
+
+test("shows all that an administrator may see, to nobody without the secret, and ends when told to", async () => {
+  let address = "";
+  {
+    await using served = await dashboard(cluster().adminKubeconfig);
+    address = served.url;
+    for (const path of ["api/stream", "api/object"]) expect((await ask(`${served.url}${path}`, { bearer: "guessed" })).status).toBe(401);
+    using page = await openPage(served.url, { bearer: served.secret });
+    await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
+    await soon(() => expect(page.of("rotationSet").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
+    await soon(() => expect(page.of("step").map(({ state, troubles }) => [state, troubles])).toEqual(Array.from({ length: 5 }, () => ["on", []])));
+    // Nobody runs the controllers here, and that is what is told.
+    expect(page.of("keySet")[0]).toMatchObject({ health: "unknown", reason: "NotReported" });
+    expect(page.hello).toMatchObject({ cluster: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/) });
+    await publishKeys(cluster(), "mine", "later");
+    await soon(() => expect(page.records.has("jwks/JWKSConfig/mine/later")).toBe(true));
+    const { body } = await ask(`${served.url}api/object?resource=jwksconfigs.keyturn.io&namespace=mine&name=tokens`, { bearer: served.secret });
+    expect(JSON.parse(body)).toMatchObject({ events: [], history: [{ what: "was created" }] });
+  }
+  await expect(ask(address)).rejects.toThrow(/ECONNREFUSED/);
+});
+
+test("shows somebody with few rights what they may see, and says which rights are missing", async () => {
+  const rules = [{ apiGroups: ["keyturn.io"], resources: ["jwksconfigs"], verbs: ["list", "watch"] }];
+  const kubeconfig = await cluster().kubeconfigFor({ user: "somebody", namespacedRules: { mine: rules } });
+  await using served = await dashboard(kubeconfig, "--namespaces", "mine");
+  using page = await openPage(served.url, { bearer: served.secret });
+  await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toContain("mine"));
+  await soon(() => {
+    const states = new Map(page.of("step").map(({ step, state }) => [step, state]));
+    expect([...states.values()]).toEqual(["limited", "limited", "limited", "limited", "limited"]);
+  });
+  const rotation = page.of("step").find(({ step }) => step === "rotation");
+  expect(rotation?.troubles).toContainEqual({
+    resource: "rotationtargets.rotator.k8s.telekom.com",
+    namespace: "mine",
+    state: "forbidden",
+    message: expect.stringContaining("rotationtargets.rotator.k8s.telekom.com in namespace mine"),
+  });
+  expect(page.bytes).not.toContain("theirs");
+  expect(page.hello?.namespaces).toEqual(["mine"]);
+  const { body } = await ask(`${served.url}api/object?resource=jwksconfigs.keyturn.io&namespace=mine&name=tokens`, { bearer: served.secret });
+  expect(JSON.parse(body)).toMatchObject({ eventsHidden: "the right to list events.events.k8s.io in namespace mine is missing" });
+});

@@ -1,0 +1,120 @@
+// The page as `keyturn dev` shows it: a real control plane, the examples, all five controllers at work, and a browser that looks on.
+// PICTURES=1 also makes the pictures of docs/images, after the story has gone on for some minutes.
+import { mkdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { buildDashboard } from "../../tools/build-dashboard.ts";
+import { type KeyturnProcess, startKeyturn } from "../cli/keyturn-process.ts";
+import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
+import { goTo, openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
+
+const withPictures = process.env["PICTURES"] === "1";
+/** So many rotations are awaited; pictures should have something to show. */
+const rotations = withPictures ? 7 : 1;
+vi.setConfig({ testTimeout: withPictures ? 900_000 : 300_000, hookTimeout: 240_000 });
+const browser = useBrowser();
+const images = fileURLToPath(new URL("../../docs/images", import.meta.url));
+
+let keyturn: KeyturnProcess;
+let url: string;
+beforeAll(async () => {
+  await buildDashboard();
+  keyturn = startKeyturn(["dev"], { HOME: homedir() });
+  url = await vi.waitFor(
+    () => {
+      const found = /http:\/\/127\.0\.0\.1:\d+\/#secret=\S+/.exec(keyturn.output.out)?.[0];
+      if (found === undefined) throw new Error(`no address yet: ${keyturn.output.out}${keyturn.output.err}`);
+      return found;
+    },
+    { timeout: 180_000, interval: 100 },
+  );
+});
+afterAll(async () => {
+  keyturn.kill("SIGINT");
+  expect(await keyturn.exit).toBe(0);
+});
+
+const patience = { timeout: 150_000 };
+
+/** What each view shows of the examples, once the controllers have done their work. */
+const views: readonly { readonly view: string; readonly shows: readonly RegExp[] }[] = [
+  { view: "overview", shows: [/1\s*runtime/, /1\s*rotation set/, /3\s*key sets/, /2\s*checksums/, /3\s*workloads/] },
+  { view: "issue", shows: [/0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10/, /kyma-system\/eventing-webhook-auth/] },
+  { view: "rotate", shows: [/signing-key/, /live/, /fallback/] },
+  { view: "publish", shows: [/rotated-tokens/, /legacy-tokens/, /served by nginx/] },
+  { view: "verify", shows: [/keyturn-examples-verify/, /agrees/, /VersionMissing/] },
+  { view: "roll-out", shows: [/web/, /store/, /by-hand/, /OptedOut/] },
+];
+
+async function whenShown(page: Page, texts: readonly RegExp[]): Promise<void> {
+  for (const text of texts) await page.locator("main", { hasText: text }).waitFor(patience);
+}
+
+it("every view shows the examples, and can be used by everybody", async () => {
+  await using watched = await openInBrowser(browser(), url, { reducedMotion: "reduce" });
+  const { page, problems } = watched;
+  await whenLive(page);
+  expect(page.url()).not.toContain("secret");
+  for (const { view, shows } of views) {
+    await goTo(page, `#/${view}`);
+    await whenShown(page, shows);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  }
+  expect(problems).toEqual([]);
+});
+
+it("a rotation is seen as it happens, and the object's page tells about it", async () => {
+  await using watched = await openInBrowser(browser(), url);
+  const { page, problems } = watched;
+  await whenLive(page);
+  await goTo(page, "#/rotate");
+  const live = page.locator('.bar.live[data-bar*="/signing-key-live/"]');
+  await live.waitFor(patience);
+  const before = versionOf(await live.textContent());
+  // Somebody renews the key every 45 s, and it becomes live 15 s later.
+  const enough = before + rotations;
+  await vi.waitFor(async () => expect(versionOf(await live.textContent())).toBeGreaterThanOrEqual(enough), {
+    timeout: rotations * 120_000,
+    interval: 500,
+  });
+
+  await live.click();
+  await page.getByRole("link", { name: "Open signing-key-live" }).click();
+  await page.getByRole("heading", { name: "signing-key-live", level: 1 }).waitFor();
+  await whenShown(page, [/UpToDate|Rotating/, /VersionRotated/, /has taken the place of version/, /kubectl get rotationtargets/, /keyturn history/]);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+function versionOf(text: string | null): number {
+  return Number(/^v(\d+)/.exec(text ?? "")?.[1]);
+}
+
+it.each(["light", "dark"] as const)("every view fits into any window, %s", async (colorScheme) => {
+  for (const { size, viewport } of [
+    { size: "", viewport: { width: 1280, height: 720 } },
+    { size: "-phone", viewport: phone },
+  ]) {
+    await using watched = await openInBrowser(browser(), url, { viewport, colorScheme, reducedMotion: "reduce" });
+    const { page, problems } = watched;
+    await whenLive(page);
+    for (const { view } of [...views, { view: "object/rotationtargets.rotator.k8s.telekom.com/keyturn-examples/signing-key-live" }]) {
+      await goTo(page, `#/${view}${view === "overview" ? "" : "?span=480000"}`);
+      await page.locator("main h1").waitFor();
+      expect({ view, surplusWidth: await surplusWidth(page) }).toEqual({ view, surplusWidth: 0 });
+      await takePicture(page, `${view.split("/")[0] ?? view}-${colorScheme}${size}`);
+    }
+    expect(problems).toEqual([]);
+  }
+});
+
+/** The pictures of docs/images are for people, and made on request only: every view in both colours, and on a phone. */
+async function takePicture(page: Page, name: string): Promise<void> {
+  if (!withPictures || name.endsWith("dark-phone")) return;
+  await page.locator(".loading").waitFor({ state: "detached" });
+  await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+  await mkdir(images, { recursive: true });
+  await page.screenshot({ path: `${images}/page-${name}.png` });
+}
