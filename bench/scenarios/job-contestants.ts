@@ -22,6 +22,9 @@ export function jobLimit(contestants: Contestants): Contestant {
 export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", "fluent-client-job"] as const;
 
 /** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
-export function jobGoal(figure: string, { metric, of, atMost = 1 }: { readonly metric: string; readonly of: string; readonly atMost?: number }): RatioGoal {
+export function jobGoal(
+  figure: string,
+  { metric, of, atMost = 1 }: { readonly metric: string; readonly of: string; readonly atMost?: number },
+): RatioGoal {
   return { type: "ratio", text: `${figure}, of ${of.replace(/-job$/, "")}`, contestant: "job", metric, of, atMost };
 }

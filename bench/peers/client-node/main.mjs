@@ -24,7 +24,7 @@ const restartMs = 1000;
 /** Lists page by page, as client-go does: one answer with everything would have to fit into one string. */
 const pagedList = async (list, labelSelector) => {
   const items = [];
-  for (let _continue; ; ) {
+  for (let _continue; ;) {
     const page = await list({ labelSelector, limit: pageSize, ...(_continue && { _continue }) });
     items.push(...page.items);
     _continue = page.metadata._continue;

@@ -45,8 +45,7 @@ await runScenario({
       const { namespace, name } = secret.metadata;
       const found = published.get(`${namespace}/${name}`);
       if (!found) await K8s(kind.ConfigMap).Create(configMapFor(secret, digest));
-      else if (found !== digest)
-        await K8s(kind.ConfigMap, { namespace, name }).Patch([{ op: "replace", path: "/data/sha256", value: digest }]);
+      else if (found !== digest) await K8s(kind.ConfigMap, { namespace, name }).Patch([{ op: "replace", path: "/data/sha256", value: digest }]);
     };
     const add = createQueue(async (key) => {
       const secret = secrets.get(key);

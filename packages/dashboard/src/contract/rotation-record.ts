@@ -32,7 +32,7 @@ export interface RotationLane {
   readonly rank: number;
   readonly order: number;
   readonly delayMs: number;
-  /** Oldest first; the last without `toMs` is live. Reaches back as far as is remembered. */
+  /** Oldest first; the last without `toMs` is live. Reaches back as far as the cluster, or else this server, remembers. */
   readonly held: readonly HeldStretch[];
   /** In the order of time. */
   readonly planned: readonly PlannedStep[];

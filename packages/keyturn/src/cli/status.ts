@@ -1,5 +1,5 @@
 // `keyturn status`: the life of credentials across the five steps, from watches of what anybody may read.
-import { type Caches, createCaches, createLogger, sleep, systemClock, systemRandom } from "@keyturn/runtime";
+import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { featureNames, type FeatureName } from "../controllers/feature.ts";
 import { controllersOf, features } from "../controllers/registry.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
@@ -51,7 +51,7 @@ export async function statusCommand(
   };
   await inSession(given, console, async (session) => {
     // A server that does not answer is told at once, and not once for each of a dozen kinds.
-    await session.client.request({ method: "GET", path: "/version" }, session.signal);
+    await answered(session);
     const namespace = where.allNamespaces ? undefined : session.namespace;
     const stop = new AbortController();
     const watches = startWatches(session, { ...where, namespace, signal: AbortSignal.any([session.signal, stop.signal]) });
@@ -68,6 +68,15 @@ export async function statusCommand(
       stop.abort();
     }
   });
+}
+
+/** Rejects if the API server does not answer, or does not know the person. Where nobody may ask for the version, a refusal is an answer. */
+async function answered({ client, signal }: Session): Promise<void> {
+  try {
+    await client.request({ method: "GET", path: "/version" }, signal);
+  } catch (error) {
+    if (!isApiError(error, "Forbidden")) throw error;
+  }
 }
 
 /** What is shown of all there is, and how. */

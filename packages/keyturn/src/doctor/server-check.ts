@@ -1,5 +1,5 @@
 // Is the API server there, of a version that was tested, quick enough, and does its clock agree with ours?
-import { ConnectionError, isApiError, readText } from "@keyturn/runtime";
+import { type Client, ConnectionError, isApiError, readText } from "@keyturn/runtime";
 import * as z from "zod";
 import { mostSkewMs } from "../controllers/rotation/plan.ts";
 import type { Examination } from "./examination.ts";
@@ -25,11 +25,11 @@ export interface ServerFindings {
 export async function checkServer(examination: Examination): Promise<ServerFindings> {
   const { client, clock, server, signal } = examination;
   const tookMs: number[] = [];
-  let version = "";
+  let version: string | undefined;
   try {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const startMs = clock.monotonic();
-      version = versionSchema.parse(await client.request({ method: "GET", path: "/version" }, signal)).gitVersion;
+      version = await versionOf(client, signal);
       tookMs.push(clock.monotonic() - startMs);
     }
   } catch (error) {
@@ -38,7 +38,7 @@ export async function checkServer(examination: Examination): Promise<ServerFindi
   }
   return {
     findings: [
-      versionFinding(version),
+      version === undefined ? versionUnknown : versionFinding(version),
       latencyFinding(Math.min(...tookMs)),
       skewFinding(examination.serverAheadMs()),
       await fairnessFinding(examination),
@@ -46,6 +46,22 @@ export async function checkServer(examination: Examination): Promise<ServerFindi
     isThere: true,
   };
 }
+
+/** The server's version; undefined where people may not ask for it, which is an answer too. */
+async function versionOf(client: Client, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return versionSchema.parse(await client.request({ method: "GET", path: "/version" }, signal)).gitVersion;
+  } catch (error) {
+    if (isApiError(error, "Forbidden")) return undefined;
+    throw error;
+  }
+}
+
+const versionUnknown = warn(
+  "server version",
+  "you may not ask for the server's version",
+  `ask somebody who may whether it is one of those that are tested, ${inWords(oldestTested)} to ${inWords(newestTested)}`,
+);
 
 function unreachable(server: string, error: unknown): Finding {
   const message = error instanceof Error ? error.message : String(error);

@@ -37,7 +37,7 @@ export function rotationSetId(namespace: string, set: string): string {
 }
 
 /** The record of a set; undefined if it has no targets. */
-export function rotationSetRecord(shown: ShownSet, nowMs: number): Made | undefined {
+export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { readonly record: RotationSetRecord }) | undefined {
   const { namespace, set, records, kinds } = shown;
   const observed = shown.targets.map((target) => observedTarget(target, shown));
   const ranks = ranksOf(observed);

@@ -7,6 +7,7 @@ import { recordsOf } from "../../controllers/rotation/observe.ts";
 import { markIndexes, setKey, statesOf } from "../../controllers/rotation/watches.ts";
 import type { RecordSource, SourceScope } from "../record-source.ts";
 import { keepShown } from "../records/record-base.ts";
+import { type RotationMemory, withMemory } from "../records/rotation-memory.ts";
 import { rotationSetId, rotationSetRecord, type ShownTarget } from "../records/rotation-set.ts";
 
 /** What to watch. */
@@ -28,6 +29,7 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
       watch<Marks>(kind, { ...selection, only: "metadata", keep: keepMarks, indexes: markIndexes }),
     ]),
   );
+  const memories = new Map<string, RotationMemory>();
   const touchSet = (namespace: string | undefined, set: string): void => touch(rotationSetId(namespace ?? "", set));
   targets.subscribe((change) => {
     const { namespace } = nameOf(change.key);
@@ -51,7 +53,7 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
       const [, namespace = "", set = ""] = id.split("/");
       const key = setKey(namespace, set);
       const members = targets.byIndex("set", key).flatMap((target) => targets.get(target) ?? []);
-      return rotationSetRecord(
+      const made = rotationSetRecord(
         {
           namespace,
           set,
@@ -62,6 +64,13 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
         },
         nowMs,
       );
+      if (!made) {
+        memories.delete(id);
+        return undefined;
+      }
+      const { record, memory } = withMemory(made.record, memories.get(id));
+      memories.set(id, memory);
+      return { ...made, record };
     },
     find(resource, name) {
       const target = resource === resourceOf(RotationTarget) ? targets.get(keyOf(name)) : undefined;
