@@ -45,7 +45,7 @@ bench-quick: setup ## the ratios at small sizes, held against the baseline (belo
 	@node bench/main.ts --quick
 
 clean: ## remove what the commands above made in this folder (the build cache of the cluster stays)
-	@rm -rf node_modules packages/*/node_modules dist coverage .keyturn
+	@rm -rf node_modules packages/*/node_modules packages/*/dist dist coverage .keyturn
 
 setup: $(INSTALLED) # everything that tests and benchmarks need
 	@tools/install-system-parts

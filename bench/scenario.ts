@@ -91,10 +91,10 @@ export interface Scenario {
   readonly warmUp?: readonly Contestant[];
   /** What is drawn of it. */
   readonly plots?: readonly Plot[];
-  /** Brings the cluster into the state the scenario needs; called once. */
+  /** Brings the cluster into the state the scenario needs; called again for a second look. */
   prepare(bed: Bed): Promise<void>;
   /** One run of one contestant in a process of its own. */
   measure(contestant: Contestant, bed: Bed): Promise<Sample>;
-  /** Ends what `prepare` began; called once, also after a failure. */
+  /** Ends what `prepare` began, also after a failure. */
   finish?(bed: Bed): Promise<void>;
 }

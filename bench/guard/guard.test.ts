@@ -1,12 +1,12 @@
 // What fails a run, what does not, and how it is told.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/temporary-folder.ts";
 import type { ScenarioResult } from "../measure/rounds.ts";
 import type { Goal } from "../scenario.ts";
 import { baselineOf, guardedRatios, readBaseline, writeBaseline } from "./baseline.ts";
-import { failuresIn, guard, guardTable, suspectsIn } from "./guard.ts";
+import { afterSecondLook, failuresIn, guard, guardTable, suspectsIn } from "./guard.ts";
 
 const ratioGoal: Goal = { type: "ratio", text: "time, of the peer's", contestant: "ours", metric: "ms", of: "peer", atMost: 1 };
 const limitGoal: Goal = { type: "limit", text: "memory", contestant: "ours", metric: "mb", below: 100, over: "median" };
@@ -50,6 +50,24 @@ test("the same within its noise, and a better one, do not", () => {
   ]) {
     expect(failuresIn(guard(guardedRatios(run(times)), baseline))).toEqual([]);
   }
+});
+
+describe("a second look", () => {
+  const worse = guard(guardedRatios(run([119, 121, 120])), baseline);
+  const fine = guard(guardedRatios(run([101, 99, 100])), baseline);
+
+  test("clears what was worse by chance", () => {
+    expect(failuresIn(afterSecondLook(worse, fine))).toEqual([]);
+  });
+
+  test("fails what is worse again, and what it could not look at", () => {
+    expect(failuresIn(afterSecondLook(worse, worse))).toHaveLength(1);
+    expect(failuresIn(afterSecondLook(worse, []))).toHaveLength(1);
+  });
+
+  test("is not asked about what was fine the first time", () => {
+    expect(failuresIn(afterSecondLook(fine, worse))).toEqual([]);
+  });
 });
 
 test("what is new, and what is gone, fails the run until the baseline is written anew", () => {

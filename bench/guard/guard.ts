@@ -34,6 +34,12 @@ export function suspectsIn(findings: readonly Finding[]): ReadonlySet<string> {
   return new Set(findings.flatMap((finding) => (finding.type === "compared" && finding.comparison.worse ? [finding.ratio.scenario] : [])));
 }
 
+/** The findings of two looks: what was worse the first time is as the second look says; one look is enough for the rest. */
+export function afterSecondLook(first: readonly Finding[], second: readonly Finding[]): readonly Finding[] {
+  const again = new Map(second.flatMap((finding) => (finding.type === "compared" ? [[finding.ratio.key, finding]] : [])));
+  return first.map((finding) => (finding.type === "compared" && finding.comparison.worse ? (again.get(finding.ratio.key) ?? finding) : finding));
+}
+
 /** The findings as a table. */
 export function guardTable(findings: readonly Finding[]): string {
   return markdownTable(["ratio", "baseline", "now", "at most", ""], findings.map(rowOf));

@@ -6,6 +6,7 @@ import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import { quantile } from "../measure/statistics.ts";
 import type { Bed, Scenario } from "../scenario.ts";
+import { unlessThere } from "../worlds/unless-there.ts";
 
 const namespace = "bench-react";
 const name = "changing";
@@ -49,13 +50,13 @@ export function changeLatency(contestants: Contestants): Scenario {
       },
     ],
     async prepare({ cluster: { client } }) {
-      await client.create(Namespace, { metadata: { name: namespace } });
-      await client.create(Secret, { metadata: { namespace, name, labels: { bench: "react" } }, type: "Opaque", data: {} });
+      await unlessThere(client.create(Namespace, { metadata: { name: namespace } }));
+      await unlessThere(client.create(Secret, { metadata: { namespace, name, labels: { bench: "react" } }, type: "Opaque", data: {} }));
     },
     async measure({ command }, bed) {
       await using contestant = new ContestantProcess(command, bed.cluster.adminKubeconfig);
       await untilReady(contestant);
-      const changes = bed.quick ? 100 : 400;
+      const changes = bed.quick ? 40 : 400;
       const latencies: number[] = [];
       const writes: number[] = [];
       for (let index = 0; index < changes; index++) {

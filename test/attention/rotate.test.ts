@@ -2,7 +2,7 @@
 import { Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotatingNamespace, soon } from "../rotation/rotating-namespace.ts";
+import { rotatingNamespace } from "../rotation/rotating-namespace.ts";
 
 const cluster = useSharedCluster();
 const patiently = { timeout: 120_000 };
@@ -58,9 +58,11 @@ test("a set is rotated when all of its targets are selected, and otherwise left 
   const before = await place.records();
 
   await label("t2", "team-");
-  await place.putSource("v2");
   await place.conditionSays("t1", "Ready", "False NotSelected");
+  await place.putSource("v2");
   await place.holds({ t1: "v1", t2: "v1" });
   expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual(before.map(({ metadata }) => metadata.name));
-  await soon(async () => expect(await place.condition("t2", "Ready")).toMatchObject({ reason: "UpToDate" }));
+  expect(await place.condition("t2", "Ready")).toMatchObject({ reason: "UpToDate" });
+  await label("t2", "team=a");
+  await place.holds({ t1: "v2", t2: "v1" });
 });

@@ -3,6 +3,7 @@ import { cutAt, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import type { RunningOperator } from "../operator/running-operator.ts";
+import { busyRequests, isLease } from "../busy-requests.ts";
 import { IngressCheckSum, SecretCheckSum, soon, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
@@ -82,10 +83,8 @@ test("a restart writes nothing when nothing has changed, and reads no content tw
   await soon(async () =>
     expect(await operator.metrics()).toContain(`keyturn_checksum_objects{kind="SecretCheckSum",namespace="${place.namespace}"} 1`),
   );
-  const isLease = /\/leases[/?]?/;
   const renewals = proxy.requests({ path: isLease }).length;
   await soon(() => expect(proxy.requests({ path: isLease }).length).toBeGreaterThan(renewals + 4));
-  const busy = proxy.requests({ watch: false }).filter(({ path }) => !isLease.test(path));
-  expect(busy.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  expect(busyRequests(proxy)).toEqual([]);
   expect(await versions()).toEqual(seen);
 });

@@ -23,10 +23,7 @@ test("SIGUSR2 writes a CPU profile and a heap snapshot, which only the owner can
   const folder = await temporaryFolder();
   const keyturn = await startRun([`--diagnostics-dir=${folder}`]);
   keyturn.kill("SIGUSR2");
-  await soon(() => expect(keyturn.output.out).toContain("taking diagnostics"));
-  keyturn.kill("SIGUSR2");
   await soon(() => expect(keyturn.output.out).toContain("diagnostics are written"));
-  expect(keyturn.output.out).toContain("are being taken already");
   const files = (await readdir(folder)).toSorted();
   expect(files.map((file) => file.replace(/^keyturn-.*Z-\d+/, ""))).toEqual([".cpuprofile", ".heapsnapshot"]);
   for (const file of files) expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);

@@ -66,15 +66,21 @@ it("keyturn rbac --agent grants what an agent needs in one namespace, and nothin
   ]);
 });
 
-it("every kind has the category keyturn, a status, and columns for people", async () => {
+it("every kind has the category keyturn, a short name, a status, and columns that say how it fares, why, and how old it is", async () => {
   for (const object of await printed("crds")) {
     const crd = object as CustomResourceDefinition;
     expect(crd.spec.names.categories).toContain("keyturn");
+    expect(crd.spec.names.shortNames).toHaveLength(1);
     for (const version of crd.spec.versions) {
       expect(version.subresources?.status).toEqual({});
-      const columns = z.array(z.object({ name: z.string() })).parse(version.additionalPrinterColumns);
-      // A checksum is a fact and not something that becomes ready; eventing-auth-manager's column is called State.
-      expect(columns.filter(({ name }) => ["Ready", "State", "Checksum"].includes(name))).toHaveLength(1);
+      const columns = z
+        .array(z.object({ name: z.string() }))
+        .parse(version.additionalPrinterColumns)
+        .map(({ name }) => name);
+      // eventing-auth-manager's column is called State.
+      expect(columns.filter((name) => ["Ready", "State"].includes(name))).toHaveLength(1);
+      expect(columns).toContain("Reason");
+      expect(columns.at(-1)).toBe("Age");
     }
   }
 });

@@ -1,4 +1,5 @@
 // Who may look at the dashboard in a cluster, and at what: tokens and rights, as the API server sees them.
+import { readFile } from "node:fs/promises";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { soonWithin } from "../soon.ts";
@@ -15,6 +16,7 @@ const targets = "rotationtargets.rotator.k8s.telekom.com";
 let operator: ServedOperator;
 beforeAll(async () => {
   operator = await serveOperator(cluster(), {
+    controllers: "all",
     tokenFreshMs: 300,
     streamTimes: { tickMs: 300 },
     // Refusals are what is tested here, and one after the other.
@@ -90,6 +92,21 @@ test("who may see one namespace gets that namespace, and nothing of any other in
   expect(JSON.parse(body)).toMatchObject({ ref: { name: "tokens" }, eventsHidden: "you may not list events.events.k8s.io in namespace alpha" });
 });
 
+test("the rights that the guide gives to viewers are enough for everything", async () => {
+  const guide = await readFile(new URL("../../docs/guides/dashboard.md", import.meta.url), "utf8");
+  const role = /```yaml\n(apiVersion: rbac[^]*?)```/.exec(guide)?.[1] ?? "";
+  await cluster().apply(role);
+  const bearer = await viewerToken(cluster(), "reader", []);
+  await cluster().kubectl("create", "clusterrolebinding", "reader", "--clusterrole=keyturn-viewer", "--serviceaccount=default:reader");
+  await soon(async () => {
+    using page = await openPage(operator.url, { bearer });
+    await soon(() => expect(page.of("step")).toHaveLength(5));
+    expect(page.of("step").map(({ state, hidden }) => [state === "off", hidden])).toEqual(Array.from({ length: 5 }, () => [false, []]));
+  });
+  const { body } = await ask(`${operator.url}api/object?resource=${jwksConfigs}&namespace=alpha&name=tokens`, { bearer });
+  expect(JSON.parse(body)).toHaveProperty("events");
+});
+
 test("Events are shown to those who may list them", async () => {
   const bearer = await viewerToken(cluster(), "events-too", [seenKind(jwksConfigs), seenKind("events.events.k8s.io", "alpha")]);
   await soon(async () => {
@@ -117,6 +134,14 @@ test("rights that are given or taken while a page is open take effect on it", as
   await cluster().kubectl("delete", "clusterrolebinding", "changing-0");
   await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toEqual(["beta"]));
   expect(page.closed).toBe(false);
+  // Who had other rights when they were cut off cannot go on from there.
+  page.close();
+  await viewerToken(cluster(), "changing", [seenKind(jwksConfigs)]);
+  await soon(async () => {
+    using again = await openPage(operator.url, { bearer, lastEventId: page.lastEventId });
+    await soon(() => expect(again.hello).toBeDefined());
+    expect(again.hello?.mode).toBe("snapshot");
+  });
 });
 
 test("whoever guesses tokens is slowed down, and others behind the same address are not", async () => {

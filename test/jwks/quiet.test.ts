@@ -1,19 +1,12 @@
 // What the operator does not do: it writes nothing when nothing changed, and asks nothing when nothing happens.
-import { answerWith, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
+import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { busyRequests, isLease } from "../busy-requests.ts";
 import { publishingNamespace, soon } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
-const isLease = /\/leases[/?]?/;
-
-/** Requests that are neither about Leases nor watches. */
-const busyRequests = (proxy: FaultProxy): readonly string[] =>
-  proxy
-    .requests({ watch: false })
-    .filter(({ path }) => !isLease.test(path))
-    .map(({ method, path }) => `${method} ${path}`);
 
 test("a restart writes nothing, and an idle operator makes no requests but lease renewals and watches", async () => {
   await using place = await publishingNamespace(cluster(), "quiet");

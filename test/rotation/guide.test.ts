@@ -17,7 +17,7 @@ test("a first set", async () => {
     `kubectl() { command kubectl --namespace=${place.namespace} "$@"; }\n${await shellBlock(guide, "first")}`,
   );
   expect(printed).toMatch(
-    /^NAME {3,}SET {3,}ORDER {3,}VERSION {3,}NEXT {3,}READY\nkey-fallback {3,}my-key {3,}2 {3,}1 {3,}True\nkey-live {3,}my-key {3,}1 {3,}1 {3,}True$/m,
+    /^NAME {3,}SET {3,}ORDER {3,}VERSION {3,}NEXT {3,}READY {3,}REASON {3,}AGE\nkey-fallback {3,}my-key {3,}2 {3,}1 {3,}True {3,}UpToDate {3,}\w+\nkey-live {3,}my-key {3,}1 {3,}1 {3,}True {3,}UpToDate {3,}\w+$/m,
   );
   await place.holds({ "key-live": "one", "key-fallback": "one" });
 });

@@ -47,7 +47,7 @@ export function App(): JSX.Element {
       </div>
       <Progress />
       <main id="main" tabIndex={-1} ref={main}>
-        {connection.state === "login" ? <LoginForm why={connection.why} /> : <View key={place} route={route} />}
+        {connection.state === "login" ? <LoginForm why={connection.why} message={connection.message} /> : <View key={place} route={route} />}
       </main>
       <CutBanner />
       <HelpDialog open={help} onClose={() => setHelp(false)} />

@@ -8,6 +8,7 @@ import { eventingAuthFlags } from "../controllers/eventing-auth/flags.ts";
 import type { FeatureName, FlagReader } from "../controllers/feature.ts";
 import { rotationFlags } from "../controllers/rotation/flags.ts";
 import { sourceKinds } from "../controllers/rotation/source-kinds.ts";
+import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import type { SidecarsSight } from "../controllers/sidecars/sight.ts";
 import type { AccessCheck } from "./access-check.ts";
 import { ObjectDetails } from "./details/object-detail.ts";
@@ -108,7 +109,7 @@ function sourcesOf({ features, flag, sidecars, rotationObjects }: DashboardOptio
     rotation: (scope) => rotationSource(scope, { kinds: sourceKinds(flag(rotationFlags.kinds)), objects: rotationObjects }),
     jwks: jwksSource,
     checksum: (scope) => checksumSource(scope, checksumPlaces(flag)),
-    sidecars: sidecars && ((scope) => sidecarsSource(scope, sidecars)),
+    sidecars: sidecars && ((scope) => sidecarsSource(scope, { sight: sidecars, argoRollouts: flag(sidecarsFlags.argoRollouts) })),
   };
   return features.flatMap((name) => setups[name] ?? []);
 }

@@ -70,7 +70,7 @@ describe("a page that reads", () => {
     await clock.advance(15_000);
     await settle();
     expect(reader.events).toEqual(["hello", "snapshot", "changes", "tick"]);
-    expect(reader.frames[3]).toContain("id: boot:1");
+    expect(reader.frames[3]).toContain("id: boot:1:all");
     stop.abort();
     expect(await ended).toBe("stopped");
     expect(reader.events.at(-1)).toBe("end");
@@ -80,11 +80,11 @@ describe("a page that reads", () => {
   it("goes on where it was", async () => {
     const store = new RecordStore("boot");
     for (const name of ["x", "y", "z"]) store.commit([issuedFixture("a", name)], []);
-    const { reader, stop, ended } = open({ store, lastEventId: "boot:2" });
+    const { reader, stop, ended } = open({ store, lastEventId: "boot:2:all" });
     await settle();
     expect(reader.events).toEqual(["hello", "changes"]);
     expect(reader.frames[0]).toContain('"mode":"resume"');
-    expect(reader.frames[1]).toContain("id: boot:3");
+    expect(reader.frames[1]).toContain("id: boot:3:all");
     stop.abort();
     await ended;
   });

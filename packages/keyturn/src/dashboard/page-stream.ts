@@ -91,7 +91,7 @@ class PageStream {
     const { store, clock, tickMs = usualTickMs, lastEventId, hello } = this.#options;
     let rights = await this.#options.rights();
     if (rights) {
-      this.#position = store.positionOf(lastEventId);
+      this.#position = store.positionOf(lastEventId, rights);
       const mode = this.#position === undefined ? "snapshot" : "resume";
       await this.#send("hello", { bootId: store.bootId, nowMs: clock.now(), mode, ...hello } satisfies Hello);
     }
@@ -103,7 +103,7 @@ class PageStream {
       const before: Rights = rights;
       rights = await this.#options.rights();
       if (rights && rights.signature !== before.signature) this.#position = undefined;
-      else if (rights) await this.#send("tick", { nowMs: clock.now() } satisfies Tick);
+      else if (rights) await this.#send("tick", { nowMs: clock.now() } satisfies Tick, rights);
     }
     await this.#send("end", { reason: "access", message: "the token is no longer good, or its rights are gone" } satisfies End);
     return "access";
@@ -130,9 +130,9 @@ class PageStream {
     }
   }
 
-  async #send(event: string, data: object): Promise<void> {
-    const { store } = this.#options;
-    const id = event === "tick" && this.#position !== undefined ? store.eventId(this.#position) : undefined;
+  /** With rights, the event says how far the page has come. */
+  async #send(event: string, data: object, rights?: Rights): Promise<void> {
+    const id = rights && this.#position !== undefined ? this.#options.store.eventId(this.#position, rights) : undefined;
     await this.#write(eventFrame(event, JSON.stringify(data), id));
   }
 

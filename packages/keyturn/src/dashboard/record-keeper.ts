@@ -54,19 +54,6 @@ export class RecordKeeper {
     this.#steps = this.#keep(setUp);
   }
 
-  #keep<S extends Kept["source"]>(setUp: (touch: SourceScope["touch"]) => S): Kept & { readonly source: S } {
-    const touched = new Set<string>();
-    const source = setUp((key) => {
-      touched.add(key);
-      this.#bell.ring();
-    });
-    return { source, touched, againAtMs: new Map() };
-  }
-
-  #all(): readonly Kept[] {
-    return this.#steps ? [this.#steps, ...this.#kept] : this.#kept;
-  }
-
   /** Keeps them until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
@@ -79,6 +66,19 @@ export class RecordKeeper {
       while (!signal.aborted && this.#turn()) await setImmediate();
     }
     await looking;
+  }
+
+  #keep<S extends Kept["source"]>(setUp: (touch: SourceScope["touch"]) => S): Kept & { readonly source: S } {
+    const touched = new Set<string>();
+    const source = setUp((key) => {
+      touched.add(key);
+      this.#bell.ring();
+    });
+    return { source, touched, againAtMs: new Map() };
+  }
+
+  #all(): readonly Kept[] {
+    return this.#steps ? [this.#steps, ...this.#kept] : this.#kept;
   }
 
   async #lookAtTheTime(signal: AbortSignal): Promise<void> {

@@ -68,7 +68,7 @@ test("whatever happens, and however little is remembered", () => {
           );
         } else if (each.type === "read") page.read();
         // What a page sends after a cut is the id of the last event that it got.
-        else page.position = page.position === undefined ? undefined : store.positionOf(store.eventId(page.position));
+        else page.position = page.position === undefined ? undefined : store.positionOf(store.eventId(page.position, seen), seen);
       }
       page.read();
       const fresh = new Page(store, seen);

@@ -15,7 +15,7 @@ describe("a change", () => {
     const store = new RecordStore("boot");
     store.commit([issued("a", "x")], []);
     const first = store.after(0, everything);
-    expect(Buffer.from(first?.frame ?? []).toString()).toMatch(/^event: changes\nid: boot:1\ndata: \{.*\}\n\n$/);
+    expect(Buffer.from(first?.frame ?? []).toString()).toMatch(/^event: changes\nid: boot:1:all\ndata: \{.*\}\n\n$/);
     expect(dataOf(first?.frame)).toEqual({ upserts: [issued("a", "x")], removals: [] });
     expect(store.after(0, everything)?.frame).toBe(first?.frame);
     expect(store.after(1, everything)).toBeUndefined();
@@ -60,7 +60,7 @@ describe("a snapshot", () => {
       { first: true, last: false, total: 4, records: [step("eventingauths.a"), issued("a", "x"), issued("b", "y")] },
       { first: false, last: true, total: 4, records: [issued("c", "z")] },
     ]);
-    expect(frames.map((frame) => /^id: (.*)$/m.exec(Buffer.from(frame).toString())?.[1])).toEqual([undefined, "boot:2"]);
+    expect(frames.map((frame) => /^id: (.*)$/m.exec(Buffer.from(frame).toString())?.[1])).toEqual([undefined, "boot:2:all"]);
     expect(store.snapshot(everything)).toBe(store.snapshot(everything));
   });
 
@@ -82,10 +82,29 @@ describe("a position", () => {
     const store = new RecordStore("boot", { mostBatches: 2 });
     for (const name of ["a", "b", "c", "d"]) store.commit([issued("a", name)], []);
     expect([0, 1, 2, 3, 4, 5].map((seq) => store.covers(seq))).toEqual([false, false, true, true, true, false]);
-    expect(store.positionOf("boot:3")).toBe(3);
-    for (const other of [undefined, "", "boot", "boot:1", "boot:5", "boot:-1", "boot:3x", "other:3", "boot:"]) {
-      expect(store.positionOf(other)).toBeUndefined();
+    expect(store.positionOf(store.eventId(3, everything), everything)).toBe(3);
+    expect(store.positionOf(store.eventId(3, onlyA), onlyA)).toBe(3);
+    for (const other of [
+      undefined,
+      "",
+      "boot",
+      "boot:3",
+      "boot:1:all",
+      "boot:5:all",
+      "boot:-1:all",
+      "boot:3x:all",
+      "other:3:all",
+      "boot::all",
+      "boot:03:all",
+    ]) {
+      expect(store.positionOf(other, everything)).toBeUndefined();
     }
+  });
+
+  it("of somebody with other rights is not known", () => {
+    const store = new RecordStore("boot");
+    store.commit([issued("a", "x")], []);
+    expect(store.positionOf(store.eventId(1, everything), onlyA)).toBeUndefined();
   });
 
   it("is forgotten when changes are large", () => {

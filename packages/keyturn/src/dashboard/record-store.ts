@@ -127,23 +127,22 @@ export class RecordStore {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The name of a change in a stream, from which a page goes on after a cut. */
-  eventId(seq: number): string {
-    return `${this.bootId}:${seq}`;
+  /** The name of a change in a stream, from which a page goes on after a cut. Who had other rights then has other records, and cannot go on. */
+  eventId(seq: number, { signature }: Rights): string {
+    return `${this.bootId}:${seq}:${signature}`;
   }
 
-  /** The inverse; undefined if it is not a change of this store that is still known. */
-  positionOf(eventId: string | undefined): number | undefined {
-    const [bootId, text = ""] = eventId?.split(":") ?? [];
-    if (bootId !== this.bootId || !/^\d{1,15}$/.test(text)) return undefined;
-    return this.covers(Number(text)) ? Number(text) : undefined;
+  /** The inverse; undefined if it is not a change of this store that is still known, or was sent to somebody with other rights. */
+  positionOf(eventId: string | undefined, rights: Rights): number | undefined {
+    const seq = Number(/^[^:]*:(\d{1,15}):/.exec(eventId ?? "")?.[1] ?? Number.NaN);
+    return eventId === this.eventId(seq, rights) && this.covers(seq) ? seq : undefined;
   }
 
   #frameOf({ seq, upserts, removals }: Batch, rights: Rights): Buffer | undefined {
     const seen = upserts.filter(({ place }) => !place || rights.allows(place)).map((entry) => jsonFor(entry, rights));
     const gone = removals.filter(({ place }) => !place || rights.allows(place)).map(({ id }) => JSON.stringify(id));
     if (seen.length === 0 && gone.length === 0) return undefined;
-    return eventFrame("changes", `{"upserts":[${seen.join(",")}],"removals":[${gone.join(",")}]}`, this.eventId(seq));
+    return eventFrame("changes", `{"upserts":[${seen.join(",")}],"removals":[${gone.join(",")}]}`, this.eventId(seq, rights));
   }
 
   #snapshotFrames(rights: Rights): readonly Buffer[] {
@@ -158,7 +157,7 @@ export class RecordStore {
     return parts.map((records, index) => {
       const last = index === parts.length - 1;
       const data = `{"first":${index === 0},"last":${last},"total":${total},"records":[${records.join(",")}]}`;
-      return eventFrame("snapshot", data, last ? this.eventId(this.#seq) : undefined);
+      return eventFrame("snapshot", data, last ? this.eventId(this.#seq, rights) : undefined);
     });
   }
 }

@@ -9,10 +9,10 @@ import { type StreamEnd, streamPage } from "./page-stream.ts";
 import type { RecordStore } from "./record-store.ts";
 import { RefusedRequest, refusedForNow } from "./refused-request.ts";
 import { RequestLimit, type RequestRates, usualRates } from "./request-limits.ts";
-import type { Place, Rights } from "./rights.ts";
+import type { Place } from "./rights.ts";
 import { securityHeaders } from "./security-headers.ts";
 import type { StaticFiles } from "./static-files.ts";
-import { bearerOf, ViewerGate } from "./viewer-gate.ts";
+import { bearerOf, rightsOverTime, ViewerGate } from "./viewer-gate.ts";
 
 /** An object that somebody asks about. */
 export interface AskedObject extends Place {
@@ -123,7 +123,7 @@ export class RequestHandler {
   }
 
   async #stream({ request, response }: Exchange, { viewer, bearer }: Admitted): Promise<void> {
-    const { store, clock, metrics, shown, streamTimes, mostStreams = usualMostStreams } = this.#options;
+    const { store, access, clock, metrics, shown, streamTimes, mostStreams = usualMostStreams } = this.#options;
     if (this.#streams >= mostStreams) throw refusedForNow(503, "full", { error: "as many pages as may are open", retryAfterSeconds: 10 });
     response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no" });
     if (request.method === "HEAD") {
@@ -143,7 +143,7 @@ export class RequestHandler {
           clock,
           hello: { ...shown, ...(viewer.user !== undefined && { user: viewer.user }) },
           lastEventId: typeof header === "string" ? header : undefined,
-          rights: () => this.#rightsOf(bearer, viewer),
+          rights: rightsOverTime(access, bearer, viewer.rights),
           onResync: () => metrics.keyturn_dashboard_resyncs_total.inc(),
           ...streamTimes,
         },
@@ -155,13 +155,6 @@ export class RequestHandler {
       if (end === "slow") response.destroy();
       else response.end();
     }
-  }
-
-  async #rightsOf(bearer: string, viewer: Viewer): Promise<Rights | undefined> {
-    const verdict = await this.#options.access.check(bearer);
-    if (verdict.type === "allowed") return verdict.viewer.rights;
-    // While nobody can be asked, nobody can have taken the token back either.
-    return verdict.type === "unavailable" ? viewer.rights : undefined;
   }
 
   async #object(query: URLSearchParams, response: ServerResponse, { viewer, bearer }: Admitted): Promise<void> {

@@ -117,7 +117,7 @@ export class TokenAccess implements AccessCheck {
       if (where === "everywhere" || where.size > 0) grants.set(resource, where);
     });
     if (grants.size > 0) return { type: "allowed", viewer: { user: user.username, rights: rightsOf(grants satisfies Grants) } };
-    const message = `${user.username} may list and watch none of ${resources.join(", ")}`;
+    const message = `${user.username} may list and watch none of ${resources.join(", ")}, neither in the cluster nor in a namespace that has any`;
     return { type: "forbidden", message };
   }
 

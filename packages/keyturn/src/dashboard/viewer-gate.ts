@@ -4,6 +4,7 @@ import type { Clock, TokenRate } from "@keyturn/runtime";
 import type { AccessCheck, AccessVerdict, Viewer } from "./access-check.ts";
 import { RefusedRequest, refusedForNow } from "./refused-request.ts";
 import { RequestLimit } from "./request-limits.ts";
+import type { Rights } from "./rights.ts";
 
 /** The gate of one server. */
 export class ViewerGate {
@@ -56,4 +57,15 @@ function unauthorized(error: string): RefusedRequest {
 /** The token that a request has; empty if it has none. */
 export function bearerOf({ headers: { authorization = "" } }: IncomingMessage): string {
   return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? "";
+}
+
+/** The rights of one who is in, whenever they are asked for; undefined once they are out. */
+export function rightsOverTime(access: AccessCheck, bearer: string, first: Rights): () => Promise<Rights | undefined> {
+  let last: Rights | undefined = first;
+  return async () => {
+    const verdict = await access.check(bearer);
+    // While nobody can be asked, nobody can have taken the token back either: what was known last holds.
+    if (verdict.type !== "unavailable") last = verdict.type === "allowed" ? verdict.viewer.rights : undefined;
+    return last;
+  };
 }

@@ -1,5 +1,5 @@
 // Diagnostics as a part of the operator's process: on a signal, which only those can send who may do anything to the process anyway.
-import { type Companion, type Clock, type Logger, sleep } from "@keyturn/runtime";
+import { type Clock, type Companion, type CompanionHost, type Logger, sleep } from "@keyturn/runtime";
 
 /** What the companion is made from. */
 export interface DiagnosticsOptions {
@@ -17,8 +17,13 @@ export function onDiagnosticsSignal(take: () => void): () => void {
   return () => void process.off("SIGUSR2", take);
 }
 
+/** A companion that needs no more than this of its host. */
+interface DiagnosticsCompanion extends Companion {
+  start(host: Pick<CompanionHost, "clock" | "log">): Promise<AsyncDisposable>;
+}
+
 /** Takes one capture at a time. */
-export function diagnosticsCompanion({ folder, onRequest, profileMs = 10_000 }: DiagnosticsOptions): Companion {
+export function diagnosticsCompanion({ folder, onRequest, profileMs = 10_000 }: DiagnosticsOptions): DiagnosticsCompanion {
   return {
     start({ clock, log }) {
       const ended = new AbortController();

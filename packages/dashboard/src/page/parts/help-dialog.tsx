@@ -1,5 +1,5 @@
 // What the keys do and what the marks mean.
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { healthOrder } from "../list/record-filter.ts";
 import { HealthMark } from "./health-mark.tsx";
@@ -32,12 +32,12 @@ export function HelpDialog({ open, onClose }: { readonly open: boolean; readonly
       </header>
       <dl>
         {keys.map(([key, what]) => (
-          <>
-            <dt key={key}>
+          <Fragment key={key}>
+            <dt>
               <kbd>{key}</kbd>
             </dt>
             <dd>{what}</dd>
-          </>
+          </Fragment>
         ))}
       </dl>
       <h3>Marks</h3>

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Session, sessionPath } from "../../contract/index.ts";
 import { usePage } from "../state/page.ts";
+import { sessionOf } from "../stream/answers.ts";
 import type { LoginReason } from "../stream/connection.ts";
 import { HealthMark } from "./health-mark.tsx";
 
@@ -13,7 +14,7 @@ const reasons: Readonly<Record<LoginReason, string | undefined>> = {
   ended: "The token is no longer accepted, so the session has ended.",
 };
 
-export function LoginForm({ why }: { readonly why: LoginReason }): JSX.Element {
+export function LoginForm({ why, message }: { readonly why: LoginReason; readonly message: string | undefined }): JSX.Element {
   const { live } = usePage();
   const session = useSession();
   const [token, setToken] = useState("");
@@ -37,7 +38,9 @@ export function LoginForm({ why }: { readonly why: LoginReason }): JSX.Element {
       {reasons[why] === undefined ? null : (
         <p class="notice tone-error" role="alert">
           <HealthMark health="error" quiet />
-          <span>{reasons[why]}</span>
+          <span>
+            {reasons[why]} {message}
+          </span>
         </p>
       )}
       <p class="soft">With a bearer token of this cluster. It stays in this tab, and you see what its rights allow.</p>
@@ -65,7 +68,7 @@ function useSession(): Session | undefined {
     const stop = new AbortController();
     live
       .get(sessionPath, stop.signal)
-      .then(async (response) => setSession((await response.json()) as Session))
+      .then(async (response) => setSession(await sessionOf(response)))
       // Without an answer, asking for a token is the safe guess.
       .catch(() => setSession({ access: "token", version: "", bootId: "" }));
     return () => stop.abort();

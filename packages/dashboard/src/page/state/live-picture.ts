@@ -89,7 +89,11 @@ export function startLivePicture(clock: PageClock): LivePicture {
     // What is not shown yet is shown first, because where to go on depends on it.
     show();
     const end = await readStream({ token, lastEventId: picture.lastEventId, onEvent, signal: mine.signal });
-    if (!mine.signal.aborted) step(inputOf(end));
+    if (mine.signal.aborted) return;
+    const input = inputOf(end);
+    // Whoever may no longer look must not go on seeing what they saw.
+    if (input.type !== "failed") forget();
+    step(input);
   }
 
   function inputOf(end: StreamEnd): ConnectionInput {
@@ -99,7 +103,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
       case "unauthorized":
         return { type: "unauthorized", hadToken: token !== undefined };
       case "forbidden":
-        return { type: "forbidden" };
+        return { type: "forbidden", message: end.message };
       case "sessionEnded":
       default:
         return { type: "sessionEnded" };
@@ -116,6 +120,8 @@ export function startLivePicture(clock: PageClock): LivePicture {
 
   void connect();
   addEventListener("online", () => step({ type: "retry" }));
+  // A frame that was asked for before the page was hidden does not come until it is shown again.
+  document.addEventListener("visibilitychange", show);
   return {
     tables,
     hello,

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { type ObjectDetail, objectPath } from "../../contract/index.ts";
 import type { ObjectName } from "../route/route.ts";
+import { objectDetailOf, refusalOf } from "../stream/answers.ts";
 import { usePage } from "./page.ts";
 
 export type DetailState =
@@ -42,7 +43,6 @@ export function useObjectDetail({ resource, namespace, name }: ObjectName, revis
 
 async function fetchDetail(answer: Promise<Response>): Promise<DetailState> {
   const response = await answer;
-  if (response.ok) return { state: "there", detail: (await response.json()) as ObjectDetail };
-  const refusal = (await response.json().catch(() => ({}))) as { readonly error?: string };
-  return { state: "refused", why: refusal.error ?? `the server answered ${response.status}` };
+  if (response.ok) return { state: "there", detail: await objectDetailOf(response) };
+  return { state: "refused", why: await refusalOf(response) };
 }

@@ -1,5 +1,6 @@
 // One connection to the stream, from its opening to its end.
 import { eventStreamPath } from "../../contract/index.ts";
+import { refusalOf } from "./answers.ts";
 import { decodeEvent } from "./event-decoder.ts";
 import { nothingRead, readEvents } from "./event-stream.ts";
 import type { PictureEvent } from "./picture.ts";
@@ -8,7 +9,7 @@ import type { PictureEvent } from "./picture.ts";
 export type StreamEnd =
   | { readonly type: "failed"; readonly why: string }
   | { readonly type: "unauthorized" }
-  | { readonly type: "forbidden"; readonly why: string }
+  | { readonly type: "forbidden"; readonly message: string }
   | { readonly type: "sessionEnded" };
 
 /** The server sends something every 15 s; after three times as long the connection is dead. */
@@ -37,7 +38,7 @@ export async function readStream(options: {
       signal: AbortSignal.any([options.signal, silence.signal]),
     });
     if (response.status === 401) return { type: "unauthorized" };
-    if (response.status === 403) return { type: "forbidden", why: await response.text() };
+    if (response.status === 403) return { type: "forbidden", message: await refusalOf(response) };
     if (!response.ok || response.body === null) return { type: "failed", why: `the server answered ${response.status}` };
     return await readBody(response.body, { onEvent: options.onEvent, heard });
   } catch (error) {

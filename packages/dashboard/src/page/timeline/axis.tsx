@@ -9,12 +9,29 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(3)}%`;
 }
 
-export function Axis({ control, ticks }: { readonly control: RangeControl; readonly ticks: readonly Tick[] }): JSX.Element {
+/** How near, in pixels, a label may come to now: nearer, and the flag would cover it. */
+const hiddenBefore = 60;
+const hiddenAfter = 18;
+
+/** `width` is that of the whole timeline in pixels. */
+export function Axis({
+  control,
+  ticks,
+  width,
+}: {
+  readonly control: RangeControl;
+  readonly ticks: readonly Tick[];
+  readonly width: number;
+}): JSX.Element {
   const now = shareAt(control.range, control.nowMs);
+  const isFree = ({ atMs }: Tick): boolean => {
+    const distance = (shareAt(control.range, atMs) - now) * width;
+    return distance < -hiddenBefore || distance > hiddenAfter;
+  };
   return (
     <div class="axis" aria-hidden="true">
       <div class="axis-ticks">
-        {ticks.map((tick) => (
+        {ticks.filter(isFree).map((tick) => (
           <span key={tick.atMs} class={tick.major ? "tick major" : "tick"} style={{ left: percent(shareAt(control.range, tick.atMs)) }}>
             {tick.label}
           </span>

@@ -90,7 +90,7 @@ export function Timeline({
         if (id !== undefined) navigation.adjust({ selected: id === selected ? undefined : id });
       }}
     >
-      <Axis control={control} ticks={ticks} />
+      <Axis control={control} ticks={ticks} width={width} />
       <div class="lanes" ref={lanes} style={{ height: `${tracks.length * rowHeight}px` }}>
         <GridLines control={control} ticks={ticks} />
         <ul>

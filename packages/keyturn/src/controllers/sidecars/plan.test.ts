@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Candidate } from "./candidate.ts";
+import { outdatedCandidate } from "./candidate.fixture.ts";
 import { type Decision, type Fleet, type Limits, planRollouts } from "./plan.ts";
 
 const now = Date.parse("2026-03-04T12:00:00Z");
@@ -15,23 +16,8 @@ const limits: Limits = {
   maintenance: { windows: [], timeZone: "UTC" },
 };
 
-const outdated: Candidate["verdict"] = { type: "outdated", reason: "ImageDiffers", message: "pod x has another image", digest: "d1" };
-
 function workload(name: string, more: Partial<Candidate> = {}): Candidate {
-  return {
-    ref: { kind: "Deployment", namespace: "shop", name },
-    verdict: outdated,
-    progress: "finished",
-    restarting: false,
-    restartedAtMs: undefined,
-    replaced: true,
-    hindrance: undefined,
-    consent: undefined,
-    paused: undefined,
-    restartedFor: undefined,
-    retryAtMs: undefined,
-    ...more,
-  };
+  return outdatedCandidate({ kind: "Deployment", namespace: "shop", name }, more);
 }
 
 const rolling = (name: string, sinceMs: number, more: Partial<Candidate> = {}): Candidate =>

@@ -143,6 +143,31 @@ describe("a set", () => {
     expect(made?.againAtMs).toBe(due);
   });
 
+  it("plans nothing for a target that is paused", () => {
+    const [due] = log.commits;
+    const moved: RotationLog = { ...log, commits: due ? [due, { seq: 2, digest: "digest-2", departedMs: at(-1), at: { live: at(-4) } }] : [] };
+    const records = [
+      record(1, -61, undefined),
+      record(2, -5, log),
+      record(3, -1, { ...moved, source: { state: "present", uid: "u", sinceMs: at(-0.5) } }),
+    ];
+    const ready = {
+      type: "Ready",
+      status: "True",
+      reason: "Paused",
+      message: "left as it is",
+      lastTransitionTime: iso(-1),
+      observedGeneration: 1,
+    } as const;
+    const paused = { ...status(2, -4), conditions: [ready] };
+    const planned = (state: ShownTarget["status"]): unknown =>
+      rotationSetRecord(shown({ records, targets: [target("live", 1, "1m", state), target("previous", 2, "10m", state)] }), now)?.record.lanes.map(
+        (lane) => lane.planned.length,
+      );
+    expect(planned(status(2, -4))).toEqual([1, 1]);
+    expect(planned(paused)).toEqual([0, 0]);
+  });
+
   it("reaches back as far as any record remembers", () => {
     const older: RotationLog = { ...log, commits: [{ seq: 0, digest: "digest-0", departedMs: at(-70), at: { live: at(-90) } }] };
     const made = rotationSetRecord(shown({ records: [record(1, -61, older), record(2, -5, log)] }), now);

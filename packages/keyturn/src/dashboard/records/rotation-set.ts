@@ -1,9 +1,10 @@
 // The records of rotation sets: what each target held and holds, and what comes, from the operator's own forecast.
 import type { FreezeStretch, HeldStretch, ObjectRef, PlannedStep, RotationLane, RotationSetRecord } from "@keyturn/dashboard/contract";
-import { type DeepReadonly, earliest, type Kind, parseDuration, resourceOf, type Stored } from "@keyturn/runtime";
+import { type DeepReadonly, earliest, findCondition, type Kind, parseDuration, resourceOf, type Stored } from "@keyturn/runtime";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
 import { forecast } from "../../controllers/rotation/forecast.ts";
 import type {
+  Hindrance,
   ObjectObservation,
   RecordObservation,
   SetObservation,
@@ -88,8 +89,13 @@ export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { rea
   return { record, againAtMs };
 }
 
+/** What the operator has found in a target's way: until it says otherwise nothing is planned for it. */
+const hindrances: readonly Hindrance["reason"][] = ["NameConflict", "SourceConflict", "WriteRefused", "Paused", "NotSelected"];
+
 function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObservation {
-  const { metadata, spec } = target;
+  const { metadata, spec, status } = target;
+  const ready = findCondition(status?.conditions, "Ready");
+  const reason = hindrances.find((known) => known === ready?.reason);
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -102,6 +108,7 @@ function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObs
     objectName: spec.targetName ?? metadata.name,
     statusMark: undefined,
     objects: objectsOf(target),
+    ...(reason && { hindrance: { reason, message: ready?.message ?? "" } }),
   };
 }
 

@@ -4,6 +4,7 @@ import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import type { Candidate, WorkloadId } from "../../controllers/sidecars/candidate.ts";
 import { workloadRef } from "../../controllers/sidecars/candidate.ts";
+import { outdatedCandidate } from "../../controllers/sidecars/candidate.fixture.ts";
 import { ManualCache } from "../../controllers/sidecars/manual-cache.fixture.ts";
 import type { SidecarsSight } from "../../controllers/sidecars/sight.ts";
 import type { Workload } from "../../controllers/sidecars/workload.ts";
@@ -37,11 +38,14 @@ function world() {
     limits,
     inspector: {
       workload: (id) => deployments.get(id.slice("Deployment/".length)),
-      inspect: (id) => ({ candidate: candidateOf(id, candidates.get(id)), againInMs: undefined }),
+      inspect: (id) => {
+        const more = candidates.get(id);
+        return { candidate: more && outdatedCandidate(workloadRef(id), more), againInMs: undefined };
+      },
     },
     onAnswer: (listener) => void answers.push(listener),
   };
-  const source = sidecarsSource({ clock, touch: (key) => void touched.add(key) }, sight);
+  const source = sidecarsSource({ clock, touch: (key) => void touched.add(key) }, { sight, argoRollouts: false });
   /** What the keeper of records does: prepares, and makes what was touched. */
   const drawn = (): Readonly<Record<string, string | undefined>> => {
     source.prepare?.(clock.now());
@@ -55,25 +59,6 @@ function world() {
     );
   };
   return { clock, deployments, candidates, answer: (id: WorkloadId) => answers.forEach((tell) => tell(id)), drawn, touched };
-}
-
-function candidateOf(id: WorkloadId, more: Partial<Candidate> | undefined): Candidate | undefined {
-  return (
-    more && {
-      ref: workloadRef(id),
-      verdict: { type: "outdated", reason: "ImageDiffers", message: "another image", digest: "d" },
-      progress: "finished",
-      restarting: false,
-      restartedAtMs: undefined,
-      replaced: true,
-      hindrance: undefined,
-      consent: undefined,
-      paused: undefined,
-      restartedFor: undefined,
-      retryAtMs: undefined,
-      ...more,
-    }
-  );
 }
 
 /** As much of a workload as is looked at here. */

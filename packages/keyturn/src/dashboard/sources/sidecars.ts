@@ -19,13 +19,18 @@ const planKey = "workload/plan";
 /** How long workloads are inspected in one go. */
 const turnMs = 8;
 
-export function sidecarsSource({ touch, clock }: Pick<SourceScope, "touch" | "clock">, sight: SidecarsSight): RecordSource {
-  return new SidecarsSource({ touch, clock }, sight);
+/** Rollouts are among the kinds that are shown only if they are looked at. */
+export function sidecarsSource(
+  { touch, clock }: Pick<SourceScope, "touch" | "clock">,
+  { sight, argoRollouts }: { readonly sight: SidecarsSight; readonly argoRollouts: boolean },
+): RecordSource {
+  const shown = kinds.filter((kind) => argoRollouts || kind !== Rollout);
+  return new SidecarsSource({ touch, clock }, { sight, resources: shown.map(resourceOf) });
 }
 
 class SidecarsSource implements RecordSource {
   readonly step = "sidecars";
-  readonly resources = kinds.map(resourceOf);
+  readonly resources: readonly string[];
   readonly #scope: Pick<SourceScope, "touch" | "clock">;
   readonly #sight: SidecarsSight;
   readonly #record = new FleetRecord();
@@ -35,7 +40,11 @@ class SidecarsSource implements RecordSource {
   #planned = true;
   #timer: Timer | undefined;
 
-  constructor(scope: Pick<SourceScope, "touch" | "clock">, sight: SidecarsSight) {
+  constructor(
+    scope: Pick<SourceScope, "touch" | "clock">,
+    { sight, resources }: { readonly sight: SidecarsSight; readonly resources: readonly string[] },
+  ) {
+    this.resources = resources;
     this.#scope = scope;
     this.#sight = sight;
     const { pods, replicaSets, namespaces, configuration } = sight.watches;

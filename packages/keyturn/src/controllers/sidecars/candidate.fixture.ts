@@ -1,0 +1,20 @@
+// A candidate for tests of what is made of candidates.
+import type { Candidate, WorkloadRef } from "./candidate.ts";
+
+/** A workload whose pods have another image than new ones would, and that may be restarted; `more` says what else is true of it. */
+export function outdatedCandidate(ref: WorkloadRef, more: Partial<Candidate> = {}): Candidate {
+  return {
+    ref,
+    verdict: { type: "outdated", reason: "ImageDiffers", message: "pod x has another image", digest: "d1" },
+    progress: "finished",
+    restarting: false,
+    restartedAtMs: undefined,
+    replaced: true,
+    hindrance: undefined,
+    consent: undefined,
+    paused: undefined,
+    restartedFor: undefined,
+    retryAtMs: undefined,
+    ...more,
+  };
+}
