@@ -1,12 +1,14 @@
 // The page and its connection: live changes, a cut and its end, and a server that no longer lets it in.
 import { afterEach, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
+import { soonWithin } from "../soon.ts";
 import { openInBrowser, useBrowser, whenLive } from "./chromium.ts";
 import { type ContractServer, type ContractServerOptions, startContractServer } from "./contract-server.ts";
 import { issuedRecord, syntheticRecords } from "./synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 const browser = useBrowser();
+const soon = soonWithin(60_000);
 const nowMs = Date.now();
 let server: ContractServer | undefined;
 afterEach(async () => {
@@ -61,7 +63,7 @@ it("a server that stops is awaited", async () => {
   await using watched = await openInBrowser(browser(), url);
   await whenLive(watched.page);
   end({ reason: "restart", message: "the server is being restarted" });
-  await vi.waitFor(() => expect(resumedFrom).toHaveLength(2), { timeout: 60_000 });
+  await soon(() => expect(resumedFrom).toHaveLength(2));
   await whenLive(watched.page);
 });
 

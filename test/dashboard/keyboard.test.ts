@@ -1,12 +1,14 @@
 // Everything on the page can be reached and used without a mouse.
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
+import { soonWithin } from "../soon.ts";
 import { openInBrowser, useBrowser, whenLive } from "./chromium.ts";
 import { type ContractServer, startContractServer } from "./contract-server.ts";
 import { syntheticRecords } from "./synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 const browser = useBrowser();
+const soon = soonWithin(60_000);
 /** The text of what has the focus. */
 const focused = "document.activeElement.textContent";
 
@@ -55,11 +57,11 @@ it("a list is searched with /, gone through with arrows, and left into an object
   await first.waitFor();
   await first.focus();
   await page.keyboard.press("ArrowDown");
-  await vi.waitFor(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00040"));
+  await soon(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00040"));
   await page.keyboard.press("End");
-  await vi.waitFor(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00399"), { timeout: 30_000 });
+  await soon(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00399"));
   await page.keyboard.press("Home");
-  await vi.waitFor(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00000"), { timeout: 30_000 });
+  await soon(async () => expect(await page.evaluate<string>(focused)).toBe("runtime-00000"));
 
   await page.keyboard.press("/");
   await page.keyboard.type("runtime-00123");
@@ -85,11 +87,11 @@ it("a timeline has one tab stop, arrows lead through its bars, + and - zoom, and
   expect(start).toMatch(/^rotation\/team-00\/signing-key-00000\/source\//);
   await page.locator(".bar-card").waitFor();
   await page.keyboard.press("ArrowLeft");
-  await vi.waitFor(async () => expect(await bar()).not.toBe(start));
+  await soon(async () => expect(await bar()).not.toBe(start));
   await page.keyboard.press("ArrowDown");
-  await vi.waitFor(async () => expect(await bar()).toMatch(/signing-key-00000-next/));
+  await soon(async () => expect(await bar()).toMatch(/signing-key-00000-next/));
   await page.keyboard.press("ArrowDown");
-  await vi.waitFor(async () => expect(await bar()).toMatch(/signing-key-00000-live/));
+  await soon(async () => expect(await bar()).toMatch(/signing-key-00000-live/));
   await page.keyboard.press("Enter");
   await page.getByText("Open signing-key-00000-live").waitFor();
   await page.keyboard.press("Escape");

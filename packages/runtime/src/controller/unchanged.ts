@@ -1,11 +1,11 @@
 // Would applying this change anything? Decides, without a request, whether a write can be left out.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { KubeObject } from "../client/object.ts";
 import { appliedAnnotation, type Operator } from "./operator.ts";
 
 /** The object with a digest of itself in an annotation: what tells a later process that nothing was dropped from the desired state since. */
 export function withAppliedDigest<T extends KubeObject>(desired: T, operator: Operator): T {
-  const digest = createHash("sha256").update(canonicalJson(desired)).digest("hex").slice(0, 16);
+  const digest = hash("sha256", canonicalJson(desired), "hex").slice(0, 16);
   return {
     ...desired,
     metadata: { ...desired.metadata, annotations: { ...desired.metadata.annotations, [appliedAnnotation(operator)]: digest } },

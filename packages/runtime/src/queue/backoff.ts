@@ -11,8 +11,8 @@ export interface BackoffOptions {
   readonly spread?: number;
 }
 
-/** A hundred milliseconds at first and five minutes at most: an API server's hiccup is bridged at once, a lasting fault costs little. */
-export const defaultBackoff: BackoffOptions = { firstMs: 100, longestMs: 300_000 };
+/** Twenty milliseconds at first and five minutes at most: an API server's hiccup is bridged at once, a lasting fault costs little. */
+export const defaultBackoff: BackoffOptions = { firstMs: 20, longestMs: 300_000 };
 
 /** The delay before try number `failures + 1`: `firstMs · 2^(failures - 1)`, no more than `longestMs`, less a random part of its `spread`. */
 export function backoffDelayMs(failures: number, { firstMs, longestMs, spread = 0.5 }: BackoffOptions, random: Random): number {
