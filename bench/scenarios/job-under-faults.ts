@@ -52,10 +52,7 @@ export function jobUnderFaults(contestants: Contestants): Scenario {
       proxy.inject(randomFaults(seededRandom(run), share));
       const startedMs = performance.now();
       await using contestant = new SupervisedContestant(command, proxy.through(bed.cluster.adminKubeconfig));
-      const done = await world.progress.whenDone(patienceMs).then(
-        () => true,
-        () => false,
-      );
+      const done = await world.progress.isDoneWithin(patienceMs);
       const converged = performance.now() - startedMs;
       if (done) await world.verify();
       return {

@@ -39,6 +39,7 @@ test("an effect is the ConfigMap's, whatever the annotation says; an old digest 
 test("waiting ends with an error that says how much is missing", async () => {
   const progress = new JobProgress();
   progress.want("a", "1");
+  expect(await progress.isDoneWithin(1)).toBe(false);
   await expect(progress.whenDone(1)).rejects.toThrow("1 of 1 objects are not done");
   await expect(progress.whenPublished("a", 1)).rejects.toThrow("the change of a had no effect");
 });

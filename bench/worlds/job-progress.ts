@@ -39,22 +39,36 @@ export class JobProgress {
 
   /** Resolves when every object is as it should be; rejects after `timeoutMs`. */
   async whenDone(timeoutMs: number): Promise<void> {
-    if (this.#open.size === 0) return;
-    let resolve = (): void => {};
-    const done = new Promise<void>((resolved) => (resolve = resolved));
-    this.#whenDone.add(resolve);
+    if (await this.isDoneWithin(timeoutMs)) return;
+    throw new Error(`${this.#open.size} of ${this.#wanted.size} objects are not done after ${timeoutMs} ms`);
+  }
+
+  /** Resolves to true when every object is as it should be, and to false after `timeoutMs`. */
+  async isDoneWithin(timeoutMs: number): Promise<boolean> {
+    if (this.#open.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const isDone = (): void => resolve(true);
+    const timer = setTimeout(() => resolve(false), timeoutMs);
+    this.#whenDone.add(isDone);
     try {
-      await inTime(done, timeoutMs, () => `${this.#open.size} of ${this.#wanted.size} objects are not done after ${timeoutMs} ms`);
+      return await promise;
     } finally {
-      this.#whenDone.delete(resolve);
+      clearTimeout(timer);
+      this.#whenDone.delete(isDone);
     }
   }
 
   /** Resolves when the object's ConfigMap says what is wanted, to the time on `performance.now`; rejects after `timeoutMs`. One may wait at a time. */
   async whenPublished(name: string, timeoutMs: number): Promise<number> {
     if (this.#isPublished(name)) return performance.now();
-    const published = new Promise<number>((resolve) => this.#whenPublished.set(name, () => resolve(performance.now())));
-    return await inTime(published, timeoutMs, () => `the change of ${name} had no effect after ${timeoutMs} ms`);
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const timer = setTimeout(() => reject(new Error(`the change of ${name} had no effect after ${timeoutMs} ms`)), timeoutMs);
+    this.#whenPublished.set(name, () => resolve(performance.now()));
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #isPublished(name: string): boolean {
@@ -70,15 +84,5 @@ export class JobProgress {
     else this.#open.add(name);
     if (this.#open.size > 0) return;
     for (const resolve of this.#whenDone) resolve();
-  }
-}
-
-async function inTime<T>(work: Promise<T>, timeoutMs: number, message: () => string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timedOut = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(message())), timeoutMs)));
-  try {
-    return await Promise.race([work, timedOut]);
-  } finally {
-    clearTimeout(timer);
   }
 }

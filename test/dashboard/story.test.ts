@@ -12,7 +12,7 @@ import { goTo, openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts"
 
 const withPictures = process.env["PICTURES"] === "1";
 /** So many rotations are awaited; pictures should have something to show. */
-const rotations = withPictures ? 7 : 1;
+const rotations = withPictures ? 5 : 1;
 vi.setConfig({ testTimeout: withPictures ? 900_000 : 300_000, hookTimeout: 240_000 });
 const browser = useBrowser();
 const laptop = { width: 1280, height: 720 };
@@ -117,11 +117,12 @@ it.each([
 async function takePicture(page: Page, picture: string, suffix: string): Promise<void> {
   if (!withPictures) return;
   if (picture === "rotation") {
-    await page.locator(".bar.planned").first().waitFor(patience);
-    await page.locator(".bar.past").last().hover();
+    // With something planned, and the details of that.
+    await page.locator(".bar.planned[data-bar]").first().hover(patience);
   }
   await page.locator(".loading").waitFor({ state: "detached" });
   await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
   await mkdir(images, { recursive: true });
   await page.screenshot({ path: `${images}/dashboard-${picture}${suffix}.png` });
+  await page.mouse.move(0, 0);
 }

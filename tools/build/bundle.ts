@@ -43,14 +43,13 @@ export async function bundleProgram({ root, lock, pageFolder }: BundleInput): Pr
   const [output] = Object.values(metafile.outputs);
   const [file] = outputFiles;
   if (!output || !file) throw new Error("bundling packages/keyturn/src/main.ts: esbuild made no file");
-  const imported = Object.keys(output.inputs).map(packageFolder);
+  const imported = Object.keys(output.inputs).flatMap(packageFolder);
   // What the page is made of was bundled before, by another tool: all that it may use counts.
-  const ofThePage = withDependencies(lock, ["packages/dashboard"]);
-  const folders = new Set([...imported, ...ofThePage].filter((folder) => folder !== undefined && !isWorkspace(folder)));
-  return { content: file.contents, folders: [...folders].filter((folder) => folder !== undefined).sort() };
+  const ofThePage = [...withDependencies(lock, ["packages/dashboard"])].filter((folder) => !isWorkspace(folder));
+  return { content: file.contents, folders: [...new Set([...imported, ...ofThePage])].sort() };
 }
 
-/** The folder of the package that a file belongs to; undefined for our own. */
-function packageFolder(path: string): string | undefined {
-  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];
+/** The folder of the package that a file belongs to; none for our own. */
+function packageFolder(path: string): readonly string[] {
+  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [];
 }

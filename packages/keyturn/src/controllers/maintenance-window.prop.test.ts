@@ -1,5 +1,5 @@
 // Windows against the clock on the wall: the next opening is the first minute at which that clock shows one of their minutes, whatever happens to it.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { nextOpeningMs, parseMaintenanceWindows } from "./maintenance-window.ts";
 

@@ -21,7 +21,7 @@ async function start(folder: string | undefined, clock: Clock = new VirtualClock
 }
 
 test("one capture at a time; the end of the process ends it", async () => {
-  const { lines, running, ask } = await start("/nonexistent");
+  const { lines, running, ask } = await start("/dev/null/folder");
   ask();
   ask();
   expect(lines).toEqual([expect.stringContaining("taking diagnostics"), expect.stringContaining("are being taken already")]);
@@ -32,7 +32,7 @@ test("one capture at a time; the end of the process ends it", async () => {
 });
 
 test("a folder that is not there is said in the log", async () => {
-  const { lines, running, ask } = await start("/nonexistent", systemClock);
+  const { lines, running, ask } = await start("/dev/null/folder", systemClock);
   ask();
   await vi.waitFor(() => expect(lines.at(-1)).toContain("could not be written"), { timeout: 50_000 });
   await running[Symbol.asyncDispose]();

@@ -26,7 +26,7 @@ function target(order: number, delay: number, change: Partial<TargetObservation>
   };
 }
 
-const held = (name: string, seq: number, atMs: number): Pick<TargetObservation, "objects"> => ({
+const held = (name: string, seq: number, atMs: number, digest = `d${seq}`): Pick<TargetObservation, "objects"> => ({
   objects: [
     {
       resource: "secrets",
@@ -35,7 +35,7 @@ const held = (name: string, seq: number, atMs: number): Pick<TargetObservation, 
       resourceVersion: "1",
       ours: true,
       applied: { seq, digest: `d${seq}`, atMs },
-      digest: `d${seq}`,
+      digest,
       ownedByTarget: false,
     },
   ],
@@ -86,6 +86,7 @@ const record = (seq: number, kept: RotationLog | undefined) =>
 const records = [record(1, undefined), record(2, log)];
 const first = target(1, 60, held("t1", 2, 160 * minuteMs));
 const second = target(2, 5, held("t2", 1, 0));
+const drifted = target(2, 5, held("t2", 1, 0, "edited"));
 
 test("the document's example: v2 is live, and the source became v3 at 300", () => {
   const targets = [first, second];
@@ -113,7 +114,12 @@ describe("a pause", () => {
   test("of a target is over by itself, and so is that of a set", () => {
     expect(plan({ targets: [first, { ...second, hindrance }] }).nextAtMs).toBe(360 * minuteMs);
     expect(plan({ sources: [source(2)], targets: [{ ...first, hindrance }, second] }).nextAtMs).toBe(400 * minuteMs);
-    const all = plan({ targets: [first, second].map((each) => ({ ...each, hindrance })) });
+    const all = plan({
+      targets: [
+        { ...first, hindrance },
+        { ...second, hindrance },
+      ],
+    });
     expect(all).toMatchObject({ writes: [], nextAtMs: 400 * minuteMs, standstill: { reason: "Paused" } });
   });
 
@@ -125,7 +131,6 @@ describe("a pause", () => {
 
 test("a set of which some targets are not selected is left as it is, even where an object is not as it should be", () => {
   const hindrance: Hindrance = { reason: "NotSelected", message: "it is outside" };
-  const drifted = target(2, 5, { objects: held("t2", 1, 0).objects.map((object) => ({ ...object, digest: "edited" })) });
   const observation = { ...empty, records, sources: [source(3)] };
   expect(planRotation({ ...observation, targets: [first, drifted] }, 300 * minuteMs).writes).not.toEqual([]);
   expect(planRotation({ ...observation, targets: [{ ...first, hindrance }, drifted] }, 300 * minuteMs)).toMatchObject({
@@ -150,7 +155,6 @@ describe("maintenance windows", () => {
 
   test("a new set is filled at once, and what was edited is put back at once", () => {
     expect(coming({ sources: [source(1)], targets: [target(1, 60), target(2, 5)], maintenance }, 0)).toEqual(["0 t2=v1", "0 t1=v1"]);
-    const drifted = target(2, 5, { objects: held("t2", 1, 0).objects.map((object) => ({ ...object, digest: "edited" })) });
     expect(coming({ ...set, sources: [source(2)], targets: [first, drifted] }, 300)).toEqual(["300 t2=v1"]);
   });
 });

@@ -196,14 +196,19 @@ function standstillByPeople({ sources, targets }: SetObservation): Standstill | 
 
 /** What was observed may be looked at again later, when some of its pauses are over. */
 function withoutPastPauses(observation: SetObservation, nowMs: number): SetObservation {
-  const isPast = (until: { readonly untilMs?: number | undefined } | undefined): boolean => until?.untilMs !== undefined && until.untilMs <= nowMs;
+  const isPast = (end: { readonly untilMs?: number | undefined } | undefined): boolean => end?.untilMs !== undefined && end.untilMs <= nowMs;
   const { sources, targets } = observation;
   if (!sources.some(({ pause }) => isPast(pause)) && !targets.some(({ hindrance }) => isPast(hindrance))) return observation;
   return {
     ...observation,
-    sources: sources.map(({ pause, ...source }) => (pause && !isPast(pause) ? { ...source, pause } : source)),
-    targets: targets.map(({ hindrance, ...target }) => (hindrance && !isPast(hindrance) ? { ...target, hindrance } : target)),
+    sources: sources.map((source) => (isPast(source.pause) ? without(source, "pause") : source)),
+    targets: targets.map((target) => (isPast(target.hindrance) ? without(target, "hindrance") : target)),
   };
+}
+
+function without<T extends object, Key extends keyof T>(object: T, key: Key): Omit<T, Key> {
+  const { [key]: _, ...rest } = object;
+  return rest;
 }
 
 /** When a standstill, or the pause of one of the targets, ends by itself. */
