@@ -128,7 +128,9 @@ export class Target {
         if (request.lane !== "watch") return transport.send(request, signal);
         try {
           const response = await transport.send(request, signal);
-          this.#note(troubleOf(response.status, this.#options.connection.server));
+          // Older API servers refuse to stream the first list, and are asked for it in pages next: that is no trouble.
+          const isDeclined = /[?&]sendInitialEvents=/.test(request.path) && (response.status === 400 || response.status === 422);
+          this.#note(isDeclined ? undefined : troubleOf(response.status, this.#options.connection.server));
           return response;
         } catch (error) {
           if (!this.#closed.signal.aborted && !signal?.aborted) this.#note({ reason: "TargetUnreachable", message: messageOf(error) });

@@ -69,6 +69,8 @@ export class IasStandIn implements AsyncDisposable {
     this.password = options.password ?? "ias-admin-password";
     const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void => void this.#serve(incoming, outgoing);
     this.#server = options.tls ? createHttpsServer(options.tls, answer) : createHttpServer(answer);
+    // A minute longer than clients keep a connection, as servers on the internet do: a busy machine should not make a request meet one that is just being closed.
+    this.#server.keepAliveTimeout = 120_000;
   }
 
   /** The tenant's address, as it stands in the Secret with the credentials. */
