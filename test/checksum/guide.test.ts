@@ -25,7 +25,9 @@ test("a first checksum, its ids by hand, and a batch that is announced", async (
   };
   const first = await inPlace("first");
   expect(first).toContain("condition met");
-  expect(first).toMatch(/^NAME {3,}CHECKSUM {3,}COUNT {3,}LEFT OUT {3,}CURRENT {3,}REASON {3,}AGE\nsecret-\w{10} {3,}[0-9a-f]{32} {3,}1 {3,}0 {3,}True {3,}Published/m);
+  expect(first).toMatch(
+    /^NAME {3,}CHECKSUM {3,}COUNT {3,}LEFT OUT {3,}CURRENT {3,}REASON {3,}AGE\nsecret-\w{10} {3,}[0-9a-f]{32} {3,}1 {3,}0 {3,}True {3,}Published/m,
+  );
   const [newest] = await place.checksums();
   expect(await inPlace("by-hand")).toBe(`${newest?.spec.checksum}  -\n`);
   await place.putSecret("wild", 1);

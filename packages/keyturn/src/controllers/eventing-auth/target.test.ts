@@ -91,6 +91,17 @@ test("is being connected to until its first answer, which is told", async () => 
   expect(changes()).toBeGreaterThan(0);
 });
 
+test.each([400, 422])("is in no trouble when it declines to stream the first list with %i, as older servers do", async (status) => {
+  const cluster = new ScriptedCluster();
+  cluster.send = ({ path }: { readonly path: string }) => {
+    const declines = path.includes("sendInitialEvents=");
+    return declines ? Promise.resolve({ status, headers: { "content-type": "application/json" }, body: chunks([]) }) : new Promise(() => {});
+  };
+  const { clock, target } = open(cluster);
+  await clock.advance(0);
+  expect(target.sight()).toMatchObject({ type: "unseen", trouble: { reason: "TargetConnecting" } });
+});
+
 test.each([
   [{ type: "refused" } as const, "TargetUnreachable", "ECONNREFUSED"],
   [{ type: "status", status: 401 } as const, "TargetForbidden", "401"],
