@@ -34,7 +34,7 @@ export function jobLatency(contestants: Contestants): Scenario {
     title: "From a change to its effect",
     method:
       `The common job with ${timed + loaded} Secrets, all done. One of ${timed} Secrets gets another certificate, again and again, ${pauseMs} ms after the last effect; counted from *before the write is sent* until an observer sees the ConfigMap with the new digest. ` +
-      `*Under load*, ${changesPerSecond} changes a second of ${loaded} other Secrets come in between, each of which wants two writes; no contestant is at its limit with that. The first ${warmUps} changes do not count.`,
+      `*Under load*, ${changesPerSecond} changes a second of ${loaded} other Secrets come in between, no more than 16 at a time, each of which wants two writes. The first ${warmUps} changes do not count.`,
     contestants: [...jobContestants(contestants), jobLimit(contestants)],
     metrics: figures.map(({ id, label }) => ({ id, label, unit: "ms" })),
     goals: figures.map(({ id, label }): Goal => jobGoal(`change to effect: ${label}`, { metric: id, of: "controller-runtime-job" })),
