@@ -18,9 +18,13 @@ export function startNavigation(): Navigation {
   const route = signal(parseRoute(location.hash));
   let timer: ReturnType<typeof setTimeout> | undefined;
   const writeAddress = (): void => {
+    if (timer === undefined) return;
+    clearTimeout(timer);
     timer = undefined;
     history.replaceState(null, "", formatRoute(route.value));
   };
+  // A link may be followed before the address is written; the way back must lead to what was shown.
+  addEventListener("click", writeAddress, { capture: true });
   addEventListener("hashchange", () => {
     clearTimeout(timer);
     timer = undefined;
@@ -29,7 +33,7 @@ export function startNavigation(): Navigation {
   return {
     route,
     go(next) {
-      if (timer !== undefined) writeAddress();
+      writeAddress();
       location.hash = formatRoute(next);
     },
     adjust(change) {

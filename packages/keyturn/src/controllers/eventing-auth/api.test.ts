@@ -6,14 +6,14 @@ import { EventingAuth } from "./api.ts";
 const { metadata, spec } = crdOf(EventingAuth);
 const [version] = spec.versions;
 
-test("has the original's names, and no short ones", () => {
+test("has the original's names, and a short one besides", () => {
   expect(metadata.name).toBe("eventingauths.operator.kyma-project.io");
   expect(spec).toMatchObject({
     group: "operator.kyma-project.io",
     scope: "Namespaced",
     names: { kind: "EventingAuth", listKind: "EventingAuthList", plural: "eventingauths", singular: "eventingauth" },
   });
-  expect(spec.names).not.toHaveProperty("shortNames");
+  expect(spec.names.shortNames).toEqual(["evauth"]);
   expect(spec.versions.map(({ name, served, storage }) => ({ name, served, storage }))).toEqual([{ name: "v1alpha1", served: true, storage: true }]);
 });
 
