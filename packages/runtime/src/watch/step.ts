@@ -127,7 +127,6 @@ function stepPaging<V>(state: StateOf<"paging">, input: WatchInput<V>, context: 
 }
 
 function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, context: StepContext): WatchStep<V> {
-  const again: Resume = { type: "watch", resourceVersion: state.resourceVersion };
   switch (input.type) {
     case "answered":
       return stay({ ...state, answered: true, problem: undefined });
@@ -150,7 +149,7 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
       const rested = { ...state, failures: 0 };
       // One that delivered something has lost its connection. One that never did may stand at a position in the server's future, where after a restore
       // from a backup it is answered and hears nothing, not even bookmarks (measured on 1.36): only a list helps.
-      return begin(rested, state.moved ? again : listing(rested), context);
+      return begin(rested, state.moved ? resuming(state) : listing(rested), context);
     }
     case "go":
     case "pageObjects":
@@ -171,11 +170,16 @@ function refuseWatching<V>(state: StateOf<"watching">, input: Extract<WatchInput
     case 429: {
       // Too busy, which is no reason to ask for more than before.
       const settled = lived(state, context) || state.moved ? { ...state, failures: 0 } : state;
-      return fail(settled, { ...refusal(input, "watch"), resume: { type: "watch", resourceVersion: state.resourceVersion } }, context);
+      return fail(settled, { ...refusal(input, "watch"), resume: resuming(state) }, context);
     }
     default:
       return fail(state, { ...refusal(input, "watch"), resume: listing(state) }, context);
   }
+}
+
+/** From where the watch stands. */
+function resuming({ resourceVersion }: StateOf<"watching">): Resume {
+  return { type: "watch", resourceVersion };
 }
 
 /** How a list is made: as a stream where the server can. */
@@ -211,7 +215,7 @@ interface Failure {
 
 /** A watch is over: if it was a good one, at once another from where it stood; else, after a wait that grows only while nothing is delivered, a list. */
 function reopen<V>(state: StateOf<"watching">, problem: Problem | undefined, context: StepContext): WatchStep<V> {
-  if (lived(state, context)) return begin({ ...state, failures: 0, problem }, { type: "watch", resourceVersion: state.resourceVersion }, context);
+  if (lived(state, context)) return begin({ ...state, failures: 0, problem }, resuming(state), context);
   return fail(state.moved ? { ...state, failures: 0 } : state, { problem, resume: listing(state) }, context);
 }
 

@@ -2,19 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { Candidate } from "./candidate.ts";
 import { outdatedCandidate } from "./candidate.fixture.ts";
 import { type Decision, type Fleet, type Limits, planRollouts } from "./plan.ts";
+import { limitsFor } from "./limits.fixture.ts";
 
 const now = Date.parse("2026-03-04T12:00:00Z");
 const minute = 60_000;
 
-const limits: Limits = {
-  maxRollouts: 2,
-  restartDelayMs: 0,
-  cooldownMs: 5 * minute,
-  rolloutTimeoutMs: 10 * minute,
-  continueWhenStuck: false,
-  optIn: false,
-  maintenance: { windows: [], timeZone: "UTC" },
-};
+const limits = limitsFor(2);
 
 function workload(name: string, more: Partial<Candidate> = {}): Candidate {
   return outdatedCandidate({ kind: "Deployment", namespace: "shop", name }, more);

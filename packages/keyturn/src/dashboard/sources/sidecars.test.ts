@@ -9,17 +9,10 @@ import { ManualCache } from "../../controllers/sidecars/manual-cache.fixture.ts"
 import type { SidecarsSight } from "../../controllers/sidecars/sight.ts";
 import type { Workload } from "../../controllers/sidecars/workload.ts";
 import { sidecarsSource } from "./sidecars.ts";
+import { limitsFor } from "../../controllers/sidecars/limits.fixture.ts";
 
 const minute = 60_000;
-const limits: SidecarsSight["limits"] = {
-  maxRollouts: 1,
-  restartDelayMs: 0,
-  cooldownMs: 5 * minute,
-  rolloutTimeoutMs: 10 * minute,
-  continueWhenStuck: false,
-  optIn: false,
-  maintenance: { windows: [], timeZone: "UTC" },
-};
+const limits = limitsFor(1);
 
 function world() {
   const clock = new VirtualClock();

@@ -46,7 +46,7 @@ export class Connection {
     socket.on("end", () => this.#finish());
     socket.on("error", (error) => this.#fail(error));
     socket.on("close", () => {
-      this.#fail(new Error("the server closed the connection"));
+      this.#fail(closedByServer());
       owner.onGone(this);
     });
   }
@@ -91,7 +91,7 @@ export class Connection {
   #finish(): void {
     if (!this.#exchange) return;
     if (this.#parser.finish()) this.#end();
-    else this.#fail(new Error("the server closed the connection"));
+    else this.#fail(closedByServer());
   }
 
   #end(): void {
@@ -113,4 +113,8 @@ export class Connection {
     this.#exchange = undefined;
     exchange?.onFailure(cause, this.#reused);
   }
+}
+
+function closedByServer(): Error {
+  return new Error("the server closed the connection");
 }
