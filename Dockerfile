@@ -37,5 +37,5 @@ USER 65532:65532
 # Kubernetes probes /healthz and /readyz itself.
 HEALTHCHECK NONE
 # A small young generation, as in bin/keyturn. Nothing is written to disk.
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=2", "/app/keyturn.mjs"]
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "/app/keyturn.mjs"]
 CMD ["--help"]

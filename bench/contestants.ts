@@ -7,10 +7,11 @@ import { bundlePrograms } from "./programs/bundle.ts";
 import type { Contestant } from "./scenario.ts";
 
 /**
- * V8's young generation grows to 3 × 16 MB by default, for throughput that an operator does not need; held at 2 MB, the process is 10 to 100 MB
- * smaller and its pauses are shorter, at no cost that could be measured. What runs Keyturn must set it too, or its memory is not the one measured here.
+ * V8's young generation grows to 3 × 16 MB by default, for throughput that an operator does not need. Held at 3 × 4 MB, the process is tens of megabytes
+ * smaller; held at less, garbage outlives it and is collected where that is dearer (docs/decisions/draft-semi-space.md). What runs Keyturn must set it too,
+ * or its memory is not the one measured here.
  */
-const nodeFlags = ["--max-semi-space-size=2"];
+const nodeFlags = ["--max-semi-space-size=4"];
 
 /** Our programs, by the names of their files. */
 const programs = [

@@ -16,7 +16,7 @@ export const titleHeight = 40;
 
 /** Room for the longest of some names at the left; the width of letters is the reader's font's, so this is with some to spare. */
 export function widthOf(names: readonly string[]): number {
-  return Math.ceil(24 + Math.max(0, ...names.map((name) => name.length)) * 6.8);
+  return Math.ceil(24 + Math.max(0, ...names.map((name) => name.length)) * 7.1);
 }
 
 /** The drawing as a file's content. */

@@ -48,7 +48,7 @@ export function ratioPlot(title: string, rows: readonly RatioRow[]): string {
     ].join("");
   });
   const legend = label(
-    "left is better · upright line: the goal · dot: met · cross: missed · line: from the lowest round to the highest",
+    `left is better · upright line: the goal · dot: met · cross: missed · line: lowest to highest round · below ${lowestShown}×: at the edge`,
     16,
     bottom + 36,
     {

@@ -1,6 +1,7 @@
 // Bundles our programs the way the image's is bundled: the peers are compiled too, and unbuilt TypeScript costs a process some 35 MB and 0.4 s.
 import { join } from "node:path";
 import { build } from "esbuild";
+import { nodeProgram, requireBanner } from "../../tools/build/node-program.ts";
 
 const folder = join(import.meta.dirname, "..", "..", "dist", "bench");
 
@@ -10,13 +11,8 @@ export async function bundlePrograms(programs: readonly string[]): Promise<strin
     entryPoints: programs.map((program) => join(import.meta.dirname, `${program}.ts`)),
     outdir: folder,
     outExtension: { ".js": ".mjs" },
-    bundle: true,
-    platform: "node",
-    target: "node24",
-    format: "esm",
-    minifySyntax: true,
-    // CommonJS dependencies ask for Node's built-in modules through `require`, which ES modules lack.
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    ...nodeProgram,
+    banner: { js: requireBanner },
   });
   return folder;
 }

@@ -3,7 +3,7 @@ import { type Client, Event, type Kind, type ObjectName } from "@keyturn/runtime
 
 /** Tells something about an object. */
 export async function writeEvent(client: Client, kind: Kind, { namespace = "", name }: ObjectName): Promise<void> {
-  await client.create(Event, {
+  const event: Event = {
     metadata: { namespace, generateName: `${name}-` },
     eventTime: new Date().toISOString().replace("Z", "000Z"),
     type: "Normal",
@@ -13,5 +13,6 @@ export async function writeEvent(client: Client, kind: Kind, { namespace = "", n
     reportingController: "keyturn.io/bench",
     reportingInstance: "bench",
     regarding: { apiVersion: `${kind.group}/${kind.version}`, kind: kind.kind, namespace, name },
-  });
+  };
+  await client.create(Event, event, { answer: "metadata" });
 }

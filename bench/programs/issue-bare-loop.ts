@@ -53,7 +53,8 @@ async function issue(
 }
 
 async function issueAndWrite(name: string, kubeconfig: string): Promise<void> {
-  const { metadata } = await client.create(EventingAuth, { metadata: { namespace, name, finalizers: [eventingAuthFinalizer] }, spec: {} });
+  const briefly = { answer: "metadata" } as const;
+  const { metadata } = await client.create(EventingAuth, { metadata: { namespace, name, finalizers: [eventingAuthFinalizer] }, spec: {} }, briefly);
   const transport = createHttpTransport(await embeddedKubeconfig(kubeconfig, { name, clock: systemClock }));
   const target = createClient(transport);
   const place = { namespace: "kyma-system", name: "eventing-webhook-auth" };
@@ -63,7 +64,7 @@ async function issueAndWrite(name: string, kubeconfig: string): Promise<void> {
     client.apply(
       EventingAuth,
       { metadata: { namespace, name, uid: metadata.uid }, spec: undefined, status },
-      { fieldManager: "bench", force: true, subresource: "status" },
+      { ...briefly, fieldManager: "bench", force: true, subresource: "status" },
     );
   let written: EventingAuthStatus = { state: "NotReady" };
   await issue(provider, name, {
@@ -72,7 +73,8 @@ async function issueAndWrite(name: string, kubeconfig: string): Promise<void> {
       await reportStatus(written);
     },
     async onIssued({ clientId, secret }) {
-      await target.create(Secret, { metadata: place, type: "Opaque", data: { client_id: btoa(clientId), client_secret: btoa(secret.secret) } });
+      const data = { client_id: btoa(clientId), client_secret: btoa(secret.secret) };
+      await target.create(Secret, { metadata: place, type: "Opaque", data }, briefly);
       await target.get(Secret, place);
     },
   });

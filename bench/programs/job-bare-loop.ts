@@ -49,7 +49,10 @@ async function publish({ metadata: { namespace, name, uid, annotations }, data }
 }
 
 async function call(method: "GET" | "POST" | "PUT" | "PATCH", path: string, body?: string): Promise<string> {
-  const headers = { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" };
+  const headers = {
+    "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json",
+    ...(method !== "GET" && { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json" }),
+  };
   const answer = await transport.send({ method, path, headers, ...(body !== undefined && { body }) });
   const chunks = await Array.fromAsync(answer.body);
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status}`);

@@ -49,7 +49,8 @@ const publisher: ControllerDefinition = {
       const ownerReferences = [{ apiVersion: "v1", kind: "Secret", name: name.name, uid, controller: true, blockOwnerDeletion: true }];
       const writer = ownedWriter({ client, operator, controller: "job", owner: { kind: Secret, name }, signal });
       await writer.apply(ConfigMap, { metadata: { ...name, labels, ownerReferences }, data: { sha256 } }, liveIn(published, key));
-      if (told !== sha256) await client.mergePatch(Secret, name, { metadata: { annotations: { [digestKey]: sha256 } } }, {}, signal);
+      if (told === sha256) return;
+      await client.mergePatch(Secret, name, { metadata: { annotations: { [digestKey]: sha256 } } }, { answer: "metadata" }, signal);
     };
   },
 };

@@ -41,7 +41,7 @@ async function work(): Promise<void> {
     const { object, plan } = item;
     await addFinalizer<JWKSConfig>(client, { kind: JWKSConfig, object }, jwksFinalizer);
     for (const write of plan.writes) {
-      if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager });
+      if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager, answer: "metadata" });
     }
     await Promise.all([
       writeStatus(client, { kind: statusKind, object, status: plan.status, fieldManager }),

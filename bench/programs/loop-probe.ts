@@ -8,6 +8,11 @@ export interface LongestHold {
   readonly cpuMs: number;
 }
 
+/** As `probeLoop`, in a program that was started to be probed; undefined otherwise, because looking costs processor time. */
+export function probeLoopIfAsked(): (() => LongestHold) | undefined {
+  return process.argv.includes("probe") ? probeLoop() : undefined;
+}
+
 /** Starts measuring; the returned function ends it and tells. */
 export function probeLoop(): () => LongestHold {
   const cpuNow = (): number => {

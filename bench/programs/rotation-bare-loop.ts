@@ -24,11 +24,12 @@ await forEachIndex(sets, rotate);
 report({ type: "done", ms: performance.now() - startedMs });
 
 async function rotate(index: number): Promise<void> {
-  await client.create(Secret, record(index, 3));
-  await client.replace(Secret, secret(index, "fallback", 2));
-  await client.replace(Secret, secret(index, "live", 3));
-  await client.mergePatch(Secret, { namespace, name: `${setName(index)}-3` }, { metadata: { annotations: { log: `${noted} ` } } });
-  await client.delete(Secret, { namespace, name: `${setName(index)}-1` });
+  const briefly = { answer: "metadata" } as const;
+  await client.create(Secret, record(index, 3), briefly);
+  await client.replace(Secret, secret(index, "fallback", 2), briefly);
+  await client.replace(Secret, secret(index, "live", 3), briefly);
+  await client.mergePatch(Secret, { namespace, name: `${setName(index)}-3` }, { metadata: { annotations: { log: `${noted} ` } } }, briefly);
+  await client.delete(Secret, { namespace, name: `${setName(index)}-1` }, briefly);
   await Promise.all(
     [`${setName(index)}-live`, `${setName(index)}-fallback`].flatMap((name) => [
       reportStatus(name),
@@ -52,7 +53,12 @@ async function reportStatus(name: string): Promise<void> {
   ];
   const status = { observedGeneration: 1, rank: 1, currentVersion: { seq: 3, digest, appliedAt: new Date().toISOString() }, conditions };
   const target: KubeObject & { readonly status: object } = { metadata: { namespace, name }, status };
-  await client.apply<KubeObject>(RotationTarget, target, { fieldManager: "keyturn-rotation", force: true, subresource: "status" });
+  await client.apply<KubeObject, "metadata">(RotationTarget, target, {
+    fieldManager: "keyturn-rotation",
+    force: true,
+    subresource: "status",
+    answer: "metadata",
+  });
 }
 
 function secret(index: number, name: string, seq: number): Secret {

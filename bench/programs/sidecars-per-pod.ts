@@ -15,13 +15,11 @@ import { readInjectors } from "../../packages/keyturn/src/controllers/sidecars/i
 import { sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
 import { createWebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook-caller.ts";
 import { endWithInput, report } from "./contestant-line.ts";
-import { probeLoop } from "./loop-probe.ts";
 
 const [, namespace = ""] = process.argv.slice(2);
 
 endWithInput();
 const client = createClient(createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} })));
-const endProbe = probeLoop();
 const startedMs = performance.now();
 
 const injectors = readInjectors((await client.list(MutatingWebhookConfiguration)).items);
@@ -40,5 +38,4 @@ for (const pod of (await client.list(Pod, { namespace })).items) {
   if (expectation.type !== "known") throw new Error(`asking about ${namespace}/${name}: ${expectation.message}`);
   if (compareSidecar(sidecarOf(pod, options), expectation.sidecar, { compareHub: false }).type === "outdated") outdated.add(uid);
 }
-const { wallMs, cpuMs } = endProbe();
-report({ type: "done", ms: performance.now() - startedMs, outdated: outdated.size, holdMs: wallMs, holdCpuMs: cpuMs });
+report({ type: "done", ms: performance.now() - startedMs, outdated: outdated.size });

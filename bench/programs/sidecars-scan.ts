@@ -3,7 +3,7 @@ import { type ControllerScope, createLogger, loadConfig, runOperator } from "@ke
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { endWithInput, report } from "./contestant-line.ts";
-import { probeLoop } from "./loop-probe.ts";
+import { probeLoopIfAsked } from "./loop-probe.ts";
 
 const [wanted = "0", namespace = ""] = process.argv.slice(2);
 const expected = Number(wanted);
@@ -20,8 +20,8 @@ const [controller] = sidecarsFeature.controllers((flag) => flag.parse(given[flag
 if (!controller) throw new Error("the feature has no controller");
 
 const connection = await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} });
+const endProbe = probeLoopIfAsked();
 // As the loop that this is compared with: from here on.
-const endProbe = probeLoop();
 const startedMs = performance.now();
 await runOperator(
   {
@@ -45,16 +45,17 @@ await runOperator(
 );
 
 function lookOut({ metrics }: ControllerScope): void {
-  const sum = async (name: string): Promise<number> => {
-    const metric = await metrics.registry.getSingleMetric(name)?.get();
-    return (metric?.values ?? []).reduce((total, { value }) => total + value, 0);
-  };
-  const look = async (): Promise<void> => {
-    const outdated = await sum("keyturn_sidecars_outdated_workloads");
-    if (outdated < expected || (await sum("keyturn_sidecars_unknown_workloads")) > 0) return;
+  const sum = (name: string): number =>
+    metrics.registry
+      .textOf(name)
+      .split("\n")
+      .filter((line) => line.startsWith(`${name}{`))
+      .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" "))), 0);
+  const look = (): void => {
+    const outdated = sum("keyturn_sidecars_outdated_workloads");
+    if (outdated < expected || sum("keyturn_sidecars_unknown_workloads") > 0) return;
     clearInterval(looking);
-    const { wallMs, cpuMs } = endProbe();
-    report({ type: "done", ms: performance.now() - startedMs, outdated, holdMs: wallMs, holdCpuMs: cpuMs });
+    report({ type: "done", ms: performance.now() - startedMs, outdated, hold: endProbe?.() });
   };
-  const looking = setInterval(() => void look(), lookEveryMs);
+  const looking = setInterval(look, lookEveryMs);
 }

@@ -1,7 +1,7 @@
 // Opens one cache of the seeded Secrets, as every sync program does, and says when it is synced.
 import { type Cache, type Caches, createCaches, createHttpTransport, createLogger, loadConfig, systemClock, systemRandom } from "@keyturn/runtime";
 import { endWithInput, report } from "./contestant-line.ts";
-import { probeLoop } from "./loop-probe.ts";
+import { probeLoopIfAsked } from "./loop-probe.ts";
 
 /** What the sync programs watch. */
 export const seeded = { labels: "bench=sync" } as const;
@@ -11,7 +11,7 @@ export async function reportSync(watch: (caches: Caches) => Cache<unknown>): Pro
   endWithInput();
   const kubeconfig = process.env["BENCH_KUBECONFIG"] ?? "";
   const connection = await loadConfig({ kubeconfig, env: {} });
-  const endProbe = probeLoop();
+  const endProbe = probeLoopIfAsked();
   const startedMs = performance.now();
   const caches = createCaches({
     transport: createHttpTransport(connection),
@@ -23,6 +23,5 @@ export async function reportSync(watch: (caches: Caches) => Cache<unknown>): Pro
   caches.start(new AbortController().signal);
   await cache.whenSynced();
   const ms = performance.now() - startedMs;
-  const { wallMs, cpuMs } = endProbe();
-  report({ type: "synced", objects: cache.size, ms, longestHoldMs: wallMs, longestHoldCpuMs: cpuMs });
+  report({ type: "synced", objects: cache.size, ms, hold: endProbe?.() });
 }

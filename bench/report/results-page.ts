@@ -19,7 +19,7 @@ export function resultsPage(run: BenchRun): string {
   return [
     "# Results",
     `Written by \`${run.command}\` on ${run.date}, in ${took} minutes; how it was measured is in [README.md](README.md), and every round of it in [results.json](results.json). ` +
-      "Ratios are what counts: both sides of a ratio ran in the same round on the same machine. Each figure is the median of its rounds, with the lowest and the highest behind it.",
+      "Ratios are what counts: both sides of a ratio ran in the same round on the same machine. Each figure is the median of its rounds, with the lowest and the highest behind it; where nothing is behind it, there was one round.",
     run.facts.map((fact) => `- ${fact}`).join("\n"),
     ...(run.failures.length === 0 ? [] : ["## Not measured", run.failures.map(({ scenario, message }) => `- ${scenario}: ${message}`).join("\n")]),
     "## Where it is behind",
@@ -76,11 +76,12 @@ function image({ name, title }: { readonly name: string; readonly title: string 
   return `![${title}](${imagesFolder}/${name})`;
 }
 
-function withSpread({ median, lowest, highest }: Summary, digits: number, unit = ""): string {
+/** The median, and behind it the lowest and the highest if there was more than one round. */
+function withSpread({ median, lowest, highest, rounds }: Summary, digits: number, unit = ""): string {
   const round = (value: number): string => {
     if (digits === 1 && Math.abs(value) >= 100) return value.toFixed(0);
     // A ratio that is nearly nothing is not nothing.
     return digits === 2 && value > 0 && value < 0.01 ? value.toPrecision(1) : value.toFixed(digits);
   };
-  return `${round(median)}${unit} (${round(lowest)}–${round(highest)})`;
+  return rounds === 1 ? `${round(median)}${unit}` : `${round(median)}${unit} (${round(lowest)}–${round(highest)})`;
 }

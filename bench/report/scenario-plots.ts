@@ -1,5 +1,5 @@
 // Which drawings a scenario's results make.
-import type { ScenarioResult } from "../measure/rounds.ts";
+import type { ContestantResult, ScenarioResult } from "../measure/rounds.ts";
 import { summarize, type Summary } from "../measure/statistics.ts";
 import type { Verdict } from "../measure/verdict.ts";
 import { barPlot } from "../plots/bar-plot.ts";
@@ -51,14 +51,14 @@ export function ratiosPlot(verdicts: readonly Verdict[]): PlotFile | undefined {
 function draw(plot: Plot, { scenario, results }: ScenarioResult): string {
   const metrics = scenario.metrics.filter(({ id }) => plot.metrics.includes(id));
   if (plot.type === "bars") {
-    const onlyOurs = new Set(results.map(({ contestant }) => contestant.settings)).size === 1;
+    // Who took part for other figures has no row.
+    const shown = results.filter(({ samples }) => plot.metrics.some((id) => figureOf(samples, id)));
+    const isNamed = ({ contestant }: ContestantResult): boolean => contestant.label.startsWith("Keyturn");
+    // Without a name, all are ours: one controller at several sizes.
+    const isOurs = shown.some(isNamed) ? isNamed : () => true;
     const panels = metrics.map((metric) => ({
       heading: headingOf(metric),
-      bars: results.map(({ contestant, samples }) => ({
-        label: contestant.label,
-        ours: contestant.label.startsWith("Keyturn") || (onlyOurs && !contestant.label.startsWith("bare loop")),
-        figure: figureOf(samples, metric.id),
-      })),
+      bars: shown.map((result) => ({ label: result.contestant.label, ours: isOurs(result), figure: figureOf(result.samples, metric.id) })),
     }));
     return barPlot(plot.title, panels);
   }

@@ -56,7 +56,7 @@ export function changeLatency(contestants: Contestants): Scenario {
     async measure({ command }, bed) {
       await using contestant = new ContestantProcess(command, bed.cluster.adminKubeconfig);
       await untilReady(contestant);
-      const changes = bed.quick ? 40 : 400;
+      const changes = bed.quick ? 40 : 120;
       const latencies: number[] = [];
       const writes: number[] = [];
       for (let index = 0; index < changes; index++) {

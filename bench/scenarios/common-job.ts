@@ -1,20 +1,20 @@
 // The same job for all: for each of N Secrets a ConfigMap with its certificate's digest, and an annotation that says so.
 import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
-import { type Command, ContestantProcess } from "../measure/contestant-process.ts";
+import { ContestantProcess } from "../measure/contestant-process.ts";
 import { requestsIn } from "../measure/request-count.ts";
-import type { Bed, Contestant, Goal, Metric, Sample, Scenario } from "../scenario.ts";
+import type { Bed, Goal, Metric, Scenario } from "../scenario.ts";
 import { createJobWorld } from "../worlds/job-world.ts";
-import { jobContestants, jobGoal, jobLimit, jobPeers } from "./job-contestants.ts";
+import { fluentClient, jobContestants, jobGoal, jobLimit, jobPeers } from "./job-contestants.ts";
+import { holdGoal, holdMethod, holdMetrics, holdReport, holdSample, isProbed, probedTwin, probingCommand } from "./probed-twin.ts";
 
 const patienceMs = 300_000;
-const fluentClient = "fluent-client-job";
 /** It leaves a connection open behind every request, four for each object; with more objects they are more than a process may have on many machines. */
 const fluentClientMost = 1000;
 const readyLine = z.object({ type: z.literal("ready") });
-const holdLine = z.object({ type: z.literal("hold"), wallMs: z.number(), cpuMs: z.number() });
+const holdLine = holdReport.extend({ type: z.literal("hold") });
 
-const metrics: readonly Metric[] = [
+const compared: readonly Metric[] = [
   { id: "converged", label: "converged", unit: "ms" },
   { id: "reconverged", label: "all changed", unit: "ms" },
   { id: "ready", label: "start to synced", unit: "ms" },
@@ -22,8 +22,6 @@ const metrics: readonly Metric[] = [
   { id: "cpu", label: "CPU", unit: "ms" },
   { id: "settled", label: "memory", unit: "MB" },
   { id: "peak", label: "peak", unit: "MB" },
-  { id: "hold", label: "hold", unit: "ms" },
-  { id: "holdCpu", label: "hold (CPU)", unit: "ms" },
 ];
 
 function peersAt(count: number): readonly string[] {
@@ -40,35 +38,39 @@ function goals(count: number): readonly Goal[] {
     ]),
     jobGoal(`${size}: convergence`, { metric: "converged", of: "job-bare-loop", atMost: 1.25 }),
     jobGoal(`${size}: re-convergence`, { metric: "reconverged", of: "job-bare-loop", atMost: 1.25 }),
-    { text: `${size}: longest hold, ms`, contestant: "job", metric: "holdCpu", type: "limit", below: 25, over: "worst" },
+    holdGoal(size, "job"),
   ];
 }
 
 /** The scenario for one number of objects; a quick run takes a tenth of them. */
 export function commonJob(contestants: Contestants, count: number): Scenario {
+  const title = `The same job for all: ${count.toLocaleString("en")} Secrets`;
+  const all = [...jobContestants(contestants).filter(({ id }) => id === "job" || peersAt(count).includes(id)), jobLimit(contestants)];
   return {
     id: `job-${count}`,
-    title: `The same job for all: ${count.toLocaleString("en")} Secrets`,
+    title,
     method:
       "For each Secret that carries a label, a ConfigMap holding its certificate's SHA-256 and, once it is there, an annotation of the Secret that says so. *Converged* is from the start of the process until an observer has seen every one; " +
       "then all Secrets get another certificate, by 16 writers as quickly as they can, and *all changed* is from the first of those writes until every ConfigMap and annotation is right again. " +
       "Afterwards every object is read and checked. *Start to synced* is until the contestant says that its caches are filled. " +
-      "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's over both parts. *Hold* is the longest time in which our event loop served nothing else, as in sync-secrets. " +
-      "The bare loop knows nothing but a watch and the cheapest write for each object. " +
+      "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's over both parts. " +
+      `The bare loop knows nothing but a watch and the cheapest write for each object. ${holdMethod} ` +
       (count > fluentClientMost
         ? "fluent-client takes no part: it leaves a connection open behind every request, and some 20,000 are more than a process may have on many machines. "
         : "") +
       `A figure is missing where a contestant had not done it after ${patienceMs / 1000} s. (With \`--quick\`, a tenth of the objects.)`,
-    contestants: [...jobContestants(contestants).filter(({ id }) => id === "job" || peersAt(count).includes(id)), jobLimit(contestants)],
-    metrics,
+    contestants: [...all, ...all.filter(({ id }) => id === "job").map(probedTwin)],
+    warmUp: all,
+    metrics: [...compared, ...holdMetrics],
     goals: goals(count),
+    plots: [{ type: "bars", title, metrics: compared.map(({ id }) => id) }],
     prepare: async () => {},
     async measure(contestant, bed) {
       const objects = bed.quick ? count / 10 : count;
       await using world = await createJobWorld(bed, objects);
       const before = await requests(bed);
       const startedMs = performance.now();
-      await using running = new ContestantProcess(probed(contestant), bed.cluster.adminKubeconfig);
+      await using running = new ContestantProcess(probingCommand(contestant), bed.cluster.adminKubeconfig);
       const convergence = world.progress.isDoneWithin(patienceMs).then((done) => (done ? performance.now() - startedMs : undefined));
       readyLine.parse(await running.next(patienceMs));
       const start = { ready: performance.now() - startedMs };
@@ -80,23 +82,15 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       const reconverged = performance.now() - changedMs;
       const made = (await requests(bed)) - before - objects;
       const { cpuMs, rssBytes, peakRssBytes } = running.usage();
-      const hold = contestant.id === "job" ? await longestHold(running) : {};
+      if (isProbed(contestant)) {
+        running.say("hold");
+        return holdSample(contestant, holdLine.parse(await running.next()));
+      }
       await world.verify();
       const memory = { settled: rssBytes / 2 ** 20, peak: peakRssBytes / 2 ** 20 };
-      return { ...start, converged, reconverged, requests: made / objects / 2, cpu: cpuMs, ...memory, ...hold };
+      return { ...start, converged, reconverged, requests: made / objects / 2, cpu: cpuMs, ...memory };
     },
   };
-}
-
-/** Ours is asked to look at its event loop meanwhile. */
-function probed({ id, command }: Contestant): Command {
-  return id === "job" ? { ...command, args: [...command.args, "probe"] } : command;
-}
-
-async function longestHold(contestant: ContestantProcess): Promise<Sample> {
-  contestant.say("hold");
-  const { wallMs, cpuMs } = holdLine.parse(await contestant.next());
-  return { hold: wallMs, holdCpu: cpuMs };
 }
 
 async function requests({ cluster }: Bed): Promise<number> {

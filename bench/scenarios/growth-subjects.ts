@@ -15,7 +15,7 @@ export const growthSubjects: readonly GrowthSubject[] = [
   {
     controller: "eventing-auth",
     axis: "Kymas",
-    sizes: [100, 200, 400, 800],
+    sizes: [60, 120, 240, 480],
     program: "issue-converge",
     job: "Credentials are issued for N Kymas from nothing, as in *Issuing credentials*, with every cluster reachable. Requests are those to the API server, to the tenant and to the clusters.",
     resources: ["secrets", "kymas", "eventingauths"],
@@ -25,7 +25,7 @@ export const growthSubjects: readonly GrowthSubject[] = [
   {
     controller: "rotation",
     axis: "sets of two targets",
-    sizes: [75, 150, 300, 600],
+    sizes: [40, 80, 160, 320],
     program: "rotation-settle",
     job: "N sets are filled and then rotated twice, as in *Rotating sources*: time is that of the second rotation, the other figures are of everything.",
     resources: ["secrets", "rotationtargets"],
@@ -35,7 +35,7 @@ export const growthSubjects: readonly GrowthSubject[] = [
   {
     controller: "jwks",
     axis: "JWKSConfigs",
-    sizes: [75, 150, 300, 600],
+    sizes: [40, 80, 160, 320],
     program: "jwks-converge",
     job: "N JWKSConfigs are published from nothing, as in *Publishing JWKSConfigs*.",
     resources: ["secrets", "configmaps", "deployments", "services", "jwksconfigs"],

@@ -29,16 +29,16 @@ const subjects: readonly IdleSubject[] = [
   {
     feature: "eventing-auth",
     axis: "Kymas",
-    sizes: [50, 150, 450],
+    sizes: [25, 75, 225],
     world: (bed, size) => createIssueWorld(bed, { name: `idle-${size}`, size, deadEnds: false, kymas: true }),
   },
   {
     feature: "rotation",
     axis: "sets of three targets",
-    sizes: [50, 150, 450],
+    sizes: [25, 75, 225],
     world: (bed, size) => rotationWorlds({ live: "1h", fallback: "5m", older: "5m" })(bed, { name: `idle-${size}`, size }),
   },
-  { feature: "jwks", axis: "JWKSConfigs", sizes: [50, 150, 450], world: (bed, size) => createJwksWorld(bed, { name: `idle-${size}`, size }) },
+  { feature: "jwks", axis: "JWKSConfigs", sizes: [25, 75, 225], world: (bed, size) => createJwksWorld(bed, { name: `idle-${size}`, size }) },
   {
     feature: "checksum",
     axis: "Secrets",

@@ -18,13 +18,18 @@ export function jobLimit(contestants: Contestants): Contestant {
   return contestants.ours("job-bare-loop", "bare loop");
 }
 
+/** Two to three times behind ours in everything but requests, and the slowest: what would be guarded by it shows next to the others too. */
+export const fluentClient = "fluent-client-job";
+
 /** Everybody but ours and the limit. */
-export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", "fluent-client-job"] as const;
+export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", fluentClient] as const;
 
 /** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
 export function jobGoal(
   figure: string,
   { metric, of, atMost = 1 }: { readonly metric: string; readonly of: string; readonly atMost?: number },
 ): RatioGoal {
-  return { type: "ratio", text: `${figure}, of ${of.replace(/-job$/, "")}`, contestant: "job", metric, of, atMost };
+  const whose = of === "job-bare-loop" ? "the bare loop" : of.replace(/-job$/, "");
+  const goal: RatioGoal = { type: "ratio", text: `${figure}, of ${whose}`, contestant: "job", metric, of, atMost };
+  return of === fluentClient ? { ...goal, unguarded: true } : goal;
 }

@@ -42,7 +42,7 @@ export function jobLatency(contestants: Contestants): Scenario {
     warmUp: [],
     prepare: async () => {},
     async measure({ command }, bed) {
-      const changes = bed.quick ? 40 : 120;
+      const changes = bed.quick ? 40 : 80;
       await using world = await createJobWorld(bed, timed + loaded);
       await using _contestant = new ContestantProcess(command, bed.cluster.adminKubeconfig);
       await world.progress.whenDone(patienceMs);

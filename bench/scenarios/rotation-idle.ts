@@ -41,7 +41,7 @@ export function rotationIdle(contestants: Contestants): Scenario {
       await seedSets(client, { namespace: full, sets: setsOf(bed), targets });
       // The first run fills the targets, and is no idleness.
       const { command } = contestants.ours("rotation-idle", "");
-      await Promise.all([few, full].map((namespace) => cost(command, bed, namespace)));
+      await Promise.all([few, full].map((namespace) => fill(command, bed, namespace)));
     },
     async measure({ command }, bed): Promise<Sample> {
       const count = (setsOf(bed) - fewSets) * Object.keys(targets).length;
@@ -59,6 +59,11 @@ export function rotationIdle(contestants: Contestants): Scenario {
 
 function setsOf({ quick }: Bed): number {
   return quick ? 500 : 5000;
+}
+
+async function fill(command: Command, { cluster }: Bed, namespace: string): Promise<void> {
+  await using contestant = new ContestantProcess({ ...command, args: [...command.args, namespace] }, cluster.adminKubeconfig);
+  idle.parse(await contestant.next(900_000));
 }
 
 async function cost(

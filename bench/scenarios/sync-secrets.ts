@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Contestant, Goal, Metric, Scenario } from "../scenario.ts";
+import { holdGoal, holdMethod, holdMetrics, holdReport, holdSample, isProbed, probedTwin, probingCommand } from "./probed-twin.ts";
 import { seedSecrets } from "./seeded-secrets.ts";
 
 /** After the sync: long enough for a garbage collector to give memory back if it is going to. */
@@ -15,18 +16,15 @@ const syncedLine = z.object({
   type: z.literal("synced"),
   objects: z.number(),
   ms: z.number(),
-  longestHoldMs: z.number().optional(),
-  longestHoldCpuMs: z.number().optional(),
+  hold: holdReport.optional(),
 });
 
-const metrics: readonly Metric[] = [
+const compared: readonly Metric[] = [
   { id: "sync", label: "sync", unit: "ms" },
   { id: "start", label: "start to synced", unit: "ms" },
   { id: "cpu", label: "CPU", unit: "ms" },
   { id: "settled", label: "memory", unit: "MB" },
   { id: "peak", label: "peak", unit: "MB" },
-  { id: "hold", label: "hold", unit: "ms" },
-  { id: "holdCpu", label: "hold (CPU)", unit: "ms" },
 ];
 
 const modes = ["sync-digest", "sync-metadata", "sync-whole"] as const;
@@ -41,13 +39,15 @@ export function syncSecrets(contestants: Contestants): Scenario {
     { text: "metadata only: time, of controller-runtime's", contestant: "sync-metadata", metric: "sync", type: "ratio", of: wholeInGo, atMost: 0.6 },
     { text: "whole objects: time, of controller-runtime's", contestant: "sync-whole", metric: "sync", type: "ratio", of: wholeInGo, atMost: 1.3 },
     ...memoryGoals("20,000 Secrets"),
-    ...holdGoals("20,000 Secrets"),
+    ...modes.map((mode) => holdGoal(`20,000 Secrets, ${mode}`, mode)),
   ];
   const others = [contestants.ours("sync-metadata", "Keyturn, metadata only"), contestants.fluentClient("sync-whole", "fluent-client, whole")];
+  const all = [...cacheContestants(contestants), ...others];
   return {
     ...syncScenario(20_000, goals),
     id: "sync-secrets",
-    contestants: [...cacheContestants(contestants), ...others],
+    contestants: [...all, ...twinsOf(all, modes)],
+    warmUp: all,
   };
 }
 
@@ -55,10 +55,11 @@ export function syncSecrets(contestants: Contestants): Scenario {
  * 100,000 Secrets: what a large cluster has. fluent-client takes no part: it reads a list as one text, and with half a gigabyte a text is longer than V8 can make one.
  */
 export function syncManySecrets(contestants: Contestants): Scenario {
+  const all = cacheContestants(contestants);
   return {
-    ...syncScenario(100_000, [...memoryGoals("100,000 Secrets"), ...holdGoals("100,000 Secrets").slice(0, 1)]),
+    ...syncScenario(100_000, [...memoryGoals("100,000 Secrets"), holdGoal("100,000 Secrets, sync-digest", "sync-digest")]),
     id: "sync-100000",
-    contestants: cacheContestants(contestants),
+    contestants: [...all, ...twinsOf(all, ["sync-digest"])],
     // What a round gives differs little from the next, and takes long.
     warmUp: [],
   };
@@ -90,47 +91,34 @@ function memoryGoals(size: string): readonly Goal[] {
   return [goal("controller-runtime's whole objects", wholeInGo, 1), goal("client-node's whole objects", wholeInNode, 0.5)];
 }
 
-function holdGoals(size: string): readonly Goal[] {
-  return modes.map((mode) => ({
-    text: `${size}, ${mode}: longest hold, ms`,
-    contestant: mode,
-    metric: "holdCpu",
-    type: "limit",
-    below: 25,
-    over: "worst",
-  }));
+function twinsOf(contestants: readonly Contestant[], ids: readonly string[]): readonly Contestant[] {
+  return contestants.filter(({ id }) => ids.includes(id)).map(probedTwin);
 }
 
 function syncScenario(count: number, goals: readonly Goal[]): Omit<Scenario, "id" | "contestants"> {
   const sizeOf = (quick: boolean): number => (quick ? Math.min(count, quickCount) : count);
+  const title = `Syncing ${count.toLocaleString("en")} Secrets of 4 kB`;
   return {
-    title: `Syncing ${count.toLocaleString("en")} Secrets of 4 kB`,
+    title,
     method:
       "Each process starts from nothing, opens its cache and says when it is synced. *Sync* is from opening the cache to synced, *start to synced* from the start of the process. " +
       `Memory is resident memory as the kernel counts it: the peak, and ${settleMs / 1000} s after the sync. *Digest* is what the common job needs: the certificate's SHA-256 and the object's identity. ` +
-      "*Hold* is the longest time in which the event loop served nothing else: on the clock, and in processor time of the main thread, which leaves out the time in which the kernel had given the core to somebody else " +
-      `(the API server and etcd run on the same cores). (With \`--quick\`, ${quickCount.toLocaleString("en")} Secrets.)`,
-    metrics,
+      `${holdMethod} (With \`--quick\`, ${quickCount.toLocaleString("en")} Secrets.)`,
+    metrics: [...compared, ...holdMetrics],
     goals,
+    plots: [{ type: "bars", title, metrics: compared.map(({ id }) => id) }],
     prepare: (bed) => seedSecrets(bed, sizeOf(bed.quick)),
-    async measure({ command }, { cluster, quick }) {
+    async measure(contestant, { cluster, quick }) {
       const startedMs = performance.now();
-      await using contestant = new ContestantProcess(command, cluster.adminKubeconfig);
-      const synced = syncedLine.parse(await contestant.next(patienceMs));
+      await using running = new ContestantProcess(probingCommand(contestant), cluster.adminKubeconfig);
+      const synced = syncedLine.parse(await running.next(patienceMs));
       const start = performance.now() - startedMs;
       if (synced.objects !== sizeOf(quick)) throw new Error(`synced ${synced.objects} objects where there are ${sizeOf(quick)}`);
-      const { cpuMs } = contestant.usage();
+      if (isProbed(contestant)) return holdSample(contestant, synced.hold);
+      const { cpuMs } = running.usage();
       await delay(settleMs);
-      const { rssBytes, peakRssBytes } = contestant.usage();
-      return {
-        sync: synced.ms,
-        start,
-        cpu: cpuMs,
-        settled: rssBytes / 2 ** 20,
-        peak: peakRssBytes / 2 ** 20,
-        ...(synced.longestHoldMs !== undefined && { hold: synced.longestHoldMs }),
-        ...(synced.longestHoldCpuMs !== undefined && { holdCpu: synced.longestHoldCpuMs }),
-      };
+      const { rssBytes, peakRssBytes } = running.usage();
+      return { sync: synced.ms, start, cpu: cpuMs, settled: rssBytes / 2 ** 20, peak: peakRssBytes / 2 ** 20 };
     },
   };
 }

@@ -1,17 +1,13 @@
 // The alerts and the Grafana dashboard: Prometheus understands every rule, each fires when it should and not otherwise, and no metric in them is made up.
-import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { readFile } from "node:fs/promises";
 import { stringify } from "yaml";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { findBinaries } from "@keyturn/runtime/testing";
 import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
 import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type ChartValues, renderChart } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-flags.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { promtool } from "../promtool.ts";
 import { foreignLabels, metricsIn, unknownMetrics } from "./metric-vocabulary.ts";
 import { type AlertStory, alertStories, healthy, storyMinutes } from "./alert-stories.ts";
 import { chartDashboard, dashboardLines } from "../../tools/generate/chart-dashboard.ts";
@@ -32,16 +28,6 @@ async function alertGroups(prometheusRule: ChartValues = {}, controllers: ChartV
   const on = Object.fromEntries(features.map(({ name }) => [camelCase(name), { enabled: true }]));
   const objects = await renderChart({ controllers: { ...on, ...controllers }, metrics: { prometheusRule: { enabled: true, ...prometheusRule } } });
   return prometheusRuleSchema.parse(objects.find(({ kind }) => kind === "PrometheusRule")).spec.groups;
-}
-
-async function promtool(command: readonly string[], files: Readonly<Record<string, string>>): Promise<string> {
-  const { promtool: program } = await findBinaries(["promtool"]);
-  const folder = await temporaryFolder();
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-  const { stdout, stderr } = await promisify(execFile)(program, [...command], { cwd: folder }).catch((error: unknown) => {
-    throw new Error(`promtool ${command.join(" ")}: ${String(Reflect.get(Object(error), "stdout"))}${String(Reflect.get(Object(error), "stderr"))}`);
-  });
-  return stdout + stderr;
 }
 
 test("promtool finds nothing wrong with the rules", async () => {

@@ -154,3 +154,19 @@ test("whoever guesses tokens is slowed down, and others behind the same address 
   expect((await ask(`${strict.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(200);
   expect(await strict.metrics()).toMatch(/keyturn_dashboard_refused_total\{reason="rate"\} 2/);
 });
+
+test("who may look only at a namespace in which there is nothing yet gets an empty page, and what comes there later", async () => {
+  await cluster().apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "gamma" } });
+  const bearer = await viewerToken(cluster(), "early", [seenKind(jwksConfigs, "gamma")]);
+  using page = await soon(() => openPage(operator.url, { bearer }));
+  await soon(() => expect(page.of("step").find(({ step }) => step === "jwks")).toMatchObject({ hidden: ["jwks.rieset.io"] }));
+  expect(page.hello?.user).toBe("system:serviceaccount:default:early");
+  expect(page.of("keySet")).toEqual([]);
+  await publishKeys(cluster(), "gamma", "tokens");
+  await soon(() => expect(page.of("keySet").map(({ id }) => id)).toEqual(["jwks/JWKSConfig/gamma/tokens"]));
+  for (const other of ["alpha", "beta"]) expect(page.bytes).not.toContain(`"namespace":"${other}"`);
+  // Without the right nothing of it is left, and nobody is let in again.
+  await cluster().kubectl("delete", "-n", "gamma", "rolebinding", "early-0");
+  await soon(() => expect(page.closed).toBe(true));
+  await soon(async () => expect((await ask(`${operator.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(403));
+});

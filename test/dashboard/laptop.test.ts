@@ -3,6 +3,8 @@ import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
+import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/rollout-kind.ts";
+import { restartedRollout, rolloutDefinition } from "../sidecars/rollout-definition.ts";
 import { soonWithin } from "../soon.ts";
 import { ask, openPage } from "./page-reader.ts";
 import { publishKeys, rotateKeys } from "./shown-objects.ts";
@@ -86,4 +88,18 @@ test("shows somebody with few rights what they may see, and says which rights ar
   expect(page.hello?.namespaces).toEqual(["mine"]);
   const { body } = await ask(`${served.url}api/object?resource=jwksconfigs.keyturn.io&namespace=mine&name=tokens`, { bearer: served.secret });
   expect(JSON.parse(body)).toMatchObject({ eventsHidden: "the right to list events.events.k8s.io in namespace mine is missing" });
+});
+
+test("shows Argo Rollouts from when their CRD is there, and says nothing of them before", async () => {
+  await using served = await dashboard(cluster().adminKubeconfig, "--sidecars.argo-rollouts");
+  using page = await openPage(served.url, { bearer: served.secret });
+  const steps = (): readonly unknown[] => page.of("step").map(({ step, state, troubles }) => [step, state, troubles]);
+  await soon(() => expect(steps()).toContainEqual(["sidecars", "on", []]));
+  await cluster().apply(rolloutDefinition);
+  await soon(() => cluster().client.apply(Rollout, restartedRollout("mine", "canary"), { fieldManager: "test" }));
+  await soon(() => expect(page.records.get("workload/Rollout/mine/canary")).toMatchObject({ phase: "rolling", reason: "Rolling" }));
+  await soon(() => expect(steps()).toContainEqual(["sidecars", "on", []]));
+  await cluster().client.delete(Rollout, { namespace: "mine", name: "canary" });
+  await soon(() => expect(page.records.has("workload/Rollout/mine/canary")).toBe(false));
+  expect(served.errors()).toBe("");
 });

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -30,6 +31,7 @@ export class Replica {
   readonly proxy: FaultProxy;
   readonly #child: ChildProcess;
   readonly #activityFile: string;
+  readonly #metricsFile: string;
   /** What it logged, once it has ended. */
   readonly log: Promise<string>;
   /** Resolves to the exit code, or to the signal that ended it. */
@@ -39,6 +41,7 @@ export class Replica {
     this.name = settings.name;
     this.proxy = proxy;
     this.#activityFile = settings.activityFile;
+    this.#metricsFile = settings.metricsFile;
     this.#child = spawn(process.execPath, [join(import.meta.dirname, "replica.ts")], {
       env: { ...process.env, REPLICA_SETTINGS: JSON.stringify(settings) },
       stdio: ["ignore", "pipe", "inherit"],
@@ -57,6 +60,12 @@ export class Replica {
 
   acts(): readonly Act[] {
     return readActs(this.#activityFile);
+  }
+
+  /** The keys that its metrics show. */
+  async shownKeys(): Promise<readonly string[]> {
+    const answer = await fetch(`${await readFile(this.#metricsFile, "utf8")}/metrics`);
+    return Array.from((await answer.text()).matchAll(/^pulse_key\{key="(.*)"\} 1$/gm), ([, key = ""]) => key).toSorted();
   }
 
   /** Cuts it off from the API server until the returned disturbance is undone. */
@@ -93,7 +102,8 @@ export class Fleet implements AsyncDisposable {
   async start(): Promise<Replica> {
     const name = `replica-${this.replicas.length}`;
     const proxy = await startFaultProxy(this.#cluster);
-    const place = { kubeconfig: proxy.through(this.#kubeconfig), namespace: this.namespace, activityFile: join(this.#folder, name) };
+    const files = { activityFile: join(this.#folder, name), metricsFile: join(this.#folder, `${name}-metrics`) };
+    const place = { kubeconfig: proxy.through(this.#kubeconfig), namespace: this.namespace, ...files };
     const replica = new Replica({ name, ...place, ...this.#settings }, proxy);
     this.replicas.push(replica);
     return replica;

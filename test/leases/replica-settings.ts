@@ -6,6 +6,8 @@ export const replicaSettingsSchema = z.object({
   kubeconfig: z.string(),
   namespace: z.string(),
   activityFile: z.string(),
+  /** Gets the address of the metrics once they are served. */
+  metricsFile: z.string(),
   shards: z.number(),
   keys: z.array(z.string()),
   leaseTimes: z.object({ leaseDurationMs: z.number(), renewDeadlineMs: z.number(), retryPeriodMs: z.number() }),

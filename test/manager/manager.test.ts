@@ -7,6 +7,7 @@ import {
   createHttpTransport,
   createLogger,
   createManager,
+  createMetrics,
   defineKind,
   type KubeObject,
   loadConfig,
@@ -17,7 +18,6 @@ import {
   systemRandom,
 } from "@keyturn/runtime";
 import { type Cluster, startCluster, startFaultProxy } from "@keyturn/runtime/testing";
-import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 const patiently = { timeout: 40_000, interval: 20 };
@@ -57,7 +57,7 @@ async function run(kubeconfig: string, controllers: readonly ControllerDefinitio
     client: createClient(transport),
     caches: createCaches({ ...shared, transport }),
     controllers,
-    metrics: { registry: new Registry() },
+    metrics: createMetrics(),
     events: () => ({ record() {} }),
     leaderElection: { enabled: leaseNamespace !== undefined, namespace: leaseNamespace ?? "", identity: "test" },
   });

@@ -115,6 +115,8 @@ describe("in a cluster where nothing was installed", () => {
     expect(before.code).toBe(1);
     expect(before.out).toMatch(/fail +kinds +rotationtargets.rotator.k8s.telekom.com is not installed\n +→ apply what `keyturn crds` prints/);
     expect(before.out).toMatch(/warn +leaders +nobody has ever led rotation/);
+    // Clusters for tests run without.
+    expect(before.out).toMatch(/warn +priority +the API server does not say that .* is on\n +→ see the API server's --enable-priority-and-fairness/);
     await cluster().apply(renderCrds([rotationFeature]));
     // A server that has just got a kind may not answer for it at once.
     await soon(async () => {

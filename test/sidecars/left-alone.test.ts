@@ -1,9 +1,11 @@
 // What is not restarted: what is current, what cannot be restarted, what people have opted out of, and what does not count.
-import { type CustomResourceDefinition, DaemonSet, defineKind, Deployment, Job, type KubeObject, Pod, StatefulSet } from "@keyturn/runtime";
+import { DaemonSet, Deployment, Job, Pod, StatefulSet } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
+import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/rollout-kind.ts";
 import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
+import { rolloutDefinition } from "./rollout-definition.ts";
 
 const cluster = useSharedCluster();
 const oldImage = "docker.io/istio/proxyv2:1.26.0";
@@ -151,32 +153,12 @@ test("pods that have failed, or are on their way out, do not count", patiently, 
 });
 
 describe("Argo Rollouts", () => {
-  const Rollout = defineKind<KubeObject & { readonly spec?: { readonly restartAt?: string } }>({
-    group: "argoproj.io",
-    version: "v1alpha1",
-    kind: "Rollout",
-    plural: "rollouts",
-    namespaced: true,
-  });
-
   test("are restarted by spec.restartAt once their CRD is there", patiently, async () => {
     await using place = await meshNamespace(cluster(), "argo");
     const { client } = cluster();
     const { namespace } = place;
     await place.startOperator({ "sidecars.argo-rollouts": "true" });
-    const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-    const definition: CustomResourceDefinition = {
-      apiVersion: "apiextensions.k8s.io/v1",
-      kind: "CustomResourceDefinition",
-      metadata: { name: "rollouts.argoproj.io" },
-      spec: {
-        group: Rollout.group,
-        scope: "Namespaced",
-        names: { kind: "Rollout", plural: "rollouts" },
-        versions: [{ name: Rollout.version, served: true, storage: true, schema: { openAPIV3Schema: anything }, subresources: { status: {} } }],
-      },
-    };
-    await cluster().apply(definition);
+    await cluster().apply(rolloutDefinition);
     const template = { metadata: { labels: { app: "canary" } }, spec: { containers: [container] } };
     const rollout = {
       apiVersion: "argoproj.io/v1alpha1",

@@ -32,6 +32,9 @@ export function pick<T>(random: Random, items: readonly [T, ...T[]]): T {
 
 const kinds: readonly [Kind, ...Kind[]] = [configMaps, configMaps, widgets, widgets, secrets, leases];
 
+/** Asks for an answer in metadata. */
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
 /** A script of `length` random steps in one namespace. */
 export function randomScript(random: Random, length: number, namespace: string): readonly ScriptStep[] {
   return Array.from({ length }, () => randomStep(random, namespace));
@@ -51,6 +54,7 @@ function randomStep(random: Random, namespace: string): ScriptStep {
   const labels = pick(random, [undefined, undefined, { app: "x" }, { app: "y", tier: "db" }]);
   const patch = randomJsonPatch(random);
   const policy = pick(random, [undefined, undefined, "Background"]);
+  const accept = pick(random, ["application/json", metadataOnly]);
 
   const identityOf = (known: KnownObject | undefined): object => {
     if (identity === "wrong uid") return { uid: "00000000-0000-4000-8000-000000000000" };
@@ -69,10 +73,10 @@ function randomStep(random: Random, namespace: string): ScriptStep {
   const patchWith = (type: string, body: string, more = ""): TransportRequest => ({
     method: "PATCH",
     path: `${path}${query}${more}`,
-    headers: { "content-type": `application/${type}`, accept: "application/json" },
+    headers: { "content-type": `application/${type}`, accept },
     body,
   });
-  const json = { "content-type": "application/json", accept: "application/json" };
+  const json = { "content-type": "application/json", accept };
 
   const request = (known: KnownObject | undefined): TransportRequest => {
     switch (method) {
@@ -99,7 +103,7 @@ function randomStep(random: Random, namespace: string): ScriptStep {
         return { method: "GET", path: objectPath(kind, { namespace, name }), headers: json };
     }
   };
-  return { kind, name, title: `${method} ${subresource ?? ""} ${kind.plural}/${name} as ${manager} with ${identity}`, request };
+  return { kind, name, title: `${method} ${subresource ?? ""} ${kind.plural}/${name} as ${manager} with ${identity}, accepting ${accept}`, request };
 }
 
 function randomJsonPatch(random: Random): readonly object[] {

@@ -1,6 +1,7 @@
 // Bundles the program into one file. The same input gives the same bytes, wherever the checkout is and whenever it is built.
 import { build } from "esbuild";
 import { isWorkspace, type LockFile, withDependencies } from "./lock-file.ts";
+import { nodeProgram, requireBanner } from "./node-program.ts";
 import { embedPage } from "./page-embedding.ts";
 
 /** A built program. */
@@ -27,18 +28,11 @@ export async function bundleProgram({ root, lock, pageFolder }: BundleInput): Pr
     outfile: "dist/keyturn.mjs",
     write: false,
     metafile: true,
-    bundle: true,
-    platform: "node",
-    target: "node24",
-    format: "esm",
-    minifySyntax: true,
+    ...nodeProgram,
     // They are in the notices, whole.
     legalComments: "none",
-    plugins: [embedPage(pageFolder)],
-    // CommonJS dependencies ask for Node's built-in modules through `require`, which ES modules lack.
-    banner: {
-      js: '#!/usr/bin/env -S node --max-semi-space-size=2\nimport { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
-    },
+    plugins: [...nodeProgram.plugins, embedPage(pageFolder)],
+    banner: { js: `#!/usr/bin/env -S node --max-semi-space-size=4\n${requireBanner}` },
   });
   const [output] = Object.values(metafile.outputs);
   const [file] = outputFiles;

@@ -88,10 +88,18 @@ export function chartRights(): string {
     ...features.map(({ name }) => defined(camelCase(name), variants[name].map((variant) => variantText(name, variant)).join("\n"))),
     defined("manager", rows(eventAccess)),
     defined("leases", rows(leaseAccess)),
-    defined("dashboard", rows(dashboardAccess)),
+    defined("dashboard", dashboardRights()),
     defined("agent", rows(agentAccess)),
     "",
   ].join("\n");
+}
+
+/** With all of the chart's values as the dot. */
+function dashboardRights(): string {
+  const always = dashboardAccess({ isLimited: true });
+  const known = new Set(always.map(identityOf));
+  const beyond = dashboardAccess({ isLimited: false }).filter((rule) => !known.has(identityOf(rule)));
+  return [rows(always), "{{- if not .Values.namespaces }}", rows(beyond), "{{- end }}"].join("\n");
 }
 
 function defined(name: string, body: string): string {

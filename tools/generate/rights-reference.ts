@@ -19,7 +19,7 @@ export function rightsReference(): string {
     ]),
     "## dashboard",
     "Only where `--dashboard-bind-address` is given; besides those of the controllers, whose caches it looks into.",
-    rightsTable(dashboardAccess),
+    rightsTable(dashboardAccess({ isLimited: false })),
     "## agent",
     "Everything in the namespace whose certificates the agent serves; `keyturn rbac --agent --namespace NAMESPACE` prints it.",
     rightsTable(agentAccess),

@@ -88,6 +88,9 @@
 - {"group":"authorization.k8s.io","resource":"subjectaccessreviews","namespaced":false,"verbs":["create"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["list","watch"]}
 - {"group":"events.k8s.io","resource":"events","namespaced":true,"verbs":["list"]}
+{{- if not .Values.namespaces }}
+- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list"]}
+{{- end }}
 {{- end }}
 {{- define "keyturn.rights.agent" }}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch"]}

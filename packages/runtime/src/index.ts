@@ -4,6 +4,7 @@
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { formatDuration, parseDuration } from "./duration.ts";
 export { earliest } from "./earliest.ts";
+export { type HeapItem, IndexedHeap } from "./queue/indexed-heap.ts";
 export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 
@@ -17,7 +18,19 @@ export { type Credentials, fixedCredentials } from "./client/auth/credentials.ts
 export { embeddedKubeconfig, type EmbeddedKubeconfigOptions } from "./client/auth/embedded-kubeconfig.ts";
 export { loadConfig } from "./client/auth/load-config.ts";
 export * from "./client/builtin-kinds.ts";
-export type { ApplyOptions, Client, DeleteOptions, JsonPatchOperation, ListResult, PatchOptions, Selection, WriteOptions } from "./client/client.ts";
+export type {
+  Answer,
+  Answered,
+  ApplyOptions,
+  Client,
+  CreateOptions,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListResult,
+  PatchOptions,
+  Selection,
+  WriteOptions,
+} from "./client/client.ts";
 export { createHttpTransport } from "./client/http-transport.ts";
 export { apiVersionOf, collectionPath, defineKind, type Kind, resourceOf } from "./client/kind.ts";
 export { createClient } from "./client/kube-client.ts";
@@ -54,6 +67,7 @@ export { fieldManagerOf, managedByLabel, managedBySelector, type Operator } from
 export { isOwnedBy, ownerReferenceTo } from "./controller/owner-reference.ts";
 export { marked, NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
 export { apply, type Notice, type Plan, remove, type Write } from "./controller/plan.ts";
+export type { KeyView } from "./controller/shown-keys.ts";
 export { writeStatus } from "./controller/status-writer.ts";
 export { canonicalJson, covers } from "./controller/unchanged.ts";
 

@@ -110,7 +110,7 @@ export class AgentLease {
       },
       spec: { holderIdentity: identity, leaseDurationSeconds: (3 * renewEveryMs) / 1000, renewTime: microTime(clock.now()) },
     };
-    await client.apply(Lease, lease, { fieldManager, force: true }, signal);
+    await client.apply(Lease, lease, { fieldManager, force: true, answer: "metadata" }, signal);
     this.#written = words;
   }
 

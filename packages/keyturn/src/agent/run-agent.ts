@@ -1,4 +1,5 @@
 // A whole agent process: what is on the disk first, then the API server, probes and metrics, wired together.
+import { hostname } from "node:os";
 import {
   type Clock,
   type ConnectionConfig,
@@ -22,6 +23,7 @@ import type { AgentStatus } from "./agent-status.ts";
 import { type ChangeNotice, notifyChange } from "./change-notifier.ts";
 import type { DecisionRules } from "./decision.ts";
 import { type Disk, systemDisk } from "./disk.ts";
+import { lockFolder } from "./folder-lock.ts";
 import { GatewayNotice } from "./gateway-notice.ts";
 import { GenerationStore } from "./generation-store.ts";
 import { servedCheck, stalenessCheck } from "./health.ts";
@@ -60,11 +62,34 @@ export interface AgentProcessOptions {
   readonly onStarted?: (url: string | undefined) => void;
 }
 
+/** The longest that Node's timers can do. */
+const longestIntervalMs = 2 ** 31 - 1;
+
 /**
  * Runs until the signal aborts. What is on the disk is verified and served before anything else.
- * Rejects if the folder cannot be used or belongs to another namespace, the address cannot be had, or no API server is configured; what is on the disk stays served.
+ * Rejects if the folder cannot be used, is held by another agent (`FolderHeldError`) or belongs to another namespace, the address cannot be had, or no API
+ * server is configured; what is on the disk stays served.
  */
 export async function runAgent(options: AgentProcessOptions, signal: AbortSignal): Promise<void> {
+  const { folder, identity, log, disk = systemDisk, clock = systemClock } = options;
+  // The clock's timers do not keep a process alive, so one that serves no probes would simply end while the API server is away.
+  const alive = setInterval(() => {}, longestIntervalMs);
+  try {
+    await disk.makeFolder(folder);
+    const holder = { identity, host: hostname(), pid: process.pid, since: new Date(clock.now()).toISOString() };
+    const lock = await lockFolder({ folder, disk, holder, clock, random: systemRandom, log });
+    try {
+      await serveFolder(options, signal);
+    } finally {
+      await lock?.release();
+    }
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** Runs the agent of a folder that nobody else uses. */
+async function serveFolder(options: AgentProcessOptions, signal: AbortSignal): Promise<void> {
   const { namespace, folder, identity, environment, log, disk = systemDisk, clock = systemClock } = options;
   const metrics = createMetrics();
   const count = agentNumbers(metrics);
@@ -74,7 +99,6 @@ export async function runAgent(options: AgentProcessOptions, signal: AbortSignal
     clock,
     log,
   });
-  await disk.makeFolder(folder);
   await served.recover();
   const owner = served.promoted?.manifest.namespace ?? namespace;
   if (owner !== namespace) throw new Error(`${folder} holds certificates of namespace ${owner}, not ${namespace}: give another --dir`);

@@ -60,7 +60,7 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
       metrics: createMetrics(),
       features: features.map(({ name }) => name),
       flag,
-      sidecars: planSidecars ? ownSidecarsSight({ watch, client, clock, options: sidecarOptions, signal: stop.signal }) : undefined,
+      sidecars: planSidecars ? ownSidecarsSight({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal }) : undefined,
       rotationObjects: { labels: managedBySelector(keyturn) },
       shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
       access: () => access,

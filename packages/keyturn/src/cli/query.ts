@@ -51,5 +51,10 @@ async function followAnswer(
     last = document;
   };
   const { kinds, allNamespaces = false } = follows;
-  for await (const _ of watchAny(session, { kinds, namespace: allNamespaces ? undefined : session.namespace })) show(await ask());
+  try {
+    for await (const _ of watchAny(session, { kinds, namespace: allNamespaces ? undefined : session.namespace })) show(await ask());
+  } catch (error) {
+    // A question that was under way when the person had seen enough.
+    if (!session.signal.aborted) throw error;
+  }
 }

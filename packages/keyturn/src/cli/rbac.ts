@@ -41,7 +41,10 @@ export function renderRbac(options: {
   readonly dashboard?: boolean;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
 }): string {
-  const declared = [...options.controllers.flatMap(({ access }) => access), ...(options.dashboard ? dashboardAccess : [])];
+  const declared = [
+    ...options.controllers.flatMap(({ access }) => access),
+    ...(options.dashboard ? dashboardAccess({ isLimited: options.namespaces.length > 0 }) : []),
+  ];
   const manager = managerAccess({
     operatorNamespace: options.serviceAccount.namespace,
     controllerAccess: declared,

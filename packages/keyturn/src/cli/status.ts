@@ -2,6 +2,7 @@
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { featureNames, type FeatureName } from "../controllers/feature.ts";
 import { controllersOf, features } from "../controllers/registry.ts";
+import { servesRollouts } from "../controllers/sidecars/argo-rollouts.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { placeOf } from "../controllers/summary.ts";
 import { type Flag, readFlags, textFlag, UsageError } from "../flags/flag.ts";
@@ -52,9 +53,10 @@ export async function statusCommand(
   await inSession(given, console, async (session) => {
     // A server that does not answer is told at once, and not once for each of a dozen kinds.
     await answered(session);
+    const argoRollouts = await looksAtRollouts(session);
     const namespace = where.allNamespaces ? undefined : session.namespace;
     const stop = new AbortController();
-    const watches = startWatches(session, { ...where, namespace, signal: AbortSignal.any([session.signal, stop.signal]) });
+    const watches = startWatches(session, { ...where, namespace, argoRollouts, signal: AbortSignal.any([session.signal, stop.signal]) });
     try {
       await whenSettled(
         watches.caches.map(({ status }) => status),
@@ -79,6 +81,17 @@ async function answered({ client, signal }: Session): Promise<void> {
   }
 }
 
+/** Whether Argo Rollouts are among the workloads. If that cannot be told they are watched, and the watch says what is wrong. */
+async function looksAtRollouts({ client, signal }: Session): Promise<boolean> {
+  try {
+    return await servesRollouts(client, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // Who may not even ask what is served is told so of every other kind.
+    return !isApiError(error, "Forbidden");
+  }
+}
+
 /** What is shown of all there is, and how. */
 interface View {
   readonly subject: Subject | undefined;
@@ -92,16 +105,25 @@ function startWatches(
     readonly namespace: string | undefined;
     readonly operatorNamespace: string | undefined;
     readonly rolloutTimeout: number;
+    readonly argoRollouts: boolean;
     readonly signal: AbortSignal;
   },
 ): LifeWatches {
-  const { namespace, operatorNamespace, rolloutTimeout, signal } = options;
+  const { namespace, operatorNamespace, rolloutTimeout, argoRollouts, signal } = options;
   // What goes wrong with a watch is part of the answer.
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   const cachesIn = (namespaces: readonly string[]): Caches => createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
   const caches = cachesIn(namespace === undefined ? [] : [namespace]);
   const everywhere = cachesIn([]);
-  const watches = watchLife({ caches, everywhere, namespace, operatorNamespace, controllers: controllerNames(), rolloutTimeoutMs: rolloutTimeout });
+  const watches = watchLife({
+    caches,
+    everywhere,
+    namespace,
+    operatorNamespace,
+    controllers: controllerNames(),
+    rolloutTimeoutMs: rolloutTimeout,
+    argoRollouts,
+  });
   caches.start(signal);
   everywhere.start(signal);
   return watches;

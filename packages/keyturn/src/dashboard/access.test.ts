@@ -23,3 +23,10 @@ it("are printed with the flag, and not without", () => {
   // Reviews belong to no namespace, wherever the operator works.
   expect(printed({ "dashboard-bind-address": ":8082", namespaces: "shop" })).toMatch(/kind: ClusterRole\n[^]*tokenreviews/);
 });
+
+it("let it list namespaces only where it is not told which ones there are", () => {
+  const right = /^ +- namespaces$/m;
+  expect(printed({ "dashboard-bind-address": ":8082" })).toMatch(right);
+  expect(printed({ "dashboard-bind-address": ":8082", namespaces: "shop" })).not.toMatch(right);
+  expect(printed({})).not.toMatch(right);
+});

@@ -8,6 +8,7 @@ import type { SidecarsSight } from "../controllers/sidecars/sight.ts";
 import type { AccessCheck } from "./access-check.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
 import { TokenAccess } from "./token-access.ts";
+import { viewerNamespaces } from "./viewer-namespaces.ts";
 
 /** What it is made with. */
 export interface OperatorDashboardOptions extends Pick<
@@ -51,7 +52,14 @@ export function operatorDashboard(
           shown: { cluster: options.cluster, ...(namespaces.length > 0 && { namespaces }) },
           access: (shown) =>
             options.access ??
-            new TokenAccess({ client, clock, log, shown, ...(options.tokenFreshMs !== undefined && { freshMs: options.tokenFreshMs }) }),
+            new TokenAccess({
+              client,
+              clock,
+              log,
+              shown,
+              namespaces: viewerNamespaces({ client, clock, log, limitedTo: namespaces }),
+              ...(options.tokenFreshMs !== undefined && { freshMs: options.tokenFreshMs }),
+            }),
         });
         log.info({ url: dashboard.url }, "the dashboard is served");
         options.onStarted?.(dashboard);

@@ -20,6 +20,8 @@ export interface TokenAccessOptions {
   readonly log: Logger;
   /** What viewers are checked for. Those who may not see all of a kind are asked about the namespaces in which there are objects of it. */
   readonly shown: ShownObjects;
+  /** Where viewers may have rights at all. Who may see nothing of what there is is asked about these, since there may be something tomorrow. */
+  readonly namespaces: () => Promise<readonly string[]>;
   /** How long an answer is good for. Default 40,000. */
   readonly freshMs?: number;
 }
@@ -116,9 +118,23 @@ export class TokenAccess implements AccessCheck {
       const where = await this.#grantOf(user, resource);
       if (where === "everywhere" || where.size > 0) grants.set(resource, where);
     });
-    if (grants.size > 0) return { type: "allowed", viewer: { user: user.username, rights: rightsOf(grants satisfies Grants) } };
-    const message = `${user.username} may list and watch none of ${resources.join(", ")}, neither in the cluster nor in a namespace that has any`;
+    const rights = grants.size > 0 ? grants : await this.#grantsWhereNothingIs(user, resources);
+    if (rights.size > 0) return { type: "allowed", viewer: { user: user.username, rights: rightsOf(rights) } };
+    const message = `${user.username} may list and watch none of ${resources.join(", ")}, neither in the cluster nor in one of its namespaces`;
     return { type: "forbidden", message };
+  }
+
+  /** In the first namespace, by name, in which there are any: enough for a page that is empty and not refused. */
+  async #grantsWhereNothingIs(user: ReviewedUser, resources: readonly string[]): Promise<Grants> {
+    const namespaces = await this.#options.namespaces();
+    for (const namespace of namespaces.slice(0, mostNamespaces)) {
+      const grants = new Map<string, ReadonlySet<string>>();
+      await forEachParallel(resources, questionsAtATime, async (resource) => {
+        if (await this.#maySee(user, shownKind(resource), namespace)) grants.set(resource, new Set([namespace]));
+      });
+      if (grants.size > 0) return grants;
+    }
+    return new Map();
   }
 
   async #grantOf(user: ReviewedUser, resource: string): Promise<"everywhere" | ReadonlySet<string>> {

@@ -1,5 +1,5 @@
 // How do the agents on gateways fare?
-import { isApiError, Lease, managedBySelector } from "@keyturn/runtime";
+import { isApiError, Lease, managedBySelector, type Stored } from "@keyturn/runtime";
 import { agentLeaseLabel } from "../agent/agent-lease.ts";
 import { agentSummary } from "../agent/agent-summary.ts";
 import { keyturn } from "../operator-identity.ts";
@@ -13,19 +13,23 @@ export async function checkAgents({ client, features, now, signal }: Examination
   if (!features.includes("checksum")) return [];
   try {
     const { items } = await client.list(Lease, { labels: `${agentLeaseLabel.key}=${agentLeaseLabel.value},${managedBySelector(keyturn)}` }, signal);
-    if (items.length === 0) return [ok(check, "no agent has shown itself (one that runs with --lease=false does not)")];
-    return items
-      .map((lease) => agentSummary(lease, now()))
-      .map(({ health, reason, message, namespace, name }) => {
-        const said = `agent ${name} in ${namespace}: ${message}`;
-        return health === "attention"
-          ? fail(check, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
-          : ok(check, said);
-      });
+    return agentFindings(items, now());
   } catch (error) {
     if (!isApiError(error, "Forbidden")) throw error;
     return [
       warn(check, "you may not list Leases in all namespaces, so agents were not looked for", "ask somebody who may, or see the agents' own /status"),
     ];
   }
+}
+
+/** Judges the agents by their Leases. */
+export function agentFindings(leases: readonly Stored<Lease>[], nowMs: number): readonly Finding[] {
+  if (leases.length === 0) return [ok(check, "no agent has shown itself (one that runs with --lease=false does not)")];
+  return leases.map((lease) => {
+    const { health, reason, message, namespace, name } = agentSummary(lease, nowMs);
+    const said = `agent ${name} in ${namespace}: ${message}`;
+    return health === "attention"
+      ? fail(check, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
+      : ok(check, said);
+  });
 }

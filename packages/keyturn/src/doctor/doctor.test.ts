@@ -1,17 +1,19 @@
-// What the checks say about what they are shown; on a real server they are in test/cli.
-import { crdOf, type CustomResourceDefinition, type Deployment, type Stored } from "@keyturn/runtime";
+// What the checks say about what they are shown; on real servers they are in test/people.
+import { crdOf, type CustomResourceDefinition, type Deployment, type Lease, type Stored } from "@keyturn/runtime";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { RotationTarget } from "../controllers/rotation/api.ts";
 import type { LeaseSummary } from "../controllers/lease-summary.ts";
+import { agentAnnotations } from "../agent/agent-lease.ts";
 import { plain } from "../text/paint.ts";
+import { agentFindings } from "./agent-check.ts";
 import { crdFinding } from "./crd-check.ts";
 import { fail, ok, warn } from "./finding.ts";
 import { findingsText } from "./finding-text.ts";
 import { leaseFindings } from "./lease-check.ts";
 import { originalFindings } from "./original-check.ts";
-import { skewFinding, versionFinding } from "./server-check.ts";
+import { priorityFinding, skewFinding, versionFinding } from "./server-check.ts";
 import { newestTested, oldestTested, parseMinorVersion } from "./tested-versions.ts";
 import { watchFindings } from "./watch-check.ts";
 
@@ -47,6 +49,15 @@ it.each([
   [31_000, "fail"],
 ])("a server whose clock is %s ms ahead is %s", (aheadMs, level) => {
   expect(skewFinding(aheadMs).level).toBe(level);
+});
+
+it.each([
+  ["3d4f", "ok: API Priority and Fairness is on: a busy neighbour cannot starve the operator"],
+  [undefined, "warn: the API server does not say that API Priority and Fairness is on"],
+  ["", "warn: the API server does not say that API Priority and Fairness is on"],
+])("a server that has put us into flow schema %s", (flowSchema, expected) => {
+  const { level, message } = priorityFinding(flowSchema);
+  expect(`${level}: ${message}`).toBe(expected);
 });
 
 describe("an installed definition", () => {
@@ -112,6 +123,35 @@ describe("who leads", () => {
     ["ok: jwks is led by keyturn-0 in ops", [lease({}), lease({ namespace: "left-behind", state: "expired" })]],
   ])("%s", (expected, leases) => {
     expect(leaseFindings(["jwks"], leases, nowMs).map(({ level, message }) => `${level}: ${message}`)).toEqual([expected]);
+  });
+});
+
+describe("agents on gateways", () => {
+  const agent = (name: string, annotations: Record<string, string>, silentMs = 0): Stored<Lease> => ({
+    metadata: { namespace: "edge", name: `keyturn-agent-${name}`, uid: "u", resourceVersion: "1", annotations },
+    spec: { holderIdentity: name, leaseDurationSeconds: 180, renewTime: new Date(nowMs - silentMs).toISOString() },
+  });
+  const verified = { [agentAnnotations.state]: "verified" };
+  const alarmed = { [agentAnnotations.state]: "holding", [agentAnnotations.alarms]: "Mismatch", [agentAnnotations.differences]: "missing=1" };
+  const todo = "see `keyturn diff -n edge` and the agent's /status";
+
+  it("need not be there", () => {
+    expect(agentFindings([], nowMs)).toEqual([ok("agents", "no agent has shown itself (one that runs with --lease=false does not)")]);
+  });
+
+  it("are judged one by one: those that verify or wait are well, those that raise an alarm or are silent are not", () => {
+    const leases = [agent("a", verified), agent("b", {}), agent("c", alarmed), agent("d", verified, 179_999), agent("e", verified, 180_000)];
+    expect(agentFindings(leases, nowMs)).toEqual([
+      ok("agents", "agent a in edge: what it serves is what the checksum says"),
+      ok("agents", "agent b in edge: has just started"),
+      fail("agents", "agent c in edge: stays with what it has: Mismatch (missing=1) (Mismatch)", todo),
+      ok("agents", "agent d in edge: what it serves is what the checksum says"),
+      fail(
+        "agents",
+        "agent e in edge: the agent has not been heard of; what it promoted is still served, and nobody verifies it (AgentSilent)",
+        todo,
+      ),
+    ]);
   });
 });
 

@@ -26,12 +26,14 @@ export async function checkServer(examination: Examination): Promise<ServerFindi
   const { client, clock, server, signal } = examination;
   const tookMs: number[] = [];
   let version: string | undefined;
+  let priority: Finding;
   try {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const startMs = clock.monotonic();
       version = await versionOf(client, signal);
       tookMs.push(clock.monotonic() - startMs);
     }
+    priority = priorityFinding(await flowSchemaOf(examination));
   } catch (error) {
     signal.throwIfAborted();
     return { findings: [unreachable(server, error)], isThere: false };
@@ -41,7 +43,7 @@ export async function checkServer(examination: Examination): Promise<ServerFindi
       version === undefined ? versionUnknown : versionFinding(version),
       latencyFinding(Math.min(...tookMs)),
       skewFinding(examination.serverAheadMs()),
-      await fairnessFinding(examination),
+      priority,
     ],
     isThere: true,
   };
@@ -122,12 +124,16 @@ export function skewFinding(serverAheadMs: number | undefined): Finding {
   return Math.abs(serverAheadMs) > mostSkewMs ? fail("clock", difference, todo) : warn("clock", difference, todo);
 }
 
-/** Whether the server queues requests by priority, so that a busy neighbour cannot starve the operator. */
-async function fairnessFinding({ transport, signal }: Examination): Promise<Finding> {
+/** The flow schema that the server has put us into, as its answers say; undefined if it has none. */
+async function flowSchemaOf({ transport, signal }: Examination): Promise<string | undefined> {
   const response = await transport.send({ method: "GET", path: "/version" }, signal);
   await readText(response, mostVersionBytes);
-  if (response.headers["x-kubernetes-pf-flowschema-uid"])
-    return ok("priority", "API Priority and Fairness is on: a busy neighbour cannot starve the operator");
+  return response.headers["x-kubernetes-pf-flowschema-uid"];
+}
+
+/** Judges whether the server queues requests by priority, so that a busy neighbour cannot starve the operator. */
+export function priorityFinding(flowSchema: string | undefined): Finding {
+  if (flowSchema) return ok("priority", "API Priority and Fairness is on: a busy neighbour cannot starve the operator");
   return warn(
     "priority",
     "the API server does not say that API Priority and Fairness is on",

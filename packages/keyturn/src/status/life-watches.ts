@@ -27,6 +27,7 @@ import { type LeaseSummary, leaseSummary } from "../controllers/lease-summary.ts
 import { RotationTarget } from "../controllers/rotation/api.ts";
 import { rotationSummary } from "../controllers/rotation/summary.ts";
 import { restartedForAnnotation, rolloutLabel } from "../controllers/sidecars/marks.ts";
+import { Rollout } from "../controllers/sidecars/rollout-kind.ts";
 import { type RestartedWorkload, sidecarsSummary } from "../controllers/sidecars/summary.ts";
 import { keepAny } from "../controllers/sidecars/workload.ts";
 import { compareSummaries, type Summary } from "../controllers/summary.ts";
@@ -48,6 +49,8 @@ export interface LifeWatchOptions {
   readonly controllers: Readonly<Record<FeatureName, readonly string[]>>;
   /** As the operator's flag says. */
   readonly rolloutTimeoutMs: number;
+  /** Whether Argo Rollouts are looked at: where they are not served, nobody misses them. */
+  readonly argoRollouts: boolean;
 }
 
 /** The watches at work. */
@@ -94,7 +97,7 @@ export function watchLife(options: LifeWatchOptions): LifeWatches {
   };
 }
 
-function sourcesOf({ caches, rolloutTimeoutMs }: LifeWatchOptions): Readonly<Record<FeatureName, readonly Source[]>> {
+function sourcesOf({ caches, rolloutTimeoutMs, argoRollouts }: LifeWatchOptions): Readonly<Record<FeatureName, readonly Source[]>> {
   const source = <V>(cache: Cache<V>, summaries: (cache: Cache<V>, nowMs: number) => readonly Summary[]): Source => ({
     cache,
     status: () => caches.statusOf(cache),
@@ -108,7 +111,8 @@ function sourcesOf({ caches, rolloutTimeoutMs }: LifeWatchOptions): Readonly<Rec
     );
   const restarted = (workloads: readonly RestartedWorkload[], nowMs: number): readonly Summary[] =>
     workloads.flatMap((workload) => sidecarsSummary(workload, { rolloutTimeoutMs, nowMs }) ?? []);
-  const workloads = ([Deployment, StatefulSet, DaemonSet] satisfies readonly Kind[]).flatMap((kind): readonly Source[] => {
+  const workloadKinds: readonly Kind[] = [Deployment, StatefulSet, DaemonSet, ...(argoRollouts ? [Rollout] : [])];
+  const workloads = workloadKinds.flatMap((kind): readonly Source[] => {
     const keepRolling = (object: Stored<KubeObject>): RestartedWorkload => keepAny(kind, object);
     const marked = caches.watch(kind, { only: "metadata", keep: (object: Stored<KubeObject>) => markedWorkload(kind, object) });
     return [

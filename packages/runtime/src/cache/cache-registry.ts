@@ -18,7 +18,7 @@ import { Store } from "./store.ts";
 import { StoreCache } from "./store-cache.ts";
 import { UnionCache } from "./union-cache.ts";
 import { statusStateOf, worstStatus } from "./watch-status.ts";
-import { WriteSight, covers } from "./write-sight.ts";
+import { WriteSight, coverage } from "./write-sight.ts";
 
 /** What all caches of a process share. */
 export interface CachesOptions {
@@ -52,9 +52,11 @@ interface SharedWatch {
   readonly selection: Selection;
   readonly keep: Keep;
   readonly sent: Sent;
+  readonly optional: boolean;
   readonly store: Store<unknown>;
   readonly reflector: Reflector<unknown>;
   readonly writes: WriteSight;
+  readonly covers: (write: WriteRecord, held: boolean) => boolean;
 }
 
 /** Makes the caches of a process. Nothing is requested before `start`. */
@@ -76,7 +78,7 @@ export class CacheRegistry implements Caches {
   watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
   watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   watch<T extends KubeObject, V>(kind: Kind<T>, options: WatchOptions<T, V> & { readonly only?: "metadata" } = {}): Cache<V> {
-    const { keep, indexes = {}, only: sent = "whole", ...selection } = options;
+    const { keep, indexes = {}, only: sent = "whole", optional = false, ...selection } = options;
     const limits = new Set(kind.namespaced && selection.namespace === undefined ? this.#options.namespaces : []);
     const [first, ...others] = Array.from(limits, (namespace) => this.watch(kind, { ...options, namespace }));
     if (first && others.length > 0) {
@@ -90,7 +92,7 @@ export class CacheRegistry implements Caches {
     }
     if (first) return first;
     // The one place where the types of kept values are forgotten: a shared watch is found by the very `keep` that made its values.
-    const shared = this.#share(kind, selection, { keep: keep as Keep, sent });
+    const shared = this.#share(kind, selection, { keep: keep as Keep, sent, optional });
     const view = new StoreCache<V>({ kind, selection, store: shared.store as Store<V>, indexes });
     this.#viewed.set(view, [shared]);
     return view;
@@ -126,7 +128,7 @@ export class CacheRegistry implements Caches {
   }
 
   async whenSeen(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
-    const covering = this.#sharedOf(cache).filter((shared) => covers(shared, write, shared.store.get(write.key) !== undefined));
+    const covering = this.#sharedOf(cache).filter((shared) => shared.covers(write, shared.store.get(write.key) !== undefined));
     const shown = await Promise.all(covering.map((shared) => shared.writes.whenShown(write, signal)));
     return shown.every(Boolean);
   }
@@ -137,10 +139,9 @@ export class CacheRegistry implements Caches {
     return shared;
   }
 
-  #share(kind: Kind, selection: Selection, { keep, sent }: { readonly keep: Keep; readonly sent: Sent }): SharedWatch {
-    const found = this.#shared.find(
-      (shared) => shared.keep === keep && shared.sent === sent && sameKind(shared.kind, kind) && sameSelection(shared.selection, selection),
-    );
+  #share(kind: Kind, selection: Selection, { keep, sent, optional }: Pick<SharedWatch, "keep" | "sent" | "optional">): SharedWatch {
+    const isSame = (shared: SharedWatch): boolean => shared.keep === keep && shared.sent === sent && shared.optional === optional;
+    const found = this.#shared.find((shared) => isSame(shared) && sameKind(shared.kind, kind) && sameSelection(shared.selection, selection));
     if (found) return found;
     const { transport, clock, random, limits } = this.#options;
     const log = this.#options.log.child({ resource: resourceOf(kind), ...selection });
@@ -156,9 +157,20 @@ export class CacheRegistry implements Caches {
       clock,
       random,
       log,
+      optional,
       ...(limits && { limits }),
     });
-    const shared: SharedWatch = { kind, selection, keep, sent, store, reflector, writes: new WriteSight(store) };
+    const shared: SharedWatch = {
+      kind,
+      selection,
+      keep,
+      sent,
+      optional,
+      store,
+      reflector,
+      writes: new WriteSight(store),
+      covers: coverage({ kind, selection }),
+    };
     this.#shared.push(shared);
     if (this.#signal) this.#run(shared, this.#signal);
     return shared;
@@ -175,7 +187,7 @@ export class CacheRegistry implements Caches {
   }
 }
 
-function statusOfShared({ kind, selection, keep, sent, store, reflector }: SharedWatch): CacheStatus {
+function statusOfShared({ kind, selection, keep, sent, optional, store, reflector }: SharedWatch): CacheStatus {
   return {
     resource: resourceOf(kind),
     namespace: selection.namespace,
@@ -183,6 +195,7 @@ function statusOfShared({ kind, selection, keep, sent, store, reflector }: Share
     keep: keep === undefined ? sent : keep.name || "keep",
     state: statusStateOf(reflector.state, kind, selection.namespace),
     synced: store.synced,
+    optional,
     objects: store.size,
     quietForMs: reflector.quietForMs,
     receivedBytes: reflector.receivedBytes,

@@ -21,6 +21,11 @@ export interface WatchOptions<T extends KubeObject, V> extends Selection {
   readonly keep?: (object: Stored<T>) => V;
   /** Indexes by name: each gives the index values of a kept object. */
   readonly indexes?: Readonly<Record<string, (value: DeepReadonly<V>, key: ObjectKey) => readonly string[]>>;
+  /**
+   * The kind may not be served, because its CRD is somebody else's choice: until it is, and once it is no more, the cache is synced and empty.
+   * Default false: whoever watches waits for the CRD.
+   */
+  readonly optional?: boolean;
 }
 
 /** A watch that asks the API server for metadata alone (`PartialObjectMetadata`), so that bodies never reach this process. `keep` sees no more than that. */

@@ -20,6 +20,8 @@ export interface WatchStatus {
     /** The server refuses (403): `rule` is the exact right that is missing, such as `list secrets in the cluster`. */
     | { readonly type: "forbidden"; readonly rule: string };
   readonly synced: boolean;
+  /** Those who watch do without it while the kind is not served. Default false. */
+  readonly optional?: boolean;
   readonly objects: number;
   /** Since the last byte from the server. */
   readonly quietForMs: number;

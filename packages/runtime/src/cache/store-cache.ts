@@ -6,7 +6,6 @@ import { nameOf } from "../client/object.ts";
 import type { Cache, Change, DeepReadonly } from "./cache.ts";
 import type { Store } from "./store.ts";
 import type { IndexFunction } from "./table.ts";
-import { whenMoved } from "./write-sight.ts";
 
 /** What a view is of. */
 export interface StoreCacheOptions<V> {
@@ -67,7 +66,21 @@ export class StoreCache<V> implements Cache<V> {
   }
 
   whenSynced(signal?: AbortSignal): Promise<void> {
-    return whenMoved(this.#store, () => this.#store.synced, signal);
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (this.#store.synced) return resolve();
+      const onAbort = (): void => {
+        stop();
+        reject(signal?.reason);
+      };
+      const stop = this.#store.onMove(() => {
+        if (!this.#store.synced) return;
+        stop();
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
   }
 
   subscribe(listener: (change: Change<V>) => void): () => void {

@@ -15,7 +15,7 @@ export interface StoreOptions {
   readonly onFault: (fault: { readonly what: "listener" | "index"; readonly key: ObjectKey; readonly error: unknown }) => void;
 }
 
-/** How far a store has come, for those who wait for a write to be seen. */
+/** How far a store has come, for those who wait for a write to be seen. It moves on with the store. */
 export interface StorePosition {
   /** Everything up to here has been delivered; undefined before the first list is complete. */
   readonly resourceVersion: string | undefined;
@@ -39,7 +39,12 @@ export class Store<V> {
   #table: Table<V>;
   /** The list that is coming in. */
   #incoming: Table<V> | undefined;
-  #position: StorePosition = { resourceVersion: undefined, listsBegun: 0, lastListDone: 0, bookmarks: 0 };
+  readonly #position: { -readonly [Part in keyof StorePosition]: StorePosition[Part] } = {
+    resourceVersion: undefined,
+    listsBegun: 0,
+    lastListDone: 0,
+    bookmarks: 0,
+  };
   #synced = false;
 
   constructor(options: StoreOptions) {
@@ -97,7 +102,8 @@ export class Store<V> {
     switch (event.type) {
       case "init":
         this.#incoming = new Table<V>(this.#table.indexes, this.#onIndexError);
-        this.#move({ listsBegun: this.#position.listsBegun + 1 });
+        this.#position.listsBegun++;
+        this.#tellMoved();
         return undefined;
       case "initApply": {
         const { key, uid, resourceVersion, value } = event.object;
@@ -111,7 +117,8 @@ export class Store<V> {
       case "apply": {
         const { key, uid, resourceVersion, value } = event.object;
         this.#apply(key, { uid, resourceVersion, value: value as DeepReadonly<V> });
-        this.#move({ resourceVersion }, key);
+        this.#position.resourceVersion = resourceVersion;
+        this.#tellMoved(key);
         return undefined;
       }
       case "delete":
@@ -120,10 +127,13 @@ export class Store<V> {
           return undefined;
         }
         this.#remove(event.object.key);
-        this.#move({ resourceVersion: event.object.resourceVersion }, event.object.key);
+        this.#position.resourceVersion = event.object.resourceVersion;
+        this.#tellMoved(event.object.key);
         return undefined;
       case "progress":
-        this.#move({ resourceVersion: event.resourceVersion, bookmarks: this.#position.bookmarks + 1 });
+        this.#position.resourceVersion = event.resourceVersion;
+        this.#position.bookmarks++;
+        this.#tellMoved();
         return undefined;
     }
   }
@@ -162,7 +172,9 @@ export class Store<V> {
       if (slice.used) await slice.pause();
     }
     this.#synced = true;
-    this.#move({ resourceVersion, lastListDone: this.#position.listsBegun });
+    this.#position.resourceVersion = resourceVersion;
+    this.#position.lastListDone = this.#position.listsBegun;
+    this.#tellMoved();
   }
 
   #tell(listeners: readonly { readonly listener: Listener<V> }[], change: Change<V>): void {
@@ -177,8 +189,7 @@ export class Store<V> {
     }
   }
 
-  #move(position: Partial<StorePosition>, key?: ObjectKey): void {
-    this.#position = { ...this.#position, ...position };
+  #tellMoved(key?: ObjectKey): void {
     for (const notice of this.#watchers) notice(key);
   }
 

@@ -18,14 +18,30 @@ export interface Selection {
   readonly fields?: string;
 }
 
+/** How much of the object a write is answered with. */
+export type Answer = "object" | "metadata";
+
+/** What a write resolves to: of an answer in metadata nothing else can be read. */
+export type Answered<T extends KubeObject, A extends Answer> = A extends "metadata" ? Stored<KubeObject> : Stored<T>;
+
 /** Options that every write takes. */
-export interface WriteOptions {
+export interface WriteOptions<A extends Answer = "object"> {
   /** Asks the server to check and answer, and to store nothing. Default false. */
   readonly dryRun?: boolean;
+  /**
+   * `metadata` asks for no more than the object's metadata, for writes whose answer nobody looks into: the rest is neither sent nor parsed.
+   * A server that cannot do that, as an aggregated one may be, sends the whole object all the same. Default `object`.
+   */
+  readonly answer?: A;
+}
+
+/** Options of a create. */
+export interface CreateOptions<A extends Answer = "object"> extends WriteOptions<A> {
+  readonly fieldManager?: string;
 }
 
 /** Options of a server-side apply. */
-export interface ApplyOptions extends WriteOptions {
+export interface ApplyOptions<A extends Answer = "object"> extends WriteOptions<A> {
   /** Who owns the applied fields. */
   readonly fieldManager: string;
   /** Takes fields over from other managers instead of failing with `Conflict`. Default false. */
@@ -35,13 +51,13 @@ export interface ApplyOptions extends WriteOptions {
 }
 
 /** Options of a patch. */
-export interface PatchOptions extends WriteOptions {
+export interface PatchOptions<A extends Answer = "object"> extends WriteOptions<A> {
   readonly fieldManager?: string;
   readonly subresource?: "status" | "scale";
 }
 
 /** Options of a delete. A precondition that does not hold fails with `Conflict` and deletes nothing. */
-export interface DeleteOptions extends WriteOptions {
+export interface DeleteOptions<A extends Answer = "object"> extends WriteOptions<A> {
   readonly uid?: string;
   readonly resourceVersion?: string;
   /** Default `Background`. */
@@ -66,28 +82,49 @@ export interface Client {
   /** Reads the collection in pages of 500 and returns it whole. */
   list<T extends KubeObject>(kind: Kind<T>, selection?: Selection, signal?: AbortSignal): Promise<ListResult<T>>;
   /** Creates the object; `AlreadyExists` if its name is taken. */
-  create<T extends KubeObject>(
+  create<T extends KubeObject, A extends Answer = "object">(
     kind: Kind<T>,
     object: T,
-    options?: WriteOptions & { readonly fieldManager?: string },
+    options?: CreateOptions<A>,
     signal?: AbortSignal,
-  ): Promise<Stored<T>>;
+  ): Promise<Answered<T, A>>;
   /** Replaces the object; with `metadata.resourceVersion` set, only if that is still current. */
-  replace<T extends KubeObject>(kind: Kind<T>, object: T, options?: PatchOptions, signal?: AbortSignal): Promise<Stored<T>>;
+  replace<T extends KubeObject, A extends Answer = "object">(
+    kind: Kind<T>,
+    object: T,
+    options?: PatchOptions<A>,
+    signal?: AbortSignal,
+  ): Promise<Answered<T, A>>;
   /** Server-side apply of the fields in `object`. With `metadata.uid` set, fails with `Conflict` unless that very object exists. */
-  apply<T extends KubeObject>(kind: Kind<T>, object: T, options: ApplyOptions, signal?: AbortSignal): Promise<Stored<T>>;
+  apply<T extends KubeObject, A extends Answer = "object">(
+    kind: Kind<T>,
+    object: T,
+    options: ApplyOptions<A>,
+    signal?: AbortSignal,
+  ): Promise<Answered<T, A>>;
   /** A JSON patch. `test` operations make it conditional: it fails with `Conflict` if one does not hold. */
-  jsonPatch<T extends KubeObject>(
+  jsonPatch<T extends KubeObject, A extends Answer = "object">(
     kind: Kind<T>,
     name: ObjectName,
     patch: readonly JsonPatchOperation[],
-    options?: PatchOptions,
+    options?: PatchOptions<A>,
     signal?: AbortSignal,
-  ): Promise<Stored<T>>;
+  ): Promise<Answered<T, A>>;
   /** A JSON merge patch (RFC 7386). */
-  mergePatch<T extends KubeObject>(kind: Kind<T>, name: ObjectName, patch: object, options?: PatchOptions, signal?: AbortSignal): Promise<Stored<T>>;
+  mergePatch<T extends KubeObject, A extends Answer = "object">(
+    kind: Kind<T>,
+    name: ObjectName,
+    patch: object,
+    options?: PatchOptions<A>,
+    signal?: AbortSignal,
+  ): Promise<Answered<T, A>>;
   /** Deletes the object. Resolves to the object as it is if it waits for finalizers, else to undefined; also if there was none. */
-  delete<T extends KubeObject>(kind: Kind<T>, name: ObjectName, options?: DeleteOptions, signal?: AbortSignal): Promise<Stored<T> | undefined>;
+  delete<T extends KubeObject, A extends Answer = "object">(
+    kind: Kind<T>,
+    name: ObjectName,
+    options?: DeleteOptions<A>,
+    signal?: AbortSignal,
+  ): Promise<Answered<T, A> | undefined>;
   /** Any other request; resolves to the parsed JSON body of a success. */
   request(request: TransportRequest, signal?: AbortSignal): Promise<unknown>;
 }

@@ -62,7 +62,7 @@ describe("certificates", () => {
     await watch.next();
     expect(await textOf(await transport.send(get))).toBe("jane");
     tls = keysOf("joe");
-    expect(await textOf(await transport.send(get))).toBe("joe");
+    await expect.poll(async () => textOf(await transport.send(get)), patiently).toBe("joe");
     const next = watch.next();
     await expect.poll(() => server.open, patiently).toBe(2);
     transport.close();

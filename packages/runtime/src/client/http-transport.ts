@@ -36,7 +36,7 @@ const defaultTimeoutMs = 30_000;
  *
  * Guarantees, beyond those of `Transport`: lanes never share a socket; a GET that met a kept-alive socket already closed by the server is sent
  * once more on a new one; a 401 leads to one refresh of the credentials, shared by all requests that meet it, and one more try; changed TLS
- * material is used for the next request while requests in flight keep their sockets. Never asks for compression: near the server it costs
+ * material is used within a tenth of a second while requests in flight keep their sockets. Never asks for compression: near the server it costs
  * more time than it saves.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
@@ -75,7 +75,7 @@ class HttpTransport implements Transport {
   }
 
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
-    const authorization = await this.#credentials(this.#session.authorize(), signal);
+    const authorization = await this.#authorization(signal);
     const response = await this.#sendAs(authorization, request, signal);
     if (response.status !== 401) return response;
     const renewed = await this.#credentials(this.#session.renew(authorization), signal).catch(async (error: unknown) => {
@@ -84,7 +84,7 @@ class HttpTransport implements Transport {
     });
     if (!renewed) return response;
     await discard(response);
-    return this.#sendAs(await this.#credentials(this.#session.authorize(), signal), request, signal);
+    return this.#sendAs(await this.#authorization(signal), request, signal);
   }
 
   close(): void {
@@ -126,6 +126,11 @@ class HttpTransport implements Transport {
     this.#retired = [...this.#retired, ...(current ? [current.pools] : [])].filter((retired) => retired.busy);
     this.#current = { tls, pools };
     return pools;
+  }
+
+  #authorization(signal?: AbortSignal): IssuedAuthorization | Promise<IssuedAuthorization> {
+    const issued = this.#session.authorize();
+    return issued instanceof Promise ? this.#credentials(issued, signal) : issued;
   }
 
   /** Credentials may take long (an exec plugin, an OIDC issuer): the caller's signal and `close` end the wait, not the work that others share. */

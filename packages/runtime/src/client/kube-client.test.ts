@@ -1,9 +1,10 @@
 // What the client sends, and what it makes of odd answers. What the API server really answers is tested in test/client.
-import { describe, expect, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { ConfigMap, Namespace } from "./builtin-kinds.ts";
 import type { Client } from "./client.ts";
 import { createClient, type ClientOptions } from "./kube-client.ts";
+import type { KubeObject, Stored } from "./object.ts";
 import { scriptedTransport, type ScriptedAnswer } from "./scripted-transport.fixture.ts";
 import { ConnectionError, type TransportRequest } from "./transport.ts";
 
@@ -98,6 +99,50 @@ describe("requests", () => {
     expect(requests).toHaveLength(0);
     await client.create(Namespace, { metadata: { name: "x" } });
     expect(requests).toHaveLength(1);
+  });
+});
+
+describe("answers in metadata", () => {
+  const partial = { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata", metadata: stored.metadata };
+  const answer = "metadata";
+
+  it("are asked for, with the whole object as second best, and name the kind of the object", async () => {
+    const { client, requests } = scripted([{ status: 200, body: partial }]);
+    const answers = [
+      await client.create(ConfigMap, { metadata: name }, { answer }),
+      await client.replace(ConfigMap, { metadata: name }, { answer }),
+      await client.apply(ConfigMap, { metadata: name }, { fieldManager: "me", answer }),
+      await client.jsonPatch(ConfigMap, name, [], { answer }),
+      await client.mergePatch(ConfigMap, name, {}, { answer }),
+    ];
+    await client.delete(ConfigMap, name, { answer });
+    expect(answers).toEqual(answers.map(() => stored));
+    const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+    expect(requests.map(({ headers }) => headers?.["accept"])).toEqual(requests.map(() => accept));
+  });
+
+  it("are not asked for of a Namespace, whose spec tells whether it is gone", async () => {
+    const { client, requests } = scripted([{ status: 200, body: partial }]);
+    await client.mergePatch(Namespace, { name: "x" }, {}, { answer });
+    await client.delete(Namespace, { name: "x" }, { answer });
+    expect(requests.map(({ headers }) => headers?.["accept"])).toEqual([undefined, undefined]);
+  });
+
+  it("show no more than metadata to the compiler, also where a server sends the whole object", async () => {
+    const { client } = scripted([{ status: 200, body: { ...stored, data: { k: "v" } } }]);
+    const applied = await client.apply(ConfigMap, { metadata: name }, { fieldManager: "me", answer });
+    expect(applied.metadata).toEqual(stored.metadata);
+    expectTypeOf(applied).toEqualTypeOf<Stored<KubeObject>>();
+    expectTypeOf(applied).not.toHaveProperty("data");
+    expectTypeOf(await client.create(ConfigMap, { metadata: name }, { answer })).toEqualTypeOf<Stored<KubeObject>>();
+    expectTypeOf(await client.replace(ConfigMap, { metadata: name }, { answer })).toEqualTypeOf<Stored<KubeObject>>();
+    expectTypeOf(await client.jsonPatch(ConfigMap, name, [], { answer })).toEqualTypeOf<Stored<KubeObject>>();
+    expectTypeOf(await client.mergePatch(ConfigMap, name, {}, { answer })).toEqualTypeOf<Stored<KubeObject>>();
+    expectTypeOf(await client.delete(ConfigMap, name, { answer })).toEqualTypeOf<Stored<KubeObject> | undefined>();
+    expectTypeOf(await client.apply(ConfigMap, { metadata: name }, { fieldManager: "me" })).toEqualTypeOf<Stored<ConfigMap>>();
+    expectTypeOf(await client.mergePatch(ConfigMap, name, {}, { answer: "object" })).toEqualTypeOf<Stored<ConfigMap>>();
+    // @ts-expect-error: who names the type alone means the whole object, and cannot ask for less.
+    await client.mergePatch<ConfigMap>(ConfigMap, name, {}, { answer });
   });
 });
 

@@ -2,10 +2,10 @@
 import { systemClock, type Clock } from "../clock.ts";
 import { systemRandom, type Random } from "../random.ts";
 import { isApiError } from "./api-error.ts";
-import type { Client, DeleteOptions, ListResult, Selection, WriteOptions } from "./client.ts";
+import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
 import { apiVersionOf, collectionPath, objectPath, resourceOf, type Kind } from "./kind.ts";
 import { keyOf, type KubeObject, type ObjectName, type Stored } from "./object.ts";
-import { applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, waitingObject } from "./object-answer.ts";
+import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, waitingObject } from "./object-answer.ts";
 import { retryRead } from "./read-retry.ts";
 import { readJson } from "./response-json.ts";
 import type { Lane, Transport, TransportRequest } from "./transport.ts";
@@ -51,10 +51,11 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   };
   const read = (path: string, attempt: string, signal?: AbortSignal): Promise<unknown> =>
     retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random }, signal);
-  const write = async <T extends KubeObject>(request: Write, kind: Kind<T>, signal?: AbortSignal): Promise<Stored<T>> => {
-    const { method, path, query, contentType, body, attempt } = request;
-    const headers = { "content-type": contentTypes[contentType] };
-    return decodeObject(await once({ method, path: withQuery(path, query), headers, body: JSON.stringify(body) }, attempt, signal), kind, attempt);
+  const write = async <T extends KubeObject, A extends Answer>(request: Write<A>, kind: Kind<T>, signal?: AbortSignal): Promise<Answered<T, A>> => {
+    const { method, path, query, contentType, body, attempt, answer } = request;
+    const headers = { "content-type": contentTypes[contentType], ...acceptHeader(kind, answer) };
+    const answered = await once({ method, path: withQuery(path, query), headers, body: JSON.stringify(body) }, attempt, signal);
+    return decodeObject<T, A>(answered, kind, attempt);
   };
 
   const listFrom = async <T extends KubeObject>(kind: Kind<T>, selection: Selection, signal?: AbortSignal): Promise<ListResult<T>> => {
@@ -93,44 +94,41 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
       }
     },
 
-    async create(kind, object, { fieldManager, ...common } = {}, signal) {
+    async create(kind, object, { fieldManager, dryRun, answer } = {}, signal) {
       const name = { ...object.metadata, name: object.metadata.name ?? `${object.metadata.generateName ?? ""}…` };
       const attempt = attemptOf("create", kind, name);
       const path = collectionPath(kind, namespaceFor(kind, object.metadata.namespace, attempt));
-      const query = { ...writeQuery(common), fieldManager, fieldValidation };
-      return write({ method: "POST", path, query, contentType: "json", body: typed(kind, object), attempt }, kind, signal);
+      const query = { ...writeQuery(dryRun), fieldManager, fieldValidation };
+      return write({ method: "POST", path, query, contentType: "json", body: typed(kind, object), attempt, answer }, kind, signal);
     },
 
-    async replace(kind, object, { fieldManager, subresource, ...common } = {}, signal) {
+    async replace(kind, object, { fieldManager, subresource, dryRun, answer } = {}, signal) {
       const { path, attempt } = target("replace", kind, { name: nameIn(object, kind, "replace"), subresource });
-      const query = { ...writeQuery(common), fieldManager, fieldValidation };
-      return write({ method: "PUT", path, query, contentType: "json", body: typed(kind, object), attempt }, kind, signal);
+      const query = { ...writeQuery(dryRun), fieldManager, fieldValidation };
+      return write({ method: "PUT", path, query, contentType: "json", body: typed(kind, object), attempt, answer }, kind, signal);
     },
 
-    async apply(kind, object, { fieldManager, force, subresource, ...common }, signal) {
+    async apply(kind, object, { fieldManager, force, subresource, dryRun, answer }, signal) {
       const { path, attempt } = target("apply", kind, { name: nameIn(object, kind, "apply"), subresource });
-      const query = { ...writeQuery(common), fieldManager, force: force || undefined, fieldValidation };
-      const request = { method: "PATCH", path, query, contentType: "apply", body: typed(kind, object), attempt } as const;
+      const query = { ...writeQuery(dryRun), fieldManager, force: force || undefined, fieldValidation };
+      const request = { method: "PATCH", path, query, contentType: "apply", body: typed(kind, object), attempt, answer } as const;
       return write(request, kind, signal).catch((error: unknown) => {
         throw applyError(error, attempt);
       });
     },
 
-    async jsonPatch(kind, name, patch, { fieldManager, subresource, ...common } = {}, signal) {
+    async jsonPatch(kind, name, patch, { fieldManager, subresource, dryRun, answer } = {}, signal) {
       const { path, attempt } = target("patch", kind, { name, subresource });
-      const query = { ...writeQuery(common), fieldManager };
-      return write({ method: "PATCH", path, query, contentType: "jsonPatch", body: patch, attempt }, kind, signal).catch((error: unknown) => {
+      const query = { ...writeQuery(dryRun), fieldManager };
+      return write({ method: "PATCH", path, query, contentType: "jsonPatch", body: patch, attempt, answer }, kind, signal).catch((error: unknown) => {
         throw jsonPatchError(error, patch, attempt);
       });
     },
 
-    async mergePatch(kind, name, patch, { fieldManager, subresource, ...common } = {}, signal) {
+    async mergePatch(kind, name, patch, { fieldManager, subresource, dryRun, answer } = {}, signal) {
       const { path, attempt } = target("patch", kind, { name, subresource });
-      return write(
-        { method: "PATCH", path, query: { ...writeQuery(common), fieldManager }, contentType: "mergePatch", body: patch, attempt },
-        kind,
-        signal,
-      );
+      const query = { ...writeQuery(dryRun), fieldManager };
+      return write({ method: "PATCH", path, query, contentType: "mergePatch", body: patch, attempt, answer }, kind, signal);
     },
 
     async delete(kind, name, deleteOptions = {}, signal) {
@@ -138,7 +136,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
       const request = {
         method: "DELETE",
         path,
-        headers: { "content-type": contentTypes.json },
+        headers: { "content-type": contentTypes.json, ...acceptHeader(kind, deleteOptions.answer) },
         body: JSON.stringify(deleteBody(deleteOptions)),
       } as const;
       try {
@@ -157,13 +155,14 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   };
 }
 
-interface Write {
+interface Write<A extends Answer> {
   readonly method: "POST" | "PUT" | "PATCH";
   readonly path: string;
   readonly query: Query;
   readonly contentType: keyof typeof contentTypes;
   readonly body: unknown;
   readonly attempt: string;
+  readonly answer: A | undefined;
 }
 
 function withQuery(path: string, query: Query): string {
@@ -174,11 +173,11 @@ function withQuery(path: string, query: Query): string {
   return given.size === 0 ? path : `${path}?${given.toString()}`;
 }
 
-function writeQuery({ dryRun }: WriteOptions): Query {
+function writeQuery(dryRun: boolean | undefined): Query {
   return { dryRun: dryRun ? "All" : undefined };
 }
 
-function deleteBody({ uid, resourceVersion, propagationPolicy = "Background", dryRun }: DeleteOptions): object {
+function deleteBody({ uid, resourceVersion, propagationPolicy = "Background", dryRun }: DeleteOptions<Answer>): object {
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   return {
     apiVersion: "v1",

@@ -1,7 +1,7 @@
 // What answers of the API server mean: objects, pages of lists, and the errors that say something else than they mean.
 import { ApiError, isApiError } from "./api-error.ts";
-import type { JsonPatchOperation, ListResult } from "./client.ts";
-import { apiVersionOf, type Kind } from "./kind.ts";
+import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
+import { apiVersionOf, type Kind, resourceOf } from "./kind.ts";
 import type { KubeObject, Stored } from "./object.ts";
 
 /** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
@@ -39,12 +39,23 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object that a body is. Throws `ApiError` if it is none. */
-export function decodeObject<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Stored<T> {
+/** The header that asks for the answer. The whole object is second best: not every server can show less of it. */
+export function acceptHeader(kind: Kind, answer: Answer | undefined): { readonly accept?: string } {
+  // What holds a Namespace is in its spec, and whether it is gone must be known.
+  if (answer !== "metadata" || resourceOf(kind) === "namespaces") return {};
+  return { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json" };
+}
+
+/** The object that a body is, or its metadata; those name the object's kind, as if it were whole. Throws `ApiError` if it is neither. */
+export function decodeObject<T extends KubeObject, A extends Answer = "object">(body: unknown, kind: Kind<T>, attempt: string): Answered<T, A> {
   if (!isRecord(body) || !isRecord(body["metadata"])) {
     throw new ApiError(attempt, 200, { message: `the answer is no ${kind.kind}` });
   }
-  return body as unknown as Stored<T>;
+  if (body["kind"] === "PartialObjectMetadata") {
+    body["apiVersion"] = apiVersionOf(kind);
+    body["kind"] = kind.kind;
+  }
+  return body as unknown as Answered<T, A>;
 }
 
 /** A page of a list; `continue` asks for the next. */
@@ -67,9 +78,9 @@ export function decodePage<T extends KubeObject>(body: unknown, kind: Kind<T>, a
 }
 
 /** Some kinds answer a delete with the object even when it is gone: it is still there only if something holds it. */
-export function waitingObject<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Stored<T> | undefined {
+export function waitingObject<T extends KubeObject, A extends Answer>(body: unknown, kind: Kind<T>, attempt: string): Answered<T, A> | undefined {
   if (isRecord(body) && body["kind"] === "Status") return undefined;
-  const object = decodeObject(body, kind, attempt);
+  const object = decodeObject<T, A>(body, kind, attempt);
   return object.metadata.deletionTimestamp && !isLastSight(object) ? object : undefined;
 }
 

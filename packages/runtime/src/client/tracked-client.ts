@@ -11,7 +11,7 @@ import type { WriteRecord } from "./write-record.ts";
  * has seen it, no change of the cache would tell.
  */
 export function trackAnswers(client: Client, onAnswer: (record: WriteRecord) => void): Client {
-  const written = <T extends KubeObject>(kind: Kind, object: Stored<T>, dryRun: boolean | undefined): Stored<T> => {
+  const written = <Seen extends Stored<KubeObject>>(kind: Kind, object: Seen, dryRun: boolean | undefined): Seen => {
     const { uid, resourceVersion, labels = {} } = object.metadata;
     // Reviews, such as SelfSubjectAccessReview, are answered and not stored: they have no version.
     if (dryRun || !resourceVersion) return object;

@@ -20,7 +20,7 @@ const unremarkable: ReadonlySet<string> = new Set(["Conflict", "AlreadyExists", 
 export function conditionReporter(options: { readonly operator: Operator; readonly events: EventRecorder }): Reporter {
   return async (report, signal) => {
     const { primary, outcome, key } = report;
-    if (!primary || outcome.code === "Ok") return;
+    if (!primary) return;
     if (outcome.code === "Transient" && unremarkable.has(outcome.reason)) return;
     const { reason, message } = outcome;
     const object = await writeNotReady(report, primary, { fieldManager: fieldManagerOf(options.operator, report.controller), signal });
@@ -37,7 +37,7 @@ async function writeNotReady(
   { fieldManager, signal }: { readonly fieldManager: string; readonly signal: AbortSignal },
 ): Promise<{ readonly metadata: { readonly uid: string } } | undefined> {
   const object = await client.get(primary, nameOf(key), signal);
-  if (!object || outcome.code === "Ok") return object;
+  if (!object) return undefined;
   const { resourceVersion, generation } = object.metadata;
   const { reason, message } = outcome;
   const before = object.status?.conditions ?? [];
@@ -48,7 +48,7 @@ async function writeNotReady(
     primary,
     nameOf(key),
     { metadata: { resourceVersion }, status: { conditions } },
-    { fieldManager, subresource: "status" },
+    { fieldManager, subresource: "status", answer: "metadata" },
     signal,
   );
 }

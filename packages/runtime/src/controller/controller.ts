@@ -10,6 +10,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { EventRecorder } from "../observe/event-recorder.ts";
 import type { BackoffOptions } from "../queue/backoff.ts";
 import type { AccessRule } from "./access.ts";
+import type { KeyView } from "./shown-keys.ts";
 
 /** A controller, before it runs. Plain data plus `setup`. */
 export interface ControllerDefinition {
@@ -53,6 +54,11 @@ export interface ControllerScope {
   trigger<V>(this: void, cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;
   /** Reconciles a key that no watched object stands for, such as a period or an outside signal. */
   enqueue(this: void, key: ObjectKey, options?: { readonly afterMs?: number }): void;
+  /**
+   * Shows something of keys, such as metrics, while this process works on them. What the returned function is given is shown, and undefined hides it;
+   * when a term ends, everything that was shown of its keys is hidden, because another process shows it from then on.
+   */
+  show<V>(this: void, view: KeyView<V>): (key: ObjectKey, value: V | undefined) => void;
 }
 
 /** What one reconcile gets. */

@@ -60,7 +60,7 @@ export async function dropFinalizer<T extends KubeObject>(
   const patch = dropFinalizerPatch(target.object, finalizer);
   if (!patch) return;
   try {
-    await client.jsonPatch(target.kind, target.object.metadata, patch);
+    await client.jsonPatch(target.kind, target.object.metadata, patch, { answer: "metadata" });
   } catch (error) {
     if (!isApiError(error, "NotFound")) throw error;
   }

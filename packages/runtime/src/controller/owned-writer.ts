@@ -34,10 +34,13 @@ export function isUpToDate(
   live: Live | undefined,
   { operator, owner }: { readonly operator: Operator; readonly owner: Owner },
 ): boolean {
-  if (live?.seen !== "present") return false;
-  const wanted = withAppliedDigest(marked(desired, operator, owner), operator);
-  // Items of a list come without apiVersion and kind, so those say nothing about a difference.
-  return ownershipOf(live.object, operator, owner) === "ours" && covers(live.object, { ...wanted, apiVersion: undefined, kind: undefined });
+  if (live?.seen !== "present" || ownershipOf(live.object, operator, owner) !== "ours") return false;
+  return saysAll(live.object, withAppliedDigest(marked(desired, operator, owner), operator));
+}
+
+/** Items of a list come without apiVersion and kind, so those say nothing about a difference. */
+function saysAll(live: KubeObject, wanted: KubeObject): boolean {
+  return covers(live, { ...wanted, apiVersion: undefined, kind: undefined });
 }
 
 /**
@@ -81,7 +84,8 @@ export function ownedWriter(options: {
   /** Creates the object, or leaves whatever has the name as it is and tells what that is. */
   async function create<T extends KubeObject>(kind: Kind<T>, wanted: T): Promise<Live | undefined> {
     try {
-      await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, resourceVersion: neverStored } }, { fieldManager }, signal);
+      const created = { ...wanted, metadata: { ...wanted.metadata, resourceVersion: neverStored } };
+      await client.apply(kind, created, { fieldManager, answer: "metadata" }, signal);
       return undefined;
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
@@ -101,11 +105,12 @@ export function ownedWriter(options: {
         known = obstacle;
       }
       if (ownershipOf(known.object, operator, owner) !== "ours") throw conflict(kind, known.object);
-      if (isUpToDate(desired, known, { operator, owner })) return "unchanged";
+      if (saysAll(known.object, wanted)) return "unchanged";
       // The uid makes sure that what we decided about is what we write to.
       const { uid, resourceVersion } = known;
       const identity = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
-      await client.apply(kind, { ...wanted, metadata: { ...wanted.metadata, ...identity } }, { fieldManager, force: true }, signal);
+      const updated = { ...wanted, metadata: { ...wanted.metadata, ...identity } };
+      await client.apply(kind, updated, { fieldManager, force: true, answer: "metadata" }, signal);
       return "updated";
     },
 
@@ -113,7 +118,7 @@ export function ownedWriter(options: {
       const object = await client.get(kind, name, signal);
       if (!object || ownershipOf(object, operator, owner) !== "ours") return false;
       const { uid, resourceVersion } = object.metadata;
-      await client.delete(kind, name, { uid, resourceVersion }, signal);
+      await client.delete(kind, name, { uid, resourceVersion, answer: "metadata" }, signal);
       return true;
     },
   };

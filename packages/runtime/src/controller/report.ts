@@ -3,10 +3,12 @@ import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import type { ObjectKey } from "../client/object.ts";
 
-/** How a run ended, in words that may be shown to users: no secret is in them. */
-export type ReportedOutcome =
-  | { readonly code: "Ok" }
-  | { readonly code: "Transient" | "Terminal" | "Waiting"; readonly reason: string; readonly message: string };
+/** How a run ended without success, in words that may be shown to users: no secret is in them. */
+export interface ReportedOutcome {
+  readonly code: "Transient" | "Terminal" | "Waiting";
+  readonly reason: string;
+  readonly message: string;
+}
 
 /** One run's end. */
 export interface Report {
@@ -21,7 +23,8 @@ export interface Report {
 }
 
 /**
- * Writes down how a run ended. Called after every run of a controller that ended while it might act, one at a time per key.
+ * Writes down that a run failed or waits. Called after every such run of a controller that ended while it might act, one at a time per key.
+ * Of success nobody is told: a reconcile that succeeds writes its own status, and most find nothing to do.
  * What it throws is logged and changes nothing else; at its signal's abort it is given up.
  */
 export type Reporter = (report: Report, signal: AbortSignal) => Promise<void>;

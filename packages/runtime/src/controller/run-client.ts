@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { abortRace } from "../client/abort-race.ts";
 import type { Client } from "../client/client.ts";
+import type { SignalOnDemand } from "./run.ts";
 import type { Term } from "./term.ts";
 import { TermEndedError } from "./term.ts";
 
@@ -11,7 +12,7 @@ export interface RunClientOptions {
   readonly client: Client;
   readonly term: Term;
   /** The run's signal. */
-  readonly signal: AbortSignal;
+  readonly signal: SignalOnDemand;
   readonly clock: Clock;
   /** Told of every write that was sent; resolves when its fate is known. */
   readonly onSent: (fate: Promise<unknown>) => void;
@@ -29,8 +30,9 @@ const writeTimeoutMs = 60_000;
  *
  * Caveat: a request that has left this process cannot be called back.
  */
-export function runClient({ client, term, signal: runSignal, clock, onSent }: RunClientOptions): Client {
+export function runClient({ client, term, signal: signalOfRun, clock, onSent }: RunClientOptions): Client {
   function write<R>(send: (signal: AbortSignal) => Promise<R>, signal?: AbortSignal): Promise<R> {
+    const runSignal = signalOfRun();
     try {
       runSignal.throwIfAborted();
       signal?.throwIfAborted();
@@ -42,12 +44,12 @@ export function runClient({ client, term, signal: runSignal, clock, onSent }: Ru
     const timer = clock.setTimer(writeTimeoutMs, () => giveUp.abort(new Error(`no answer to a write within ${writeTimeoutMs / 1000} s`)));
     const sent = send(giveUp.signal).finally(() => timer.cancel());
     onSent(sent);
-    return abortRace(sent, runSignal, signal);
+    return abortRace(sent, runSignal, signal === runSignal ? undefined : signal);
   }
 
   return {
-    get: (kind, name, signal = runSignal) => client.get(kind, name, signal),
-    list: (kind, selection, signal = runSignal) => client.list(kind, selection, signal),
+    get: (kind, name, signal = signalOfRun()) => client.get(kind, name, signal),
+    list: (kind, selection, signal = signalOfRun()) => client.list(kind, selection, signal),
     create: (kind, object, options, signal) => write((sending) => client.create(kind, object, options, sending), signal),
     replace: (kind, object, options, signal) => write((sending) => client.replace(kind, object, options, sending), signal),
     apply: (kind, object, options, signal) => write((sending) => client.apply(kind, object, options, sending), signal),
@@ -55,6 +57,6 @@ export function runClient({ client, term, signal: runSignal, clock, onSent }: Ru
     mergePatch: (kind, name, patch, options, signal) => write((sending) => client.mergePatch(kind, name, patch, options, sending), signal),
     delete: (kind, name, options, signal) => write((sending) => client.delete(kind, name, options, sending), signal),
     request: (request, signal) =>
-      request.method === "GET" ? client.request(request, signal ?? runSignal) : write((sending) => client.request(request, sending), signal),
+      request.method === "GET" ? client.request(request, signal ?? signalOfRun()) : write((sending) => client.request(request, sending), signal),
   };
 }

@@ -22,9 +22,12 @@ export interface StartedRun {
   stop(): void;
 }
 
+/** Gives the signal of a run, which is made when it is first asked for: most runs find nothing to do and need none, and it is a good part of what they cost. */
+export type SignalOnDemand = () => AbortSignal;
+
 /** How one run is made. */
 export interface RunOptions {
-  readonly reconcile: (signal: AbortSignal) => Promise<Outcome | void>;
+  readonly reconcile: (signal: SignalOnDemand) => Promise<Outcome | void>;
   readonly clock: Clock;
   readonly deadlineMs: number;
   /** How long a run may take to end after its signal aborted. */
@@ -38,27 +41,35 @@ class DeadlineExceededError extends Error {
 
 /** Starts a run. */
 export function startRun({ reconcile, clock, deadlineMs, abandonAfterMs }: RunOptions): StartedRun {
-  const abort = new AbortController();
+  let abort: AbortController | undefined;
+  let cutWith: Error | undefined;
   const { promise: ignored, resolve: ignore } = Promise.withResolvers<RunEnd>();
   let grace = clock.setTimer(deadlineMs, () => cut(new DeadlineExceededError(`the run's deadline of ${deadlineMs / 1000} s has passed`)));
 
+  function signal(): AbortSignal {
+    abort ??= new AbortController();
+    if (cutWith) abort.abort(cutWith);
+    return abort.signal;
+  }
+
   function cut(reason: Error): void {
-    if (abort.signal.aborted) return;
+    if (cutWith) return;
+    cutWith = reason;
     grace.cancel();
     grace = clock.setTimer(abandonAfterMs, () => ignore({ ...cutEnd(), abandoned: true }));
-    abort.abort(reason);
+    abort?.abort(reason);
   }
 
   /** How a run that was cut ends, whatever it throws about it. */
   function cutEnd(): { readonly type: "stopped" } | { readonly type: "failed"; readonly failure: Failure } {
-    return abort.signal.reason instanceof DeadlineExceededError ? { type: "failed", failure: deadlineFailure(deadlineMs) } : { type: "stopped" };
+    return cutWith instanceof DeadlineExceededError ? { type: "failed", failure: deadlineFailure(deadlineMs) } : { type: "stopped" };
   }
 
   async function attempt(): Promise<RunEnd> {
     try {
-      return { type: "ok", outcome: (await reconcile(abort.signal)) ?? {}, abandoned: false };
+      return { type: "ok", outcome: (await reconcile(signal)) ?? {}, abandoned: false };
     } catch (thrown) {
-      if (abort.signal.aborted) return { ...cutEnd(), abandoned: false };
+      if (cutWith) return { ...cutEnd(), abandoned: false };
       // A write that was refused because the lease ran out, before a timer could tell.
       if (thrown instanceof TermEndedError) return { type: "stopped", abandoned: false };
       return { type: "failed", failure: failureOf(thrown), abandoned: false };

@@ -2,7 +2,7 @@
 import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
-import { type Kind, resourceOf } from "../client/kind.ts";
+import type { Kind } from "../client/kind.ts";
 import type { ServerClock } from "../client/server-clock.ts";
 import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
 import { trackAnswers } from "../client/tracked-client.ts";
@@ -20,6 +20,7 @@ import { KeyHolds } from "./key-holds.ts";
 import type { Activity, ControllerObserver } from "./observer.ts";
 import { silentObserver } from "./observer.ts";
 import type { Reporter } from "./report.ts";
+import { ShownKeys } from "./shown-keys.ts";
 import type { Term } from "./term.ts";
 import { AskedKeys, cacheTrigger } from "./trigger.ts";
 import type { Trigger } from "./trigger.ts";
@@ -64,11 +65,12 @@ export class ControllerRunner {
   readonly #caches = new Set<Cache<unknown>>();
   readonly #triggers: Trigger[] = [];
   readonly #sessions = new Set<WorkSession>();
+  readonly #shown: Pick<ShownKeys<never>, "sweep">[] = [];
   readonly #asked = new AskedKeys();
   readonly #holds = new KeyHolds();
   readonly #slots: WorkerSlots;
   readonly #place: Workplace;
-  /** Ends the waits of held keys when nobody will run them any more. */
+  /** Aborts when nobody will run a key any more. */
   readonly #closed = new AbortController();
 
   /** Calls the definition's `setup`; what that throws is thrown. */
@@ -118,15 +120,20 @@ export class ControllerRunner {
   /** Works on the keys that `owns` admits until the term is over and no run is under way. The caches must have synced. */
   async work(term: Term, owns: (key: ObjectKey) => boolean = () => true): Promise<void> {
     const session = new WorkSession(this.#place, term, owns);
+    const sweep = (): void => this.#shown.forEach((shown) => shown.sweep());
     this.#sessions.add(session);
+    // A lost lease takes effect at once, also while the last runs are still being stopped.
+    term.signal.addEventListener("abort", sweep, { once: true });
     try {
       await session.work();
     } finally {
       this.#sessions.delete(session);
+      term.signal.removeEventListener("abort", sweep);
+      sweep();
     }
   }
 
-  /** Lets go of everything that held keys wait for. Call it when no term will follow. */
+  /** Tells the controller to close what it opened. Call it when no term will follow. */
   close(): void {
     this.#closed.abort();
   }
@@ -176,13 +183,25 @@ export class ControllerRunner {
         this.#asked.ask(key, clock.monotonic() + afterMs);
         for (const session of this.#sessions) session.enqueue(key, { afterMs });
       },
+      show: (view) => {
+        const shown = new ShownKeys(view, (key) => this.#worksOn(key));
+        this.#shown.push(shown);
+        return (key, value) => shown.set(key, value);
+      },
     };
   }
 
+  #worksOn(key: ObjectKey): boolean {
+    for (const session of this.#sessions) if (session.worksOn(key)) return true;
+    return false;
+  }
+
   async #whenSeen(write: WriteRecord, log: Logger): Promise<boolean> {
-    const resource = resourceOf(write.kind);
-    const concerned = Array.from(this.#caches).filter((cache) => resourceOf(cache.kind) === resource);
-    const waits = concerned.map((cache) => this.#options.caches.whenSeen(cache, write, this.#closed.signal));
+    const { group, plural } = write.kind;
+    const waits: Promise<boolean>[] = [];
+    for (const cache of this.#caches) {
+      if (cache.kind.plural === plural && cache.kind.group === group) waits.push(this.#options.caches.whenSeen(cache, write));
+    }
     let seen = true;
     for (const result of await Promise.allSettled(waits)) {
       if (this.#closed.signal.aborted) return true;

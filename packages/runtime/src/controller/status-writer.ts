@@ -19,6 +19,7 @@ export async function writeStatus<Status, T extends WithStatus<Status>>(
   if (canonicalJson(object.status) === canonicalJson(status)) return false;
   const { name, namespace, uid } = object.metadata;
   const applied: WithStatus<Status> = { metadata: { name, uid, ...(namespace ? { namespace } : {}) }, status };
-  await client.apply<WithStatus<Status>>(kind, applied, { fieldManager, force: true, subresource: "status" }, signal);
+  const options = { fieldManager, force: true, subresource: "status", answer: "metadata" } as const;
+  await client.apply<WithStatus<Status>, "metadata">(kind, applied, options, signal);
   return true;
 }

@@ -22,7 +22,9 @@ export function covers(live: unknown, desired: unknown): boolean {
     return Array.isArray(live) && live.length === desired.length && desired.every((item, index) => covers(live[index], item));
   }
   if (isRecord(desired)) {
-    return isRecord(live) && Object.entries(desired).every(([name, value]) => covers(live[name], value));
+    if (!isRecord(live)) return false;
+    for (const name in desired) if (!covers(live[name], desired[name])) return false;
+    return true;
   }
   return live === desired;
 }
@@ -31,11 +33,13 @@ export function covers(live: unknown, desired: unknown): boolean {
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
   if (!isRecord(value)) return JSON.stringify(value ?? null);
-  const members = Object.keys(value)
-    .filter((name) => value[name] !== undefined)
-    .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`);
-  return `{${members.join(",")}}`;
+  // One text that grows: this is the most frequent work of a pass that finds nothing to do.
+  let text = "";
+  for (const name of Object.keys(value).sort()) {
+    const member = value[name];
+    if (member !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${canonicalJson(member)}`;
+  }
+  return `{${text}}`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -12,7 +12,7 @@ import type { Failure } from "./failure.ts";
 import type { KeyHolds } from "./key-holds.ts";
 import type { ControllerObserver, RunResult } from "./observer.ts";
 import type { ReportedOutcome } from "./report.ts";
-import type { RunEnd, StartedRun } from "./run.ts";
+import type { RunEnd, SignalOnDemand, StartedRun } from "./run.ts";
 import { startRun } from "./run.ts";
 import { runClient } from "./run-client.ts";
 import type { Term } from "./term.ts";
@@ -80,6 +80,11 @@ export class WorkSession {
     if (this.#owns(key)) this.#queue.add(key, options);
   }
 
+  /** True if the key is one of this session's and the term is not over. */
+  worksOn(key: ObjectKey): boolean {
+    return !this.#term.signal.aborted && this.#owns(key);
+  }
+
   /** Starts with every key there is, and resolves when the term is over and no run is under way; runs that do not listen are left behind. */
   async work(): Promise<void> {
     const { signal, drain } = this.#term;
@@ -130,8 +135,17 @@ export class WorkSession {
       deadlineMs: this.#place.deadlineMs,
       abandonAfterMs: this.#place.abandonAfterMs,
       reconcile: (signal) => {
-        const log = this.#place.log.child({ key });
-        return this.#place.reconcile({ key, signal, client: this.#client(key, signal), log, now, failures: this.#place.backoff.failures(key) });
+        const { log, backoff } = this.#place;
+        return this.#place.reconcile({
+          key,
+          get signal() {
+            return signal();
+          },
+          client: this.#client(key, signal),
+          log: log.child({ key }),
+          now,
+          failures: backoff.failures(key),
+        });
       },
     });
     this.#running.set(key, { ...started, startedMs });
@@ -152,7 +166,7 @@ export class WorkSession {
     slots.release();
   }
 
-  #client(key: ObjectKey, signal: AbortSignal): Client {
+  #client(key: ObjectKey, signal: SignalOnDemand): Client {
     const { clock, holds, whenSeen, trackedClient } = this.#place;
     const seen = async (write: WriteRecord): Promise<void> => {
       // What was undone before any cache showed it leaves no change behind that would bring the next run.
@@ -173,7 +187,7 @@ export class WorkSession {
     const { requeueAfterMs } = end.outcome;
     this.#place.backoff.forget(key);
     if (requeueAfterMs !== undefined) this.#queue.add(key, { afterMs: requeueAfterMs });
-    return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: { code: "Ok" } };
+    return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: undefined };
   }
 
   #scheduleRetry(key: ObjectKey, priority: number, { code, reason, message, retryAfterMs, unexpected }: Failure): void {
@@ -215,7 +229,7 @@ export class WorkSession {
       clock,
       deadlineMs: reportDeadlineMs,
       abandonAfterMs,
-      reconcile: (signal) => report(key, { outcome, now, client: this.#client(key, signal) }, signal),
+      reconcile: (signal) => report(key, { outcome, now, client: this.#client(key, signal) }, signal()),
     });
     this.#running.set(key, { ...started, startedMs: clock.monotonic() });
     holds.hold(key, started.settled);

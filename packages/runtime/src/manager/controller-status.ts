@@ -4,7 +4,14 @@ import type { Activity } from "../controller/observer.ts";
 import type { ElectionProblem } from "./lease-elector.ts";
 
 /** The state of a controller in this process. */
-export type ControllerState = "starting" | `waiting for CRD ${string}` | `forbidden: ${string}` | "standby" | "active" | "stopped";
+export type ControllerState =
+  | "starting"
+  | `waiting for CRD ${string}`
+  | `forbidden: ${string}`
+  | "standby"
+  | "active"
+  | `active, without ${string}`
+  | "stopped";
 
 /** A controller as the manager sees it. */
 export interface ControllerStatus {
@@ -30,12 +37,14 @@ export function controllerState({ stopped, watches, election, active }: StateFac
   if (stopped) return "stopped";
   for (const { state } of watches) if (state.type === "forbidden") return `forbidden: ${state.rule}`;
   if (election?.type === "forbidden") return `forbidden: ${election.rule}`;
-  for (const { state, resource } of watches) if (state.type === "missing") return `waiting for CRD ${resource}`;
-  if (active) return "active";
+  const missing = watches.filter(({ state }) => state.type === "missing");
+  const awaited = missing.find(({ optional = false }) => !optional);
+  if (awaited) return `waiting for CRD ${awaited.resource}`;
+  if (active) return missing.length === 0 ? "active" : `active, without ${missing.map(({ resource }) => resource).join(", ")}`;
   return watches.every(({ synced }) => synced) ? "standby" : "starting";
 }
 
 /** Whether a controller in this state keeps the process from being ready. */
 export function isReady(state: ControllerState): boolean {
-  return state === "active" || state === "standby" || state.startsWith("waiting for CRD ");
+  return state.startsWith("active") || state === "standby" || state.startsWith("waiting for CRD ");
 }

@@ -1,6 +1,5 @@
 // The manager in virtual time: independent controllers, elections between two managers, outages, shutdown.
 import { expect, test } from "vitest";
-import { Registry } from "prom-client";
 import type { Client } from "../client/client.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { ControllerDefinition, Reconcile } from "../controller/controller.ts";
@@ -8,6 +7,7 @@ import { SmallWorld, thingKind } from "../controller/small-world.fixture.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Logger } from "../observe/logger.ts";
+import { createMetrics } from "../observe/metrics.ts";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import type { Lease } from "./lease.ts";
@@ -72,7 +72,7 @@ function manage(controllers: readonly ControllerDefinition[], { clock, worlds, c
     clock,
     random: seededRandom(1),
     log,
-    metrics: { registry: new Registry() },
+    metrics: createMetrics(),
     events: () => ({ record() {} }),
     leaderElection: { enabled: identity !== undefined, namespace: "system", identity: identity ?? "" },
   });

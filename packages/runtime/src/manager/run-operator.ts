@@ -23,7 +23,7 @@ import { createLogger } from "../observe/pino-logger.ts";
 import { observeProcess } from "../observe/process-metrics.ts";
 import { controllerMetrics, observeCaches, observeWatches, requestMetrics } from "../observe/runtime-observers.ts";
 import { traceTransport } from "../observe/traced-transport.ts";
-import { runtimeTracer } from "../observe/tracing.ts";
+import { isTracing, runtimeTracer } from "../observe/tracing.ts";
 import { SeriesEventRecorder } from "../observe/series-event-recorder.ts";
 import { type Random, systemRandom } from "../random.ts";
 import type { ControllerStatus } from "./controller-status.ts";
@@ -100,7 +100,8 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const metrics = createMetrics();
   const wire = options.transport ?? createHttpTransport({ ...connection, env, userAgent: operator.name, clock });
   const host = new URL(connection.server).host;
-  const traced = traceTransport(wire, runtimeTracer(options.version));
+  // An SDK is registered before the program begins, or not at all.
+  const traced = isTracing() ? traceTransport(wire, runtimeTracer(options.version)) : wire;
   const { transport: timed, serverClock } = observeServerClock(traced, clock);
   const transport = observeTransport(timed, { clock, onRequest: requestMetrics(metrics, host) });
   const direct = createClient(transport, { clock, random });

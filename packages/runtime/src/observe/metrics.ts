@@ -1,19 +1,46 @@
 // The runtime's metrics, under controller-runtime's names where it has one, so that existing dashboards work.
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { metricTable } from "./metric-table.ts";
 import type { MetricRow } from "./metric-table.ts";
+import { Registry } from "./prometheus/registry.ts";
 
-/** A registry of this manager's own; never prom-client's global one. */
+/** A registry of this manager's own; there is no global one. */
 export interface Metrics {
   readonly registry: Registry;
 }
 
-/** What prom-client makes of one row of the table; label names are checked by the compiler. */
+/** A metric without labels is called without them; one with labels is given all of them. */
+type Arguments<Label extends string, Rest extends readonly unknown[]> = [Label] extends [never]
+  ? Rest
+  : [labels: Readonly<Record<Label, string>>, ...rest: Rest];
+
+/** Counts up. */
+interface CounterOf<Label extends string> {
+  /** By default by 1. */
+  inc(...by: Arguments<Label, [value?: number]>): void;
+}
+
+/** Shows what is. */
+interface GaugeOf<Label extends string> {
+  set(...to: Arguments<Label, [value: number]>): void;
+  /** By default by 1. */
+  inc(...by: Arguments<Label, [value?: number]>): void;
+  /** Forgets one series; it is not shown until it is set again. */
+  remove(...of: Arguments<Label, []>): void;
+  /** Forgets every series; a gauge without labels is 0 again. */
+  reset(): void;
+}
+
+/** Counts values by size. */
+interface HistogramOf<Label extends string> {
+  observe(...what: Arguments<Label, [value: number]>): void;
+}
+
+/** What becomes of one row of the table; labels are checked by the compiler. */
 type MetricOf<Row extends MetricRow> = Row["type"] extends "counter"
-  ? Counter<Row["labels"][number]>
+  ? CounterOf<Row["labels"][number]>
   : Row["type"] extends "gauge"
-    ? Gauge<Row["labels"][number]>
-    : Histogram<Row["labels"][number]>;
+    ? GaugeOf<Row["labels"][number]>
+    : HistogramOf<Row["labels"][number]>;
 
 /** The metrics of a table, by name. */
 export type MetricsOf<Table extends Readonly<Record<string, MetricRow>>> = { readonly [Name in keyof Table]: MetricOf<Table[Name]> };
@@ -35,22 +62,16 @@ export function createMetrics(): RuntimeMetrics {
     registry,
     of: metricsOf({ registry }, metricTable),
     beforeScrape: (collect) => void collectors.push(collect),
-    text() {
+    async text() {
       for (const collect of collectors) collect();
-      return registry.metrics();
+      return registry.text();
     },
   };
 }
 
 /** The metrics of a controller's own table, typed by it. Controllers that share a table share the metrics. */
 export function metricsOf<const Table extends Readonly<Record<string, MetricRow>>>({ registry }: Metrics, table: Table): MetricsOf<Table> {
-  const metrics = Object.entries<MetricRow>(table).map(([name, row]) => [name, registry.getSingleMetric(name) ?? createMetric(name, row, registry)]);
-  // The table decides which class each name gets, and `createMetric` follows it.
+  const metrics = Object.entries<MetricRow>(table).map(([name, row]) => [name, registry.metric(name, row)]);
+  // The table decides which class each name gets, and the registry follows it.
   return Object.fromEntries(metrics) as MetricsOf<Table>;
-}
-
-function createMetric(name: string, { type, help, labels, buckets = [] }: MetricRow, registry: Registry): Counter | Gauge | Histogram {
-  const common = { name, help, labelNames: labels, registers: [registry] };
-  if (type === "counter") return new Counter(common);
-  return type === "gauge" ? new Gauge(common) : new Histogram({ ...common, buckets: [...buckets] });
 }

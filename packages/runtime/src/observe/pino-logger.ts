@@ -48,16 +48,25 @@ export function createLogger({ level = "info", format = "json", destination, clo
     },
     stream,
   );
-  return wrap(root);
+  return wrap(root, () => root);
 }
 
-function wrap(logger: PinoLogger): Logger {
+/** `make` is called for the first line that is written: every run of a controller has a child, and most write none. */
+function wrap(root: PinoLogger, make: () => PinoLogger): Logger {
+  let made: PinoLogger | undefined;
+  const logger = (): PinoLogger => (made ??= make());
   const at =
     (level: "debug" | "info" | "warn" | "error") =>
     (fields: object, message: string): void => {
-      if (logger.isLevelEnabled(level)) logger[level](safeFields(fields), redactAndCut(message, longestMessage));
+      if (root.isLevelEnabled(level)) logger()[level](safeFields(fields), redactAndCut(message, longestMessage));
     };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), child: (fields) => wrap(logger.child(safeFields(fields))) };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    child: (fields) => wrap(root, () => logger().child(safeFields(fields))),
+  };
 }
 
 /** Fields as plain data; an Error given in place of fields becomes the field `err`. */

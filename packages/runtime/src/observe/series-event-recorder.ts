@@ -209,7 +209,7 @@ export class SeriesEventRecorder {
     try {
       if (series.created) {
         try {
-          await client.mergePatch(Event, { namespace, name }, repeated || {}, {}, signal);
+          await client.mergePatch(Event, { namespace, name }, repeated || {}, { answer: "metadata" }, signal);
           return;
         } catch (error) {
           // Events are deleted an hour after their last change, and by anybody who likes to.
@@ -217,7 +217,7 @@ export class SeriesEventRecorder {
           series.created = false;
         }
       }
-      await client.create(Event, { ...series.event, ...repeated }, {}, signal);
+      await client.create(Event, { ...series.event, ...repeated }, { answer: "metadata" }, signal);
       series.created = true;
     } catch (error) {
       if (!isApiError(error, "AlreadyExists")) throw error;

@@ -1,12 +1,20 @@
 // Spans through the OpenTelemetry API alone: whoever registers an SDK gets them, everyone else pays nothing.
-import { SpanStatusCode, context, isSpanContextValid, trace } from "@opentelemetry/api";
+import { ProxyTracerProvider, SpanStatusCode, context, isSpanContextValid, trace } from "@opentelemetry/api";
 import type { Attributes, Span, Tracer } from "@opentelemetry/api";
 import { errorFields, errorLine } from "./error-fields.ts";
 import { redactText } from "./redact.ts";
 
+const tracerName = "@keyturn/runtime";
+
 /** The tracer under which the runtime's spans appear. */
 export function runtimeTracer(version?: string): Tracer {
-  return trace.getTracer("@keyturn/runtime", version);
+  return trace.getTracer(tracerName, version);
+}
+
+/** True if an SDK has been registered, so that somebody gets the spans. */
+export function isTracing(): boolean {
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(tracerName) !== undefined;
 }
 
 /**

@@ -33,6 +33,8 @@ export interface ReflectorOptions<V> {
   readonly random: Random;
   readonly log: Logger;
   readonly limits?: Partial<WatchLimits>;
+  /** A kind that is not served counts as one of which there is nothing. Default false. */
+  readonly optional?: boolean;
 }
 
 /** Aborts a request whose deadline has passed. */
@@ -211,7 +213,11 @@ export class Reflector<V> {
   /** Without a promise where there is nothing to wait for: a first list makes tens of thousands of steps. */
   #stepNow(input: WatchInput<V>): WatchEffect | undefined | Promise<WatchEffect | undefined> {
     const before = this.#state;
-    const { state, events, effect } = step(before, input, { nowMs: this.#options.clock.monotonic(), limits: this.#limits });
+    const { state, events, effect } = step(before, input, {
+      nowMs: this.#options.clock.monotonic(),
+      limits: this.#limits,
+      optional: this.#options.optional ?? false,
+    });
     this.#state = state;
     if (state.problem !== before.problem || state.failures !== before.failures) this.#report(before, state);
     try {

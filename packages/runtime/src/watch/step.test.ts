@@ -10,11 +10,12 @@ class Watch {
   state: WatchState = idleWatch;
   effect: WatchEffect | undefined;
   nowMs = 0;
+  optional = false;
   readonly events: string[] = [];
 
   input(input: WatchInput<string>, afterMs = 0): this {
     this.nowMs += afterMs;
-    const next = step(this.state, input, { nowMs: this.nowMs, limits });
+    const next = step(this.state, input, { nowMs: this.nowMs, limits, optional: this.optional });
     this.state = next.state;
     this.effect = next.effect;
     this.events.push(...next.events.map((event) => event.type));
@@ -179,6 +180,13 @@ describe("refusals", () => {
     watch.refuse(404);
     expect(watch.state.problem).toEqual({ type: "missing" });
     expect(watch.waitMs).toBe(5_000);
+  });
+
+  it("delivers an empty list for a kind that is optional and, twice in a row, not served", () => {
+    const watch = started();
+    watch.optional = true;
+    const refuseOnce = (status: number): number => watch.refuse(status).input({ type: "go" }).events.splice(0).length;
+    expect([404, 500, 404, 404, 404, 403].map(refuseOnce)).toEqual([0, 0, 0, 2, 2, 0]);
   });
 
   it("lists afresh when the kind of a live watch is gone", () => {

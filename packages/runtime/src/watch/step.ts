@@ -8,6 +8,8 @@ export interface StepContext {
   /** On the monotonic scale. */
   readonly nowMs: number;
   readonly limits: WatchLimits;
+  /** A kind that is not served counts as one of which there is nothing. Default false. */
+  readonly optional?: boolean;
 }
 
 type StateOf<Type extends WatchState["type"]> = Extract<WatchState, { readonly type: Type }>;
@@ -17,11 +19,15 @@ const failuresBeforePages = 3;
 
 const none: readonly never[] = [];
 
+/** A list of nothing, older than everything. */
+const emptyList: readonly WatchEvent<never>[] = [{ type: "init" }, { type: "initDone", resourceVersion: "0" }];
+
 /**
  * One step of a watch.
  *
  * Guarantees: every input in every state leaves the watch with something under way, so it never ends; the position to resume from moves only with
- * what was delivered; a list is either delivered whole, to its `initDone`, or begun again.
+ * what was delivered; a list is either delivered whole, to its `initDone`, or begun again. While an optional kind is not served, an empty list is
+ * delivered with every answer that says so but the first.
  */
 export function step<V>(state: WatchState, input: WatchInput<V>, context: StepContext): WatchStep<V> {
   switch (state.type) {
@@ -223,7 +229,7 @@ function lived(state: StateOf<"watching">, { nowMs, limits }: StepContext): bool
   return nowMs - state.openedMs >= limits.stableMs;
 }
 
-function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, { limits }: StepContext): WatchStep<V> {
+function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, { limits, optional }: StepContext): WatchStep<V> {
   const failures = state.failures + 1;
   const longestMs = problem?.type === "missing" ? limits.longestMissingMs : limits.longestBackoffMs;
   const delayMs = Math.min(longestMs, limits.firstBackoffMs * 2 ** Math.min(failures - 1, 30));
@@ -235,7 +241,10 @@ function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, 
   const isFresh = resume.type === "page" || (resume.type === "watch" && waitMs <= limits.resumeWithinMs);
   const next = isFresh ? resume : listing({ ...state, failures });
   const waiting: WatchState = { type: "waiting", resume: next, failures, problem: problem ?? state.problem, streamRefused: state.streamRefused };
-  return act(waiting, { type: "wait", atLeastMs: Math.max(delayMs / 2, askedMs), spreadMs: delayMs / 2 });
+  // Only what is said twice: of several API servers, one may be behind with a kind that has just been installed.
+  const isGone = optional && problem?.type === "missing" && state.problem?.type === "missing";
+  const effect: WatchEffect = { type: "wait", atLeastMs: Math.max(delayMs / 2, askedMs), spreadMs: delayMs / 2 };
+  return { state: waiting, events: isGone ? emptyList : none, effect };
 }
 
 function refusal(

@@ -1,5 +1,5 @@
 // What is covered and published, in numbers.
-import { type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
+import { type KeyView, type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
 import type { Problem, SetState } from "./member-set.ts";
 import type { ProblemReason } from "./reasons.ts";
 
@@ -50,8 +50,8 @@ export interface NamespaceNumbers {
   readonly isAwaited: boolean;
 }
 
-/** The numbers of one kind of checksums. */
-export class ChecksumNumbers {
+/** The numbers of one kind of checksums, by namespace. */
+export class ChecksumNumbers implements KeyView<NamespaceNumbers> {
   readonly #kind: string;
   readonly #of: ReturnType<typeof metricsOf<typeof checksumMetrics>>;
 
@@ -72,7 +72,7 @@ export class ChecksumNumbers {
     this.#of.keyturn_checksum_rechecks_total.inc({ kind: this.#kind });
   }
 
-  set(namespace: string, { state, problems, publishedMs, isAwaited }: NamespaceNumbers): void {
+  show(namespace: string, { state, problems, publishedMs, isAwaited }: NamespaceNumbers): void {
     const labels = { kind: this.#kind, namespace };
     this.#of.keyturn_checksum_objects.set(labels, state.ids.length);
     this.#of.keyturn_checksum_awaited.set(labels, isAwaited ? 1 : 0);
@@ -84,7 +84,7 @@ export class ChecksumNumbers {
     }
   }
 
-  forget(namespace: string): void {
+  hide(namespace: string): void {
     const labels = { kind: this.#kind, namespace };
     this.#of.keyturn_checksum_objects.remove(labels);
     this.#of.keyturn_checksum_awaited.remove(labels);

@@ -44,11 +44,12 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
     access: checksumAccess(subject, choice),
     setup(scope) {
       const numbers = new ChecksumNumbers(scope.metrics, subject.checksums.kind);
+      const show = scope.show(numbers);
       const watches = watchChecksums(scope, { subject, choice, settleMs, onRead: () => numbers.countRead() });
 
       return async (run) => {
         const { key: namespace } = run;
-        if (isSkipped(namespace) || !watches.chosen.includes(namespace)) return numbers.forget(namespace);
+        if (isSkipped(namespace) || !watches.chosen.includes(namespace)) return show(namespace, undefined);
         // Nothing is computed while a burst goes on, so that a thousand changes cost no more than one.
         const waitMs = watches.members.waitMs(namespace);
         if (waitMs > 0) return { requeueAfterMs: waitMs };
@@ -57,7 +58,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
         const [state, problems, published] = [members.state(), members.problems(), publishedIn(place, namespace)];
         const plan = planChecksum({ namespace, prefix: subject.prefix, state, problems, published }, policy, run.now);
         const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
-        numbers.set(namespace, { state, problems, publishedMs, isAwaited: plan.statuses.some(({ status }) => isAwaited(status)) });
+        show(namespace, { state, problems, publishedMs, isAwaited: plan.statuses.some(({ status }) => isAwaited(status)) });
 
         const pause = pauseOfNamespace(watches.chosen.pausedBy(namespace), published, run.now);
         if (pause) return carryOut(pausedChecksumPlan(published, pause, run.now), run, { name, subject, events: scope.events });

@@ -5,6 +5,7 @@ import {
   type Client,
   fieldManagerOf,
   keyOf,
+  type KubeObject,
   marked,
   type ObjectName,
   type Owner,
@@ -37,11 +38,12 @@ export function grantSecretName(owner: Owner, namespace: string): ObjectName {
  */
 export function grantKeeper({ client, owner, namespace, controller }: GrantKeeperOptions): GrantKeeper & { forget(): Promise<void> } {
   const name = grantSecretName(owner, namespace);
-  const fieldManager = fieldManagerOf(keyturn, controller);
-  let last: Stored<Secret> | undefined;
+  const writer = { fieldManager: fieldManagerOf(keyturn, controller), answer: "metadata" } as const;
+  let last: Stored<KubeObject> | undefined;
   const find = async (signal?: AbortSignal): Promise<Stored<Secret> | undefined> => {
-    last = await client.get(Secret, name, signal);
-    if (!last || ownershipOf(last, keyturn, owner) === "ours") return last;
+    const found = await client.get(Secret, name, signal);
+    last = found;
+    if (!found || ownershipOf(found, keyturn, owner) === "ours") return found;
     throw new TransientError(`Secret ${keyOf(name)} should hold the right to manage an application and is not ours; remove it`, {
       reason: "Conflict",
     });
@@ -55,9 +57,9 @@ export function grantKeeper({ client, owner, namespace, controller }: GrantKeepe
       const data = { grant: Buffer.from(grant).toString("base64") };
       if (last) {
         const { uid, resourceVersion } = last.metadata;
-        last = await client.mergePatch(Secret, name, { metadata: { uid, resourceVersion }, data }, { fieldManager });
+        last = await client.mergePatch(Secret, name, { metadata: { uid, resourceVersion }, data }, writer);
       } else {
-        last = await client.create(Secret, marked<Secret>({ metadata: name, type: "Opaque", data }, keyturn, owner), { fieldManager });
+        last = await client.create(Secret, marked<Secret>({ metadata: name, type: "Opaque", data }, keyturn, owner), writer);
       }
     },
     async forget() {

@@ -7,6 +7,7 @@ import { EventingAuth, Kyma } from "./api.ts";
 import { controllingKyma, type KymaSight, newEventingAuth, planKyma } from "./kyma-plan.ts";
 
 const name = "eventing-auth-kyma";
+const writer = { fieldManager: fieldManagerOf(keyturn, name), answer: "metadata" } as const;
 
 /** The controller, for the Kymas that are looked after. */
 export function kymaController(selects: Selects): ControllerDefinition {
@@ -34,7 +35,7 @@ export function kymaController(selects: Selects): ControllerDefinition {
           // What is made for a Kyma that is looked after must be looked after, too.
           const labels = selects(bare.metadata) ? undefined : (await client.get(Kyma, { namespace, name: runtime }))?.metadata.labels;
           const created = labels ? { ...bare, metadata: { ...bare.metadata, labels } } : bare;
-          await client.create(EventingAuth, created, { fieldManager: fieldManagerOf(keyturn, name) }).catch((error: unknown) => {
+          await client.create(EventingAuth, created, writer).catch((error: unknown) => {
             // Somebody was quicker, and the cache will show it in a moment.
             if (!isApiError(error, "AlreadyExists")) throw error;
             throw new TransientError(error.message, { reason: "Conflict", cause: error });
@@ -44,7 +45,7 @@ export function kymaController(selects: Selects): ControllerDefinition {
         if (step.type === "own" && auth) {
           const { resourceVersion } = auth.metadata;
           const patch = { metadata: { resourceVersion, ownerReferences: step.ownerReferences } };
-          await client.mergePatch(EventingAuth, { namespace, name: runtime }, patch, { fieldManager: fieldManagerOf(keyturn, name) });
+          await client.mergePatch(EventingAuth, { namespace, name: runtime }, patch, writer);
           log.info({ key }, "made a Kyma the owner of its EventingAuth");
         }
         if (step.type === "delete" && auth) {

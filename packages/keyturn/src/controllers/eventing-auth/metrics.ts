@@ -1,5 +1,5 @@
 // What is issued, in numbers: for alerts about old credentials, unreachable clusters and an identity provider that fails.
-import { type MetricRow, type Metrics, metricsOf, nameOf, type ObjectKey } from "@keyturn/runtime";
+import { type KeyView, type MetricRow, type Metrics, metricsOf, nameOf, type ObjectKey } from "@keyturn/runtime";
 
 const object = ["namespace", "name"] as const;
 
@@ -35,7 +35,7 @@ export const eventingAuthMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** What is counted per object; undefined for one that is gone. */
+/** What is counted per object. */
 export interface ObjectNumbers {
   readonly ready: boolean;
   readonly reachable: boolean;
@@ -51,23 +51,28 @@ export function eventingAuthNumbers(metrics: Metrics) {
   const issued = of.keyturn_eventing_auth_secret_issued_timestamp_seconds;
   const ready = of.keyturn_eventing_auth_ready;
   const reachable = of.keyturn_eventing_auth_target_reachable;
+  const objects: KeyView<ObjectNumbers> = {
+    show(key, numbers) {
+      const labels = labelsOf(key);
+      ready.set(labels, Number(numbers.ready));
+      reachable.set(labels, Number(numbers.reachable));
+      if (numbers.issuedAtMs !== undefined) issued.set(labels, numbers.issuedAtMs / 1000);
+    },
+    hide(key) {
+      for (const gauge of [issued, ready, reachable]) gauge.remove(labelsOf(key));
+    },
+  };
   return {
     issued: of.keyturn_eventing_auth_issued_total,
     abandoned: of.keyturn_eventing_auth_abandoned_total,
     targets: of.keyturn_eventing_auth_targets,
     requests: of.keyturn_eventing_auth_identity_requests_total,
     durations: of.keyturn_eventing_auth_identity_request_duration_seconds,
-    /** Keeps what is counted about one object; without numbers, it is forgotten. */
-    object(key: ObjectKey, numbers: ObjectNumbers | undefined): void {
-      const { namespace = "", name } = nameOf(key);
-      const labels = { namespace, name };
-      if (!numbers) {
-        for (const gauge of [issued, ready, reachable]) gauge.remove(labels);
-        return;
-      }
-      ready.set(labels, Number(numbers.ready));
-      reachable.set(labels, Number(numbers.reachable));
-      if (numbers.issuedAtMs !== undefined) issued.set(labels, numbers.issuedAtMs / 1000);
-    },
+    objects,
   };
+}
+
+function labelsOf(key: ObjectKey): { readonly namespace: string; readonly name: string } {
+  const { namespace = "", name } = nameOf(key);
+  return { namespace, name };
 }

@@ -16,7 +16,7 @@ import { carryOutAct, carryOutLook } from "./carry-out-step.ts";
 import { planDeletionStep } from "./deletion-plan.ts";
 import { grantKeeper } from "./grant-keeper.ts";
 import { IdentityProviders, type IdentityProvidersOptions } from "./identity/identity-providers.ts";
-import { eventingAuthNumbers } from "./metrics.ts";
+import { eventingAuthNumbers, type ObjectNumbers } from "./metrics.ts";
 import type { Observation } from "./observation.ts";
 import { ownerOfObservation } from "./observation.ts";
 import { type Observed, observeEventingAuth } from "./observe.ts";
@@ -72,7 +72,15 @@ export function issuingController({ selects, settings, provider }: IssuingOption
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
       const settled = new SettledKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
-      const reporting = new Reporting({ scope, controller: name, numbers, settings });
+      const show = scope.show<ObjectNumbers>({
+        show: (key, shown) => numbers.objects.show(key, shown),
+        hide(key) {
+          numbers.objects.hide(key);
+          // In the next term the first run has to look, or nothing would be shown until it is time again.
+          settled.forget(key);
+        },
+      });
+      const reporting = new Reporting({ scope, controller: name, numbers, show, settings });
 
       return async (run) => {
         const object = watches.objects.get(run.key);

@@ -18,7 +18,7 @@ import { type Pause, pausedConditions, pausedNotice } from "../attention.ts";
 import { EventingAuth } from "./api.ts";
 import { writeStatusOf } from "./application-steps.ts";
 import { IdentityError } from "./identity/identity-error.ts";
-import type { EventingAuthMetrics } from "./metrics.ts";
+import type { EventingAuthMetrics, ObjectNumbers } from "./metrics.ts";
 import type { Observation } from "./observation.ts";
 import type { EventingAuthSettings } from "./settings.ts";
 import { applicationFailed, secretFailed, statusOf, type Verdict, type Verdicts } from "./status.ts";
@@ -29,7 +29,9 @@ import { TargetError } from "./target-error.ts";
 export interface ReportingOptions {
   readonly scope: Pick<ControllerScope, "events">;
   readonly controller: string;
-  readonly numbers: EventingAuthMetrics;
+  readonly numbers: Pick<EventingAuthMetrics, "issued" | "abandoned">;
+  /** Shows the numbers of an object, or that it has none. */
+  readonly show: (key: ObjectKey, numbers: ObjectNumbers | undefined) => void;
   readonly settings: EventingAuthSettings;
 }
 
@@ -105,7 +107,7 @@ export class Reporting {
 
   /** The object is gone. */
   forget(key: ObjectKey): void {
-    this.#options.numbers.object(key, undefined);
+    this.#options.show(key, undefined);
   }
 
   async #write(observation: Observation, verdicts: Verdicts, run: Run): Promise<Stored<EventingAuth>> {
@@ -116,7 +118,7 @@ export class Reporting {
     const status = statusOf(object, verdicts, { nowMs: run.now, ...(written && { secret }) });
     const issuedAtMs = target.type === "seen" ? target.secret?.issuedAtMs : undefined;
     const reachable = isConditionTrue(status.conditions, "TargetReachable");
-    this.#options.numbers.object(keyOfObject(object), { ready: status.state === "Ready", reachable, issuedAtMs });
+    this.#options.show(keyOfObject(object), { ready: status.state === "Ready", reachable, issuedAtMs });
     if (isDeepStrictEqual(object.status, status)) return object;
     this.#tell(object, verdicts);
     return writeStatusOf(run.client, object, { status, controller: this.#options.controller });

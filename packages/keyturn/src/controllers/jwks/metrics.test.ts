@@ -23,15 +23,15 @@ test("an object's keys are counted by state, and its first expiry among active k
   const metrics = createMetrics();
   // Both controllers share the metrics.
   keyMetrics(metrics, JWKS);
-  const count = keyMetrics(metrics, JWKSConfig);
+  const view = keyMetrics(metrics, JWKSConfig);
   const shown = async (): Promise<readonly string[]> => (await metrics.text()).split("\n").filter((line) => line.startsWith("keyturn_jwks"));
 
-  count(key, status);
+  view.show(key, status);
   expect(await shown()).toEqual([
     'keyturn_jwks_keys{kind="JWKSConfig",namespace="shop",name="site",state="Active"} 2',
     'keyturn_jwks_keys{kind="JWKSConfig",namespace="shop",name="site",state="Retiring"} 1',
     `keyturn_jwks_certificate_expiry_timestamp_seconds{kind="JWKSConfig",namespace="shop",name="site"} ${Date.parse("2026-02-01T00:00:00Z") / 1000}`,
   ]);
-  count(key, undefined);
+  view.hide(key);
   expect(await shown()).toEqual([]);
 });

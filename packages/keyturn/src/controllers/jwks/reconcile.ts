@@ -54,7 +54,7 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
     backoff: { firstMs: 5000, longestMs: 300_000, spread: 0 },
     setup(scope) {
       const watches = watchJwks(scope, kind, readSettings);
-      const countKeys = keyMetrics(scope.metrics, kind);
+      const countKeys = scope.show(keyMetrics(scope.metrics, kind));
       const passes = new Map<string, readonly number[]>();
 
       return async (run) => {

@@ -76,14 +76,14 @@ class PlanCarrier {
     const { client, fieldManager, signal } = this.#context;
     const content = await this.confirmSource();
     const secret = recordSecret(this.#set, write, { content, owners: this.#owners(write.owners) });
-    this.#remember(write.seq, await client.create(Secret, secret, { fieldManager }, signal));
+    this.#remember(write.seq, await client.create(Secret, secret, { fieldManager, answer: "metadata" }, signal));
     this.#contents.set(write.seq, content);
   }
 
   async #noteRecord({ seq, precondition = this.#records.get(seq), log, owners }: RotationWrite & { readonly verb: "noteRecord" }): Promise<void> {
     const { client, fieldManager, signal } = this.#context;
     const metadata = { ...recordNote(log, this.#owners(owners)), ...precondition };
-    this.#remember(seq, await client.mergePatch(Secret, this.#recordName(seq), { metadata }, { fieldManager }, signal));
+    this.#remember(seq, await client.mergePatch(Secret, this.#recordName(seq), { metadata }, { fieldManager, answer: "metadata" }, signal));
   }
 
   async #deleteRecord({ seq, precondition = this.#records.get(seq) }: RotationWrite & { readonly verb: "deleteRecord" }): Promise<void> {
@@ -195,7 +195,7 @@ class PlanCarrier {
     return this.#context.observed.observation.targets.filter(({ uid }) => uids.includes(uid)).map(ownerReferenceOf);
   }
 
-  #remember(seq: number, { metadata: { uid, resourceVersion } }: Stored<Secret>): void {
+  #remember(seq: number, { metadata: { uid, resourceVersion } }: Stored<KubeObject>): void {
     this.#records.set(seq, { uid, resourceVersion });
   }
 }

@@ -1,5 +1,5 @@
 // How sets fare, in numbers: for alerts about what does not move. There is no series for a set in which all is well, because there may be thousands.
-import { type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
+import { type KeyView, type Metrics, type MetricRow, metricsOf, nameOf, type ObjectKey } from "@keyturn/runtime";
 import { DueTimes } from "./due-times.ts";
 import type { RotationPlan } from "./rotation-plan.ts";
 
@@ -22,43 +22,47 @@ export const rotationMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-interface Place {
-  readonly namespace: string;
-  readonly set: string;
+/** What is shown of a set; nothing of one in which all is well and nothing is due. */
+export interface SetNumbers {
+  readonly reason: string | undefined;
+  readonly dueMs: number | undefined;
 }
 
-/** Keeps the numbers. */
-export function setMetrics(metrics: Metrics): {
-  planned(place: Place, plan: RotationPlan): void;
-  written(place: Place, plan: RotationPlan): void;
-  gone(place: Place): void;
-} {
+/** The numbers that a plan comes to; undefined if there is nothing to show. */
+export function numbersOf(plan: RotationPlan): SetNumbers | undefined {
+  const reason = reasonOf(plan);
+  return reason === undefined && plan.nextAtMs === undefined ? undefined : { reason, dueMs: plan.nextAtMs };
+}
+
+/** The numbers of all sets, and counts of what was written. */
+export function setMetrics(metrics: Metrics): KeyView<SetNumbers> & { written(key: ObjectKey, plan: RotationPlan): void } {
   const made = metricsOf(metrics, rotationMetrics);
-  const reasons = new Map<string, string>();
-  const say = ({ namespace, set }: Place, reason: string | undefined): void => {
-    const key = `${namespace}/${set}`;
+  const reasons = new Map<ObjectKey, string>();
+  const say = (key: ObjectKey, reason: string | undefined): void => {
     const before = reasons.get(key);
     if (before === reason) return;
+    const { namespace = "", name: set } = nameOf(key);
     if (before !== undefined) made.keyturn_rotation_standstill.remove({ namespace, set, reason: before });
     if (reason === undefined) return void reasons.delete(key);
     made.keyturn_rotation_standstill.set({ namespace, set, reason }, 1);
     reasons.set(key, reason);
   };
   const dueTimes = new DueTimes();
-  const expect = ({ namespace, set }: Place, dueMs: number | undefined): void => {
-    dueTimes.set(`${namespace}/${set}`, dueMs);
+  const expect = (key: ObjectKey, dueMs: number | undefined): void => {
+    dueTimes.set(key, dueMs);
     made.keyturn_rotation_next_due_timestamp_seconds.set((dueTimes.earliestMs ?? 0) / 1000);
   };
   return {
-    planned(place, plan) {
-      say(place, reasonOf(plan));
-      expect(place, plan.nextAtMs);
+    show(key, { reason, dueMs }) {
+      say(key, reason);
+      expect(key, dueMs);
     },
-    gone(place) {
-      say(place, undefined);
-      expect(place, undefined);
+    hide(key) {
+      say(key, undefined);
+      expect(key, undefined);
     },
-    written({ namespace }, { targets, writes }) {
+    written(key, { targets, writes }) {
+      const { namespace = "" } = nameOf(key);
       for (const write of writes) {
         if (write.verb !== "writeTarget") continue;
         const restored = targets.get(write.target)?.restored ?? false;

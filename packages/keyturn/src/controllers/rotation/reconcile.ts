@@ -20,7 +20,7 @@ import type { MaintenanceWindows } from "../maintenance-window.ts";
 import { rotationAccess } from "./access.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import { makeWrites, RefusedTargetError } from "./carry-out.ts";
-import { setMetrics } from "./metrics.ts";
+import { numbersOf, setMetrics } from "./metrics.ts";
 import type { SetObservation, TargetObservation } from "./observation.ts";
 import { createReadMemory, observeSet, type ReadMemory } from "./observe.ts";
 import { planRotation } from "./plan.ts";
@@ -53,17 +53,18 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
       const watches = watchRotation(scope, kinds, selects);
       const memory = createReadMemory();
       const metrics = setMetrics(scope.metrics);
+      const show = scope.show(metrics);
 
       return async (run) => {
         const { client, signal, now } = run;
         const serverAheadMs = scope.serverAheadMs();
-        const { namespace = "", name: set } = nameOf(run.key);
+        const { namespace = "" } = nameOf(run.key);
         const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, client, serverAheadMs, nowMs: now, signal });
-        if (!observed) return metrics.gone({ namespace, set });
+        if (!observed) return show(run.key, undefined);
         const { observation } = observed;
         const reporting = { observation, memory, events: scope.events, run };
         const plan = planRotation(observation, now);
-        metrics.planned({ namespace, set }, plan);
+        show(run.key, numbersOf(plan));
         try {
           await makeWrites(plan, { observed, kinds, memory, client, fieldManager, signal });
         } catch (error) {
@@ -77,7 +78,7 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
           if (isApiError(error, "Forbidden", "Invalid", "BadRequest")) await report(refusedPlan(plan, error.message), reporting);
           throw error;
         }
-        metrics.written({ namespace, set }, plan);
+        metrics.written(run.key, plan);
         await report(plan, reporting);
         return outcomeOf(plan, observation, now);
       };

@@ -56,7 +56,9 @@ export function setKey(namespace: string | undefined, set: string): ObjectKey {
 /** Declares the watches and what they trigger. */
 export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], selects: Selects): RotationWatches {
   const targets = scope.watch(RotationTarget, { keep: targetKeeper(selects), indexes: targetIndexes });
-  const watchKind = (kind: Kind): Cache<Marks> => scope.watch<Marks>(kind, { only: "metadata", keep: keepMarks, indexes: markIndexes });
+  const watchKind = (kind: Kind): Cache<Marks> =>
+    // Kinds that a flag adds are others' to install: the rest is rotated without them.
+    scope.watch<Marks>(kind, { only: "metadata", keep: keepMarks, indexes: markIndexes, optional: kind.group !== "" });
   const objects = new Map(kinds.map((kind) => [resourceOf(kind), watchKind(kind)] as const));
 
   const setsOf = (keys: readonly ObjectKey[]): readonly ObjectKey[] =>

@@ -1,5 +1,5 @@
 // What is outdated, what is being done about it and what is in the way, in numbers.
-import { type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
+import { type KeyView, type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
 import type { WebhookCall } from "./injection/webhook-caller.ts";
 import type { RolloutPlan } from "./plan.ts";
 
@@ -30,9 +30,8 @@ export const sidecarsMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** Counts for the controller. */
-export interface FleetMetrics {
-  planned(plan: RolloutPlan): void;
+/** Counts for the controller. A view of the one plan that there is. */
+export interface FleetMetrics extends KeyView<RolloutPlan> {
   restarted(reason: string): void;
   restartFailed(): void;
   called(call: WebhookCall): void;
@@ -40,12 +39,18 @@ export interface FleetMetrics {
 
 export function fleetMetrics(metrics: Metrics): FleetMetrics {
   const of = metricsOf(metrics, sidecarsMetrics);
+  const reset = (): void => {
+    of.keyturn_sidecars_outdated_workloads.reset();
+    of.keyturn_sidecars_waiting_workloads.reset();
+    of.keyturn_sidecars_skipped_workloads.reset();
+    of.keyturn_sidecars_unknown_workloads.reset();
+    of.keyturn_sidecars_rolling_workloads.reset();
+    of.keyturn_sidecars_stuck_rollouts.reset();
+  };
   return {
-    planned({ rows }) {
-      of.keyturn_sidecars_outdated_workloads.reset();
-      of.keyturn_sidecars_waiting_workloads.reset();
-      of.keyturn_sidecars_skipped_workloads.reset();
-      of.keyturn_sidecars_unknown_workloads.reset();
+    hide: reset,
+    show(_, { rows }) {
+      reset();
       let [rolling, stuck] = [0, 0];
       for (const { outdated, decision } of rows) {
         if (outdated) of.keyturn_sidecars_outdated_workloads.inc({ reason: outdated });

@@ -1,20 +1,22 @@
 // The sight of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
-import type { Client, Clock, ControllerScope } from "@keyturn/runtime";
+import { type Client, type Clock, type ControllerScope, type Logger, sleep } from "@keyturn/runtime";
+import { lookForRolloutsMs, type RolloutWatch, servesRollouts, watchRollouts } from "./argo-rollouts.ts";
 import type { WorkloadId } from "./candidate.ts";
 import { Expectations } from "./expectations.ts";
 import { Gate } from "./gate.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
-import { Inspector } from "./inspector.ts";
+import { idsIn, Inspector } from "./inspector.ts";
 import { expectedByApiServer } from "./plan-report.ts";
 import type { SidecarsOptions } from "./reconcile.ts";
 import { NamespaceSettling } from "./settling.ts";
 import type { SidecarsSight } from "./sight.ts";
-import { watchSidecars } from "./watches.ts";
+import { idOfWorkload, skippedFields, watchSidecars } from "./watches.ts";
 
 /** What it is made with. */
 export interface OwnSightOptions extends Pick<ControllerScope, "watch"> {
   readonly client: Client;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly options: SidecarsOptions;
   readonly signal: AbortSignal;
 }
@@ -22,15 +24,19 @@ export interface OwnSightOptions extends Pick<ControllerScope, "watch"> {
 /** As many questions at a time: the API server has others to serve, too. */
 const questionsAtATime = 8;
 
-/** Declares the watches. Questions are creations of pods that are not stored; who asks needs the right to create pods. */
-export function ownSidecarsSight({ watch, client, clock, options, signal }: OwnSightOptions): SidecarsSight {
+/**
+ * Declares the watches; Argo Rollouts join them, if they are asked for, once their CRD is there. Questions are creations of pods that are not
+ * stored; who asks needs the right to create pods.
+ */
+export function ownSidecarsSight({ watch, client, clock, log, options, signal }: OwnSightOptions): SidecarsSight {
   const { whole, compareHub, selects, settleMs, limits } = options;
   const watches = watchSidecars({ watch }, { ...options, istioNamespaces: [] });
   const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
   const matters = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
   const settling = new NamespaceSettling(watches.namespaces, { clock, settleMs, matters });
   const told = new Set<(id: WorkloadId) => void>();
-  const expectations = new Expectations({ clock, onAnswer: (id) => told.forEach((tell) => tell(id)) });
+  const tellAll = (id: WorkloadId): void => told.forEach((tell) => tell(id));
+  const expectations = new Expectations({ clock, onAnswer: tellAll });
   configuration.onChange(() => expectations.clear());
   const gate = new Gate(questionsAtATime);
   const inspector = new Inspector({
@@ -43,5 +49,30 @@ export function ownSidecarsSight({ watch, client, clock, options, signal }: OwnS
     selects,
     namespaceSettlesInMs: (namespace) => settling.settlesInMs(namespace),
   });
+  if (options.argoRollouts) {
+    void whenRolloutsAreServed({ client, clock, log, signal }, () => {
+      const onChange: RolloutWatch["onChange"] = ({ kind }, key) => tellAll(idOfWorkload(kind, key));
+      watchRollouts({ watch }, watches, { fields: skippedFields(options.skipNamespaces), selects, onChange });
+      // What has been seen as a pod of nobody may be one of theirs.
+      for (const id of idsIn(watches)) tellAll(id);
+    });
+  }
   return { watches, inspector, limits, onAnswer: (listener) => void told.add(listener) };
+}
+
+/** Looks until they are, or the signal aborts. Never rejects. */
+async function whenRolloutsAreServed(
+  { client, clock, log, signal }: Pick<OwnSightOptions, "client" | "clock" | "log" | "signal">,
+  join: () => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      if (await servesRollouts(client, signal)) return join();
+    } catch (error) {
+      // How the API server fares is told by every watch; this is only asked again.
+      log.debug({ err: error }, "could not find out whether Argo Rollouts are served");
+    }
+    // Rejects only when the signal aborts, which the loop sees by itself.
+    await sleep(clock, lookForRolloutsMs, signal).catch(() => {});
+  }
 }

@@ -88,7 +88,16 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   });
   options.onSetUp?.({ watches, inspector, limits: options.limits, onAnswer: (listener) => void told.add(listener) });
   const record = new FleetRecord();
-  const rollouts = new Rollouts({ scope, watches, inspector, record, metrics, limits: options.limits, dryRun: options.dryRun });
+  const rollouts = new Rollouts({
+    scope,
+    watches,
+    inspector,
+    record,
+    metrics,
+    show: scope.show(metrics),
+    limits: options.limits,
+    dryRun: options.dryRun,
+  });
 
   configuration.onChange(() => expectations.clear());
   for (const cache of watches.workloads.values()) trigger(cache, ({ key }) => [idOfWorkload(cache.kind, key)]);

@@ -55,5 +55,6 @@ async function applyMarks({ client, workload, resourceVersion }: RestartTarget, 
     }),
   };
   // By force: the annotation may be Fortsa's, or that of somebody who tried it by hand.
-  return client.apply<KubeObject>(restartable, object, { fieldManager: fieldManagerOf(keyturn, sidecarsController), force: true });
+  const options = { fieldManager: fieldManagerOf(keyturn, sidecarsController), force: true, answer: "metadata" } as const;
+  return client.apply<KubeObject, "metadata">(restartable, object, options);
 }

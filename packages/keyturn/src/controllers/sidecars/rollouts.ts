@@ -1,5 +1,5 @@
 // Carries the plan out: looks once more, restarts what is due, and takes the mark off what is finished.
-import { type ControllerScope, isApiError, Job, type Kind, keyOf, type Notice, type Outcome, Pod, type Run } from "@keyturn/runtime";
+import { type ControllerScope, isApiError, Job, type Kind, keyOf, type Notice, type ObjectKey, type Outcome, Pod, type Run } from "@keyturn/runtime";
 import { workloadId, type WorkloadId } from "./candidate.ts";
 import type { FleetRecord } from "./fleet.ts";
 import type { Inspection, Inspector } from "./inspector.ts";
@@ -17,7 +17,9 @@ export interface RolloutsOptions {
   readonly watches: SidecarsWatches;
   readonly inspector: Inspector;
   readonly record: FleetRecord;
-  readonly metrics: FleetMetrics;
+  readonly metrics: Pick<FleetMetrics, "restarted" | "restartFailed">;
+  /** Shows the plan that a run has made. */
+  readonly show: (key: ObjectKey, plan: RolloutPlan) => void;
   readonly limits: Limits;
   readonly dryRun: boolean;
 }
@@ -42,11 +44,11 @@ export class Rollouts {
   }
 
   async reconcile(run: Run): Promise<Outcome> {
-    const { limits, metrics, dryRun } = this.#options;
+    const { limits, show, dryRun } = this.#options;
     let plan = planRollouts(this.#fleet(new Map()), limits, run.now);
     // The caches may not show yet what the leader before us has started.
     if (plan.rows.some(({ decision }) => decision.type === "restart")) plan = planRollouts(this.#fleet(await this.#rolling(run)), limits, run.now);
-    metrics.planned(plan);
+    show(run.key, plan);
     for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
     if (dryRun) this.#log(plan, run);
     else if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };

@@ -4,6 +4,8 @@ import type { Authorization, Credentials } from "./credentials.ts";
 
 /** Refreshes that follow each other closer than this are a storm: the 401 in between goes to the caller. */
 const shortestRefreshIntervalMs = 10_000;
+/** For so long an authorization serves without asking for it again, which takes several turns of promises; files are looked at far less often anyway. */
+const freshMs = 100;
 
 /** An authorization, and which generation of the credentials it is of. */
 export interface IssuedAuthorization extends Authorization {
@@ -15,6 +17,8 @@ export class CredentialSession {
   readonly #credentials: Credentials;
   readonly #clock: Clock;
   #generation = 0;
+  #issued: IssuedAuthorization | undefined;
+  #issuedMs = -Infinity;
   #lastRefreshMs = -Infinity;
   #refreshing: Promise<boolean> | undefined;
 
@@ -23,10 +27,19 @@ export class CredentialSession {
     this.#clock = clock;
   }
 
-  async authorize(): Promise<IssuedAuthorization> {
+  /** The current authorization: at once if it was asked for a moment ago. */
+  authorize(): IssuedAuthorization | Promise<IssuedAuthorization> {
+    const issued = this.#issued;
+    const fresh = issued?.generation === this.#generation && this.#clock.monotonic() - this.#issuedMs < freshMs;
+    return fresh ? issued : this.#issue();
+  }
+
+  async #issue(): Promise<IssuedAuthorization> {
     const generation = this.#generation;
     const { headers, tls } = await this.#credentials.authorize();
-    return { headers, tls, generation };
+    this.#issuedMs = this.#clock.monotonic();
+    this.#issued = { headers, tls, generation };
+    return this.#issued;
   }
 
   /**

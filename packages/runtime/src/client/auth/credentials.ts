@@ -15,7 +15,7 @@ export interface Authorization {
   readonly tls: TlsMaterial;
 }
 
-/** A way to log in. Implementations cache: `authorize` is called before every request. */
+/** A way to log in. Implementations cache: `authorize` is called up to ten times a second. */
 export interface Credentials {
   /** The current headers and TLS material. Rejects with `CredentialError` if they cannot be had. */
   authorize(): Promise<Authorization>;

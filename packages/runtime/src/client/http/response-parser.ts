@@ -48,6 +48,17 @@ const longestHeadBytes = 256 * 1024;
 /** A chunk's size with whatever extensions follow it, and one trailer. */
 const longestLineBytes = 16 * 1024;
 
+/** A piece of text that ends with a mark, and what is done with it. */
+interface MarkedText {
+  readonly mark: Buffer;
+  readonly longest: number;
+  readonly read: (text: string) => void;
+}
+
+function lineOf(read: (line: string) => void): MarkedText {
+  return { mark: newline, longest: longestLineBytes, read };
+}
+
 /**
  * Reads one response after another.
  *
@@ -61,6 +72,16 @@ export class ResponseParser {
   #pending: Buffer | undefined;
   #reusable = true;
   #keepAliveMs: number | undefined;
+  // Made once for each connection: every answer is read with the first, and every event of a watch with two of the others.
+  readonly #head: MarkedText = { mark: blankLine, longest: longestHeadBytes, read: (text) => this.#readHead(text) };
+  readonly #chunkSize = lineOf((line) => this.#readChunkSize(line));
+  readonly #chunkEnd = lineOf((line) => {
+    if (line !== "") throw new MalformedResponse("a chunk of the answer is longer than it says");
+    this.#place = chunkSize;
+  });
+  readonly #trailer = lineOf((line) => {
+    if (line === "") this.#place = none;
+  });
 
   /** False once the connection must not carry another request. */
   get reusable(): boolean {
@@ -105,7 +126,7 @@ export class ResponseParser {
     const place = this.#place;
     switch (place.type) {
       case "head":
-        return this.#through(bytes, at, { mark: blankLine, longest: longestHeadBytes, read: (from, start, end) => this.#readHead(from, start, end) });
+        return this.#through(bytes, at, this.#head);
       case "sized":
       case "chunk":
         return this.#body(bytes, at, place);
@@ -113,16 +134,11 @@ export class ResponseParser {
         this.#tell(bytes, at, bytes.length);
         return bytes.length;
       case "chunkSize":
-        return this.#line(bytes, at, (line) => this.#readChunkSize(line));
+        return this.#through(bytes, at, this.#chunkSize);
       case "chunkEnd":
-        return this.#line(bytes, at, (line) => {
-          if (line !== "") throw new MalformedResponse("a chunk of the answer is longer than it says");
-          this.#place = chunkSize;
-        });
+        return this.#through(bytes, at, this.#chunkEnd);
       case "trailers":
-        return this.#line(bytes, at, (line) => {
-          if (line === "") this.#place = none;
-        });
+        return this.#through(bytes, at, this.#trailer);
       case "none":
       default:
         throw new MalformedResponse("the server sent something that nobody asked for");
@@ -141,21 +157,8 @@ export class ResponseParser {
     this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
   }
 
-  #line(bytes: Buffer, at: number, read: (line: string) => void): number {
-    return this.#through(bytes, at, {
-      mark: newline,
-      longest: longestLineBytes,
-      read: (from, start, end) => read(from.toString("latin1", start, end)),
-    });
-  }
-
   /** Reads everything up to a mark, of which the beginning may have come before, and returns where the next thing is. */
-  #through(
-    bytes: Buffer,
-    at: number,
-    until: { readonly mark: Buffer; readonly longest: number; readonly read: (from: Buffer, start: number, end: number) => void },
-  ): number {
-    const { mark, longest, read } = until;
+  #through(bytes: Buffer, at: number, { mark, longest, read }: MarkedText): number {
     const before = this.#pending;
     const all = before ? Buffer.concat([before, at === 0 ? bytes : bytes.subarray(at)]) : bytes;
     const start = before ? 0 : at;
@@ -167,21 +170,21 @@ export class ResponseParser {
       return bytes.length;
     }
     this.#pending = undefined;
-    read(all, start, end);
+    read(all.toString("latin1", start, end));
     return before ? at + (end + mark.length - before.length) : end + mark.length;
   }
 
-  #readHead(bytes: Buffer, start: number, end: number): void {
-    const lines = bytes.toString("latin1", start, end).split("\r\n");
-    const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(lines[0] ?? "") ?? [];
+  #readHead(text: string): void {
+    const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |\r\n|$)/.exec(text) ?? [];
     if (code === undefined) throw new MalformedResponse("the answer is no HTTP/1.1");
     const status = Number(code);
     if (status === 101) throw new MalformedResponse("the server switched to another protocol");
     // An interim answer, such as 103: the real one follows.
     if (status < 200) return;
-    const headers = readHeaders(lines);
-    this.#reusable &&= minor === "1" && !/\bclose\b/i.test(headers["connection"] ?? "");
-    const hint = /\btimeout=(\d+)/.exec(headers["keep-alive"] ?? "")?.[1];
+    const headers = readHeaders(text);
+    const { connection, "keep-alive": keepAlive } = headers;
+    this.#reusable &&= minor === "1" && !(connection !== undefined && /\bclose\b/i.test(connection));
+    const hint = keepAlive === undefined ? undefined : /\btimeout=(\d+)/.exec(keepAlive)?.[1];
     this.#keepAliveMs = hint === undefined ? undefined : Number(hint) * 1000;
     this.#place = this.#bodyPlace(status, headers);
     this.#sink?.onHead({ status, headers });
@@ -211,10 +214,12 @@ export class ResponseParser {
   }
 }
 
-function readHeaders(lines: readonly string[]): Record<string, string> {
+/** The headers of a head, whose first line is the status. */
+function readHeaders(head: string): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (let index = 1; index < lines.length; index++) {
-    const line = lines[index] ?? "";
+  for (let start = head.indexOf("\r\n"); start >= 0;) {
+    const end = head.indexOf("\r\n", start + 2);
+    const line = head.slice(start + 2, end < 0 ? head.length : end);
     const colon = line.indexOf(":");
     const name = line.slice(0, colon).toLowerCase();
     if (colon <= 0 || /[\s\0]/.test(name)) throw new MalformedResponse("a header of the answer has no proper name");
@@ -223,6 +228,7 @@ function readHeaders(lines: readonly string[]): Record<string, string> {
     // Two lengths are two readings.
     if (known !== undefined && name === "content-length" && known !== value) throw new MalformedResponse("the answer has two lengths");
     headers[name] = known === undefined || name === "content-length" ? value : `${known}, ${value}`;
+    start = end;
   }
   return headers;
 }

@@ -108,6 +108,26 @@ describe("lists", () => {
   });
 });
 
+describe("writes", () => {
+  test("are made before they are shown, also to those who ask for a list", () => {
+    const server = newServer();
+    const create = (name: string, as: string): ReturnType<typeof answer> =>
+      answer(server, {
+        method: "POST",
+        path,
+        headers: { accept: `application/json;as=${as};g=meta.k8s.io;v=v1` },
+        body: JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { key: "value" } }),
+      });
+    expect(create("a", "PartialObjectMetadata").body).toEqual({
+      kind: "PartialObjectMetadata",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: objectOr(server.store.get("configmaps", "default/a")?.["metadata"]),
+    });
+    expect(create("b", "PartialObjectMetadataList").status).toBe(406);
+    expect(server.store.get("configmaps", "default/b")).toMatchObject({ data: { key: "value" } });
+  });
+});
+
 describe("watches", () => {
   const watchList = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 

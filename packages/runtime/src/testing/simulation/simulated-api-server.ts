@@ -18,6 +18,7 @@ import type { KindTraits, ServedKind } from "./served-kind.ts";
 import { badRequest, deletedStatus, notFound, notServed, refusal, tooLargeResourceVersion } from "./status-answer.ts";
 import type { Refusal } from "./status-answer.ts";
 import { performWrite } from "./write-request.ts";
+import type { WriteRequest } from "./write-request.ts";
 import { WatchSession, eventLine } from "./watch-session.ts";
 
 /** What the server answers. */
@@ -103,7 +104,7 @@ export class SimulatedApiServer {
     if (path.subresource !== undefined && !(path.subresource === "status" && served.status)) return refuse(notServed());
     if (request.method === "GET" && path.name === undefined) return this.#collection(served, { path, query: url.searchParams, request, cacheLag });
     if (request.method === "GET") return this.#get(served, { path, query: url.searchParams, request });
-    if (request.method === "DELETE") return this.#delete(served, path, deleteOptions(request, url.searchParams));
+    if (request.method === "DELETE") return this.#delete(served, { path, query: url.searchParams, request });
     return this.#write(served, { path, query: url.searchParams, request });
   }
 
@@ -182,10 +183,7 @@ export class SimulatedApiServer {
     return object ? success(200, view(object)) : refuse(notFound(resourceName(served), path.name ?? ""));
   }
 
-  #write(
-    served: ServedKind,
-    { path, query, request }: { readonly path: ApiPath; readonly query: URLSearchParams; readonly request: TransportRequest },
-  ): ServerAnswer {
+  #write(served: ServedKind, { path, query, request }: WriteRequest): ServerAnswer {
     const outcome = performWrite(
       {
         store: this.store,
@@ -198,12 +196,12 @@ export class SimulatedApiServer {
       { path, query, request },
     );
     if (outcome.type === "refused") return refuse(outcome.refusal);
-    const isDryRun = query.get("dryRun") === "All";
-    const view = viewOf(request, "PartialObjectMetadata");
-    return success(outcome.status, (typeof view === "function" ? view : asIs)(this.#commit(served, outcome.key, outcome.result, isDryRun)));
+    const stored = this.#commit(served, outcome.key, outcome.result, query.get("dryRun") === "All");
+    return seen(stored, outcome.status, request);
   }
 
-  #delete(served: ServedKind, path: ApiPath, options: JsonObject): ServerAnswer {
+  #delete(served: ServedKind, { path, query, request }: WriteRequest): ServerAnswer {
+    const options = deleteOptions(request, query);
     if (path.name === undefined) return refuse(refusal(405, "MethodNotAllowed", "the simulation deletes no whole collections"));
     const key = keyOfPath(path);
     const object = this.store.get(served.resource, key);
@@ -213,7 +211,7 @@ export class SimulatedApiServer {
     if (result.type === "refused") return refuse(result.refusal);
     const isDryRun = listOr(options["dryRun"]).includes("All");
     const left = this.#commit(served, key, result, isDryRun);
-    if (result.type !== "removed") return success(200, left);
+    if (result.type !== "removed") return seen(left, 200, request);
     return success(200, deletedStatus(resourceName(served), path.name, stringOr(objectOr(object["metadata"])["uid"], "")));
   }
 
@@ -284,6 +282,12 @@ function viewOf({ headers }: TransportRequest, partial: "PartialObjectMetadata" 
   if (asked === undefined) return asIs;
   if (asked === partial) return metadataView;
   return refusal(406, "NotAcceptable", `you requested ${asked}, but the requested object is ${partial.endsWith("List") ? "" : "not "}a list`);
+}
+
+/** What is written is written, also when it cannot be shown as it was asked for. */
+function seen(object: JsonObject, status: number, request: TransportRequest): ServerAnswer {
+  const view = viewOf(request, "PartialObjectMetadata");
+  return typeof view === "function" ? success(status, view(object)) : refuse(view);
 }
 
 function acceptOf(headers: TransportRequest["headers"]): string {

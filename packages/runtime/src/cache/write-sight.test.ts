@@ -1,0 +1,144 @@
+// When a cache counts as having shown what the process itself has written.
+import { expect, it } from "vitest";
+import { defineKind } from "../client/kind.ts";
+import { bookmarkLine, objectLine } from "../watch/scripted-server.fixture.ts";
+import { answerStream, scriptedCaches, widgets, written } from "./cache-registry.fixture.ts";
+
+/** True once `promise` is resolved. */
+const watchPromise = (promise: Promise<boolean>): { readonly done: boolean } => {
+  const outcome = { done: false };
+  promise.then(
+    () => (outcome.done = true),
+    () => undefined,
+  );
+  return outcome;
+};
+
+async function live(labels?: string) {
+  const parts = scriptedCaches();
+  const cache = parts.caches.watch(widgets, labels === undefined ? {} : { labels });
+  parts.caches.start(parts.stop.signal);
+  await parts.settle();
+  answerStream(parts.server, "100", ["a"]);
+  await cache.whenSynced();
+  return { ...parts, cache };
+}
+
+it("own writes are seen when their event, a later one or a bookmark has come", async () => {
+  const { server, caches, cache, settle } = await live();
+  await caches.whenSeen(cache, written("a", "99"));
+  const own = watchPromise(caches.whenSeen(cache, written("a", "105")));
+  const created = watchPromise(caches.whenSeen(cache, written("b", "107")));
+  server.last.line(objectLine("MODIFIED", "a", "101"));
+  await settle();
+  expect([own.done, created.done]).toEqual([false, false]);
+  server.last.line(objectLine("MODIFIED", "a", "105"));
+  await settle();
+  expect([own.done, created.done]).toEqual([true, false]);
+  server.last.line(bookmarkLine("110"));
+  await settle();
+  expect(created.done).toBe(true);
+});
+
+it("own writes do not wait in caches that do not cover them", async () => {
+  const { caches, cache } = await live("app=web");
+  const otherKind = { ...written("x", "900", { app: "web" }), kind: defineKind({ ...widgets, plural: "gadgets" }) };
+  const elsewhere = caches.watch(widgets, { namespace: "elsewhere" });
+  await expect(caches.whenSeen(cache, written("x", "900", { app: "db" }))).resolves.toBe(true);
+  await expect(caches.whenSeen(cache, otherKind)).resolves.toBe(true);
+  await expect(caches.whenSeen(elsewhere, written("x", "900"))).resolves.toBe(true);
+  const single = caches.watch(widgets, { namespace: "ns", fields: "spec.size!=3,metadata.name=a" });
+  await expect(caches.whenSeen(single, written("x", "900"))).resolves.toBe(true);
+});
+
+it("own writes that take an object out of the selection are seen when it is gone", async () => {
+  const { server, caches, cache, settle } = await live("app=web");
+  const seen = watchPromise(caches.whenSeen(cache, written("a", "105", { app: "db" })));
+  await settle();
+  expect(seen.done).toBe(false);
+  server.last.line(objectLine("DELETED", "a", "105"));
+  await settle();
+  expect([seen.done, cache.size]).toEqual([true, 0]);
+});
+
+it("own writes that delete are seen when the object is gone or another has its name", async () => {
+  const { server, caches, cache, settle } = await live();
+  const deleted = { type: "deleted", kind: widgets, key: "ns/a", uid: "uid-a" } as const;
+  const seen = watchPromise(caches.whenSeen(cache, deleted));
+  server.last.line(objectLine("MODIFIED", "a", "101"));
+  await settle();
+  expect(seen.done).toBe(false);
+  server.last.line(objectLine("DELETED", "a", "102"));
+  await settle();
+  expect(seen.done).toBe(true);
+  await caches.whenSeen(cache, deleted);
+});
+
+it("own writes that delete what was made a moment before are not seen before it has come and gone", async () => {
+  const { server, caches, cache, settle } = await live();
+  const made = watchPromise(caches.whenSeen(cache, written("b", "105")));
+  const deleted = watchPromise(caches.whenSeen(cache, { type: "deleted", kind: widgets, key: "ns/b", uid: "uid-b" }));
+  await settle();
+  expect([made.done, deleted.done]).toEqual([false, false]);
+  server.last.line(objectLine("ADDED", "b", "105"));
+  await settle();
+  expect([made.done, deleted.done]).toEqual([true, false]);
+  server.last.line(objectLine("DELETED", "b", "106"));
+  await settle();
+  expect(deleted.done).toBe(true);
+});
+
+it("own writes are settled by a list that began after them, even if resourceVersions went backwards", async () => {
+  const { clock, server, caches, cache, settle } = await live();
+  const seen = watchPromise(caches.whenSeen(cache, written("a", "105")));
+  server.last.line({ type: "ERROR", object: { code: 410, message: "restored" } });
+  await clock.advance(1_000);
+  expect(server.last.query.get("sendInitialEvents")).toBe("true");
+  answerStream(server, "50", ["a"]);
+  await settle();
+  expect(seen.done).toBe(true);
+  // And what is written to the restored server is compared with its own counting.
+  const next = watchPromise(caches.whenSeen(cache, written("a", "60")));
+  await settle();
+  expect(next.done).toBe(false);
+  server.last.line(objectLine("MODIFIED", "a", "60"));
+  await settle();
+  expect(next.done).toBe(true);
+});
+
+it("own writes are not settled by a list that was under way before them", async () => {
+  const { server, caches, stop, settle } = scriptedCaches();
+  const cache = caches.watch(widgets);
+  caches.start(stop.signal);
+  await settle();
+  server.last.answer(200);
+  await settle();
+  const seen = watchPromise(caches.whenSeen(cache, written("a", "105")));
+  server.last.line(bookmarkLine("104", true));
+  await settle();
+  expect(seen.done).toBe(false);
+  server.last.line(bookmarkLine("106"));
+  await settle();
+  expect(seen.done).toBe(true);
+});
+
+it("own writes that the server has forgotten, or whose resourceVersions cannot be compared, hold nothing up beyond two bookmarks", async () => {
+  const { server, caches, cache, settle } = await live();
+  const forgotten = watchPromise(caches.whenSeen(cache, written("a", "9000")));
+  const opaque = watchPromise(caches.whenSeen(cache, written("a", "x-17")));
+  server.last.line(bookmarkLine("110"));
+  await settle();
+  expect([forgotten.done, opaque.done]).toEqual([false, false]);
+  server.last.line(bookmarkLine("120"));
+  await settle();
+  expect([forgotten.done, opaque.done]).toEqual([true, true]);
+});
+
+it("own writes stop waiting when told to", async () => {
+  const { caches, cache } = await live();
+  const stop = new AbortController();
+  const seen = caches.whenSeen(cache, written("a", "105"), stop.signal);
+  stop.abort(new Error("enough"));
+  await expect(seen).rejects.toThrow("enough");
+  await expect(caches.whenSeen(cache, written("a", "105"), stop.signal)).rejects.toThrow("enough");
+});

@@ -1,0 +1,133 @@
+// What ends a run before it is done: its deadline, and the end of a term.
+import { describe, expect, test } from "vitest";
+import { deaf, runnerRig } from "./runner-rig.fixture.ts";
+import { thingKind } from "./small-world.fixture.ts";
+
+describe("deadlines", () => {
+  test("a reconcile that hangs is cut, retried, and holds nobody else", async () => {
+    const started: string[] = [];
+    const { clock, world, reports, lead, runner } = runnerRig(
+      async ({ key, signal }) => {
+        started.push(key);
+        if (key === "test/hang") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+      { concurrency: 1, deadlineMs: 1_000, backoff: { firstMs: 100, longestMs: 100 } },
+    );
+    world.put("hang", 1);
+    world.put("other", 1);
+    lead();
+    await clock.advance(1_000);
+    expect(started).toEqual(["test/hang", "test/other"]);
+    expect(reports[0]).toMatchObject({ key: "test/hang", outcome: { code: "Transient", reason: "DeadlineExceeded" } });
+    await clock.advance(100);
+    expect(started).toEqual(["test/hang", "test/other", "test/hang"]);
+    expect(runner.activity()).toMatchObject({ running: 1, longestRunningMs: expect.closeTo(0, -2) });
+  });
+
+  test("one that ignores its signal loses its worker, and its key waits for its end", async () => {
+    const started: string[] = [];
+    const release = Promise.withResolvers<void>();
+    const { clock, world, reports, lead, runner } = runnerRig(
+      async ({ key }) => {
+        started.push(key);
+        if (key === "test/deaf" && started.length === 1) await release.promise;
+      },
+      { concurrency: 1, deadlineMs: 1_000 },
+    );
+    world.put("deaf", 1);
+    world.put("other", 1);
+    lead();
+    await clock.advance(2_100);
+    expect(started).toEqual(["test/deaf", "test/other"]);
+    expect(reports.map(({ key }) => key)).toEqual(["test/deaf"]);
+    world.put("deaf", 2);
+    await clock.advance(600_000);
+    expect(started).toEqual(["test/deaf", "test/other"]);
+    expect(runner.activity()).toMatchObject({ running: 0, held: 1 });
+    release.resolve();
+    await clock.advance(10);
+    expect(started).toEqual(["test/deaf", "test/other", "test/deaf"]);
+  });
+
+  test("its key waits in the next term too", async () => {
+    let starts = 0;
+    const { clock, world, lead } = runnerRig(() => (starts++, deaf()));
+    world.put("deaf", 1);
+    const first = lead();
+    await clock.advance(10);
+    first.stop();
+    await clock.advance(1_000);
+    await first.ended;
+    lead();
+    await clock.advance(100_000);
+    expect(starts).toBe(1);
+  });
+});
+
+describe("terms", () => {
+  test("draining starts nothing new and lets what runs end", async () => {
+    const started: string[] = [];
+    const ended: string[] = [];
+    const { clock, world, lead } = runnerRig(
+      async ({ key }) => {
+        started.push(key);
+        await new Promise<void>((resolve) => void clock.setTimer(500, resolve));
+        ended.push(key);
+      },
+      { concurrency: 1 },
+    );
+    world.put("a", 1);
+    world.put("b", 1);
+    const term = lead();
+    await clock.advance(100);
+    term.drain();
+    await clock.advance(1_000);
+    await term.ended;
+    expect([started, ended]).toEqual([["test/a"], ["test/a"]]);
+  });
+
+  test("the end of a term aborts its runs, reports nothing and forgets the queue", async () => {
+    let aborted = 0;
+    const { clock, world, lead, reports } = runnerRig(
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => {
+            aborted++;
+            reject(signal.reason);
+          });
+        }),
+      { concurrency: 1 },
+    );
+    world.put("a", 1);
+    world.put("b", 1);
+    const term = lead();
+    await clock.advance(100);
+    term.stop();
+    await term.ended;
+    await clock.advance(10_000);
+    expect([aborted, reports]).toEqual([1, []]);
+  });
+
+  test("once the right has run out nothing starts and nothing is written, even before a signal says so", async () => {
+    const runs: string[] = [];
+    const refused: unknown[] = [];
+    const { clock, world, lead, reports } = runnerRig(async ({ key, client }) => {
+      runs.push(key);
+      await new Promise<void>((resolve) => void clock.setTimer(100, resolve));
+      await client.apply(thingKind, { metadata: { name: "z" } }, { fieldManager: "demo" }).catch((error: unknown) => {
+        refused.push(error);
+        throw error;
+      });
+    });
+    world.put("a", 1);
+    const term = lead();
+    await clock.advance(50);
+    term.expire();
+    world.put("b", 1);
+    await clock.advance(1_000);
+    expect(runs).toEqual(["test/a"]);
+    expect(refused).toMatchObject([{ code: "TermEnded" }]);
+    expect(world.stored.has("test/z")).toBe(false);
+    expect(reports).toEqual([]);
+  });
+});

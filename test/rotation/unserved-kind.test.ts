@@ -1,0 +1,91 @@
+// A kind of --rotation.kinds whose CRD is not installed: the others are rotated without it, and it joins and leaves by itself.
+import { defineKind, type KubeObject } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { soonWithin } from "../soon.ts";
+import { type RotatingNamespace, rotatingNamespace } from "./rotating-namespace.ts";
+
+const cluster = useSharedCluster();
+const patienceMs = 90_000;
+const soon = soonWithin(patienceMs);
+
+interface Gear extends KubeObject {
+  readonly spec?: { readonly teeth?: number };
+}
+const Gear = defineKind<Gear>({ group: "unserved.example", version: "v1", kind: "Gear", plural: "gears", namespaced: true });
+const resource = "gears.unserved.example";
+
+const gearDefinition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: resource },
+  spec: {
+    group: "unserved.example",
+    scope: "Namespaced",
+    names: { kind: "Gear", plural: "gears", singular: "gear" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: { spec: { type: "object", properties: { teeth: { type: "integer" } } } },
+          },
+        },
+      },
+    ],
+  },
+};
+
+/** Makes a Gear the source of the set `gears`. */
+async function putGear({ namespace }: RotatingNamespace, teeth: number): Promise<void> {
+  const annotations = { [rotationSetMark]: "gears", [sourceMark]: "true" };
+  const gear = { apiVersion: "unserved.example/v1", kind: "Gear", metadata: { namespace, name: "latest", annotations }, spec: { teeth } };
+  await cluster().apply(gear);
+}
+
+test(
+  "the other kinds are rotated while a CRD is missing; it is rotated when it appears; and without it again when it goes",
+  { timeout: 400_000 },
+  async () => {
+    await using place = await rotatingNamespace(cluster(), "unserved", { "rotation.kinds": "gears.v1.unserved.example" });
+    const operator = await place.startOperator();
+    const state = (): string | undefined => operator.started.controllers()[0]?.state;
+    const stateIs = (wanted: string): Promise<void> => soon(async () => expect(state()).toBe(wanted));
+
+    // Missing: Secrets are rotated all the same, and what is missing is told.
+    await place.putTargets(["0s"]);
+    await place.putSource("one");
+    await place.holds({ t1: "one" }, patienceMs);
+    await stateIs(`active, without ${resource}`);
+    expect(await operator.metrics()).toContain(`runtime_watch_state{resource="${resource}",namespace="${place.namespace}",state="missing"} 1`);
+    const { status, text } = await operator.readyz();
+    expect(status).toBe(200);
+    expect(text).toContain(`[~] watch ${resource} in ${place.namespace}: the API server does not serve this kind; install its CRD`);
+    const told = expect.objectContaining({ msg: "controller state", state: `active, without ${resource}` });
+    await soon(async () => expect(operator.logLines).toContainEqual(told));
+
+    // Appears: it is rotated without anybody doing anything.
+    await cluster().apply(gearDefinition);
+    await place.putTarget("gear", { rotationSet: "gears", rotationOrder: 1, rotationDelay: "0s" });
+    await putGear(place, 12);
+    await soon(async () => expect((await place.get(Gear, "gear"))?.spec).toEqual({ teeth: 12 }));
+    await stateIs("active");
+
+    // Goes: Secrets go on.
+    await cluster().kubectl("delete", "crd", resource);
+    await stateIs(`active, without ${resource}`);
+    await place.putSource("two");
+    await place.holds({ t1: "two" }, patienceMs);
+
+    // Comes back: its set goes on from its history.
+    await cluster().apply(gearDefinition);
+    await stateIs("active");
+    await putGear(place, 13);
+    await soon(async () => expect((await place.get(Gear, "gear"))?.spec).toEqual({ teeth: 13 }));
+    await cluster().kubectl("delete", "crd", resource);
+  },
+);
