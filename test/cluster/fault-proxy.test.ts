@@ -16,9 +16,12 @@ import {
   withholdEndBookmark,
   withWatchList,
 } from "@keyturn/runtime/testing";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
 import { openWatch } from "./watch-lines.ts";
+import { soonWithin } from "../soon.ts";
+
+const soon = soonWithin(50_000);
 
 const cluster = useCluster(withWatchList);
 let proxy: FaultProxy;
@@ -49,7 +52,7 @@ describe("without faults", () => {
     const watch = await openWatch(transport, `${collection()}?watch=true`);
     await client.create(ConfigMap, configMap("a"));
     expect((await client.list(ConfigMap, { namespace })).items).toHaveLength(1);
-    await vi.waitFor(() => expect(names(watch.lines)).toEqual(["a"]));
+    await soon(() => expect(names(watch.lines)).toEqual(["a"]));
     expect(proxy.requests({ write: true }).map(({ method, status }) => [method, status])).toEqual([["POST", 201]]);
     expect(proxy.requests({ watch: true })).toHaveLength(1);
     expect(proxy.requests({ method: ["GET"], path: /limit=/ })).toHaveLength(1);
@@ -115,14 +118,14 @@ describe("stalling", () => {
     const stall = proxy.stall({ path: /configmaps/ });
     await cluster().client.create(ConfigMap, configMap("a"));
     const held = client.create(ConfigMap, configMap("b"));
-    await vi.waitFor(() => expect(proxy.underWay({ write: true })).toBe(1));
+    await soon(() => expect(proxy.underWay({ write: true })).toBe(1));
     // What is not stalled goes on; by the time it is back, a stream that is not held would have had its event.
     await client.request({ method: "GET", path: "/api/v1/namespaces" });
     expect(watch.lines).toEqual([]);
     expect(await stored("b")).toBe(false);
     stall.undo();
     await held;
-    await vi.waitFor(() => expect(names(watch.lines)).toEqual(["a", "b"]));
+    await soon(() => expect(names(watch.lines)).toEqual(["a", "b"]));
   });
 });
 
@@ -131,7 +134,7 @@ describe("delaying", () => {
     const clock = new VirtualClock();
     const fault = proxy.inject(delayBy(5000, { method: "POST", times: 1 }, clock));
     const late = client.create(ConfigMap, configMap("late"));
-    await vi.waitFor(() => expect(clock.nextTimerInMs).toBe(5000));
+    await soon(() => expect(clock.nextTimerInMs).toBe(5000));
     await client.create(ConfigMap, configMap("a"));
     await clock.advance(4999);
     expect(await stored("late")).toBe(false);
@@ -184,7 +187,7 @@ describe("watch events", () => {
     proxy.inject(dropEvents(({ type, object }) => type === "ADDED" && object.metadata?.name === "b"));
     const watch = await openWatch(transport, `${collection()}?watch=true`);
     for (const name of ["a", "b", "c"]) await cluster().client.create(ConfigMap, configMap(name));
-    await vi.waitFor(() => expect(names(watch.lines)).toEqual(["a", "c"]));
+    await soon(() => expect(names(watch.lines)).toEqual(["a", "c"]));
   });
 
   it("can lack the bookmark that ends the initial ones", async () => {
@@ -192,11 +195,11 @@ describe("watch events", () => {
     const isEnd = ({ object }: { readonly object: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } } }): boolean =>
       object.metadata?.annotations?.["k8s.io/initial-events-end"] === "true";
     const whole = await openWatch(transport, watchList());
-    await vi.waitFor(() => expect(whole.lines.some(isEnd)).toBe(true));
+    await soon(() => expect(whole.lines.some(isEnd)).toBe(true));
     proxy.inject(withholdEndBookmark());
     const lacking = await openWatch(transport, watchList());
     await client.create(ConfigMap, configMap("b"));
-    await vi.waitFor(() => expect(names(lacking.lines)).toEqual(["a", "b"]));
+    await soon(() => expect(names(lacking.lines)).toEqual(["a", "b"]));
   });
 
   it("can be refused as initial ones, as a server without WatchList does", async () => {
@@ -212,7 +215,7 @@ describe("connections", () => {
     await proxy.refuseConnections();
     await expect(client.create(ConfigMap, configMap("a"))).rejects.toThrow(/ECONNREFUSED/);
     await cluster().client.create(ConfigMap, configMap("b"));
-    await vi.waitFor(() => expect(names(watch.lines)).toEqual(["b"]));
+    await soon(() => expect(names(watch.lines)).toEqual(["b"]));
     await proxy.listen();
     await client.create(ConfigMap, configMap("a"));
   });
@@ -251,7 +254,7 @@ describe("the n-th write", () => {
       }),
     );
     expect(await exited).toEqual([null, "SIGKILL"]);
-    await vi.waitFor(() => expect(proxy.underWay()).toBe(0));
+    await soon(() => expect(proxy.underWay()).toBe(0));
     const { items } = await cluster().client.list(ConfigMap, { namespace });
     expect(items.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-root-ca.crt")).toEqual(expected);
   });

@@ -14,6 +14,9 @@ import {
 } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { startOperator } from "../operator/running-operator.ts";
+import { soonWithin } from "../soon.ts";
+
+const soon = soonWithin(50_000);
 
 const Task = defineCustomKind({
   group: "reporting.example",
@@ -68,12 +71,12 @@ it("each kind of failure lands in Ready and in an Event, and leaves the rest of 
     waiting: { status: "False", reason: "BrushMissing", message: "the brush has not arrived" },
     unforeseen: { status: "False", reason: "InternalError" },
   };
-  for (const [name, condition] of Object.entries(expected)) await vi.waitFor(async () => expect(await readyOf(name)).toMatchObject(condition));
+  for (const [name, condition] of Object.entries(expected)) await soon(async () => expect(await readyOf(name)).toMatchObject(condition));
   expect((await client.get<Task>(Task, { namespace, name: "terminal" }))?.status?.note).toBe("ours");
 
   const eventsSeen = async () =>
     (await client.list(Event, { namespace })).items.map(({ type, reason, regarding }) => `${type} ${reason} ${regarding?.kind} ${regarding?.name}`);
-  await vi.waitFor(async () =>
+  await soon(async () =>
     expect(await eventsSeen()).toEqual(
       expect.arrayContaining([
         "Warning UnknownColour Task terminal",

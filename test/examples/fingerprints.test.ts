@@ -3,14 +3,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { ConfigMap, Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin } from "../soon.ts";
 
 const example = fileURLToPath(new URL("../../packages/runtime/examples/fingerprints.ts", import.meta.url));
 const readme = fileURLToPath(new URL("../../packages/runtime/README.md", import.meta.url));
 
 const cluster = useSharedCluster();
+const soon = soonWithin(60_000);
 
 it("is printed in the README as it is, in at most 40 lines", async () => {
   const code = await readFile(example, "utf8");
@@ -37,15 +39,13 @@ it("does what it says, with the rights that it declares, and ends cleanly", asyn
     stdio: ["ignore", "pipe", "inherit"],
   });
   try {
-    await vi.waitFor(async () => expect((await client.get(ConfigMap, { namespace, name: "site" }))?.data?.sha256).toMatch(/^[0-9a-f]{64}$/), {
-      timeout: 20_000,
-    });
+    await soon(async () => expect((await client.get(ConfigMap, { namespace, name: "site" }))?.data?.sha256).toMatch(/^[0-9a-f]{64}$/));
     await client.delete(ConfigMap, { namespace, name: "site" });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace, name: "site" })).toBeDefined());
+    await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "site" })).toBeDefined());
     await client.delete(Secret, { namespace, name: "site" });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace, name: "site" })).toBeUndefined());
+    await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "site" })).toBeUndefined());
   } finally {
     operator.kill("SIGTERM");
   }
   expect(await once(operator, "exit")).toEqual([0, null]);
-});
+}, 240_000);

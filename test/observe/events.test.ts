@@ -1,5 +1,5 @@
 // Events as a real API server takes them: series, cluster-scoped objects, limits.
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startCluster } from "@keyturn/runtime/testing";
 import type { Cluster } from "@keyturn/runtime/testing";
 import { ConfigMap, Event, Namespace } from "../../packages/runtime/src/client/core-kinds.ts";
@@ -8,6 +8,9 @@ import { createMetrics } from "../../packages/runtime/src/observe/metrics.ts";
 import { createLogger } from "../../packages/runtime/src/observe/pino-logger.ts";
 import { SeriesEventRecorder } from "../../packages/runtime/src/observe/series-event-recorder.ts";
 import { systemRandom } from "../../packages/runtime/src/random.ts";
+import { soonWithin } from "../soon.ts";
+
+const soon = soonWithin(50_000);
 
 let cluster: Cluster;
 const lines: string[] = [];
@@ -48,7 +51,7 @@ test("a series is one Event with a count", async () => {
     message: "again",
   } as const;
   events.record(event);
-  await vi.waitFor(async () => expect(await notes("Repeated")).toHaveLength(1));
+  await soon(async () => expect(await notes("Repeated")).toHaveLength(1));
   for (let i = 0; i < 6; i++) events.record(event);
   await all.close(AbortSignal.timeout(10_000));
   expect(await notes("Repeated")).toMatchObject([{ series: { count: 7 }, reportingController: "keyturn.io/jwks", type: "Warning", note: "again" }]);

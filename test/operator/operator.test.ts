@@ -4,6 +4,9 @@ import { ConfigMap, type ControllerDefinition, defineKind, Lease, policyRules, S
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { digestController, digestRules, leaseRules } from "./digest-controller.ts";
 import { startOperator } from "./running-operator.ts";
+import { soonWithin } from "../soon.ts";
+
+const soon = soonWithin(50_000);
 
 const lateCrd = `
 apiVersion: apiextensions.k8s.io/v1
@@ -30,14 +33,14 @@ describe("an operator", () => {
     });
     await client.create(Secret, labelled(namespace, "one"));
     const operator = await startOperator({ kubeconfig, controllers: [digestController(namespace)], leaderElection: { namespace } });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeDefined());
+    await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeDefined());
     const ready = await operator.readyz();
     expect(ready.text).toContain("controller digests: active");
     expect(ready.status).toBe(200);
     expect(await operator.metrics()).toMatch(/controller_runtime_reconcile_total\{controller="digests",result="success"\} [1-9]/);
 
     await client.delete(Secret, { namespace, name: "one" });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeUndefined());
+    await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeUndefined());
 
     await operator.stop();
     const lease = await client.get(Lease, { namespace, name: "demo-digests" });
@@ -58,15 +61,15 @@ describe("an operator", () => {
       controllers: [digestController(closed, "shut-out"), digestController(namespace)],
       leaderElection: { namespace },
     });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeDefined());
+    await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeDefined());
     const missing = `watch secrets in namespace ${closed}`;
-    await vi.waitFor(async () => expect((await operator.readyz()).text).toContain(missing));
+    await soon(async () => expect((await operator.readyz()).text).toContain(missing));
     expect((await operator.readyz()).status).toBe(503);
-    await vi.waitFor(() => expect(JSON.stringify(operator.logLines)).toContain(missing));
+    await soon(() => expect(JSON.stringify(operator.logLines)).toContain(missing));
 
     await cluster().kubeconfigFor({ serviceAccount, namespacedRules: { [namespace]: open, [closed]: digestRules } });
     await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: closed, name: "two" })).toBeDefined(), { timeout: 45_000 });
-    await vi.waitFor(async () => expect((await operator.readyz()).status).toBe(200));
+    await soon(async () => expect((await operator.readyz()).status).toBe(200));
   });
 
   it("waits for a CRD that is not installed and starts that controller when it appears, while others work", async () => {
@@ -88,8 +91,8 @@ describe("an operator", () => {
       controllers: [late, digestController(namespace)],
       leaderElection: { namespace },
     });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeDefined());
-    await vi.waitFor(async () => expect((await operator.readyz()).text).toContain("controller late: waiting for CRD lates.late.example"));
+    await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeDefined());
+    await soon(async () => expect((await operator.readyz()).text).toContain("controller late: waiting for CRD lates.late.example"));
 
     await cluster().apply(lateCrd);
     await client.create(kind, { metadata: { namespace, name: "here" } });
@@ -106,14 +109,14 @@ describe("an operator", () => {
       leaderElection: { namespace },
       dryRun: true,
     });
-    await vi.waitFor(() =>
+    await soon(() =>
       expect(operator.logLines).toContainEqual(expect.objectContaining({ verb: "apply", resource: "configmaps", key: `${namespace}/one` })),
     );
     await client.create(Secret, labelled(namespace, "two"));
-    await vi.waitFor(() => expect(operator.logLines).toContainEqual(expect.objectContaining({ verb: "apply", key: `${namespace}/two` })));
+    await soon(() => expect(operator.logLines).toContainEqual(expect.objectContaining({ verb: "apply", key: `${namespace}/two` })));
     // The key of an earlier withheld write runs again: nothing waits for a write that will never show.
     await client.mergePatch(Secret, { namespace, name: "one" }, { data: { a: "Mg==" } });
-    await vi.waitFor(() => expect(operator.logLines.filter(({ key, verb }) => key === `${namespace}/one` && verb === "apply")).toHaveLength(2));
+    await soon(() => expect(operator.logLines.filter(({ key, verb }) => key === `${namespace}/one` && verb === "apply")).toHaveLength(2));
     expect((await client.list(ConfigMap, { namespace, labels: "app.kubernetes.io/managed-by=demo" })).items).toEqual([]);
     expect((await client.list(Lease, { namespace })).items).toEqual([]);
   });
@@ -139,7 +142,7 @@ describe("an operator", () => {
     });
     for (const namespace of [other, one, two]) await client.create(Secret, labelled(namespace, "s"));
     await using operator = await startOperator({ kubeconfig, controllers: [everywhere], namespaces: [one, two], leaderElection: { namespace: one } });
-    await vi.waitFor(() => expect(seen.toSorted()).toEqual([`${one}/s`, `${two}/s`].toSorted()));
+    await soon(() => expect(seen.toSorted()).toEqual([`${one}/s`, `${two}/s`].toSorted()));
     expect((await operator.readyz()).status).toBe(200);
   });
 });
@@ -155,20 +158,20 @@ describe("an operator whose API server goes away", () => {
       controllers: [digestController("default")],
       leaderElection: { namespace: "default" },
     });
-    await vi.waitFor(async () => expect((await operator.readyz()).status).toBe(503));
+    await soon(async () => expect((await operator.readyz()).status).toBe(503));
     expect((await fetch(`${operator.started.healthUrl}/healthz`)).status).toBe(200);
 
     await cluster().apiServer.start();
     await client.create(Secret, labelled("default", "first"));
     await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "first" })).toBeDefined(), { timeout: 30_000 });
-    await vi.waitFor(async () => expect((await operator.readyz()).status).toBe(200));
+    await soon(async () => expect((await operator.readyz()).status).toBe(200));
 
     await cluster().apiServer.kill();
-    await vi.waitFor(async () => expect((await operator.readyz()).status).toBe(503));
+    await soon(async () => expect((await operator.readyz()).status).toBe(503));
     await cluster().apiServer.start();
     await client.create(Secret, labelled("default", "second"));
     await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "second" })).toBeDefined(), { timeout: 45_000 });
-    await vi.waitFor(async () => expect((await operator.readyz()).status).toBe(200));
+    await soon(async () => expect((await operator.readyz()).status).toBe(200));
 
     const loud = operator.logLines.filter(({ level }) => level === "warn" || level === "error");
     expect(loud.length).toBeLessThan(20);

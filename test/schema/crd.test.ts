@@ -1,5 +1,5 @@
 // CRDs made from zod, as a real API server takes them: accepted in strict mode, defaults filled in, rules enforced.
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ApiError } from "../../packages/runtime/src/client/api-error.ts";
 import { CustomResourceDefinition } from "../../packages/runtime/src/client/admin-kinds.ts";
@@ -23,6 +23,9 @@ import type { Condition } from "../../packages/runtime/src/observe/conditions.ts
 import { setCondition } from "../../packages/runtime/src/observe/conditions.ts";
 import { startCluster } from "../../packages/runtime/src/testing/index.ts";
 import type { Cluster } from "../../packages/runtime/src/testing/index.ts";
+import { soonWithin } from "../soon.ts";
+
+const soon = soonWithin(50_000);
 
 const everyConstruct = z.object({
   text: z
@@ -128,7 +131,7 @@ beforeAll(async () => {
   const crd = crdOf(Everything);
   await cluster.client.apply(CustomResourceDefinition, crd, { fieldManager: "test", dryRun: true });
   await cluster.client.apply(CustomResourceDefinition, crd, { fieldManager: "test" });
-  await vi.waitFor(async () => {
+  await soon(async () => {
     const applied = await cluster.client.get(CustomResourceDefinition, { name: "everythings.test.keyturn.io" });
     const established = applied?.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True");
     if (!established) throw new Error("the CRD is not established yet");

@@ -3,11 +3,14 @@ import { ConfigMap, Secret, ServiceAccount, createHttpTransport, defineKind, loa
 import { answerWith, refuseSendInitialEvents, withholdEndBookmark, withWatchList } from "@keyturn/runtime/testing";
 import { buffer } from "node:stream/consumers";
 import { Readable } from "node:stream";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Change } from "../../packages/runtime/src/cache/cache.ts";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
 import { watchSource } from "../../packages/runtime/src/watch/watch-source.ts";
 import { WatchedCluster } from "./watched-cluster.ts";
+import { soonWithin } from "../soon.ts";
+
+const soon = soonWithin(50_000);
 
 const cluster = useCluster(withWatchList);
 
@@ -37,7 +40,7 @@ describe("ways in", () => {
     await world.whenEqual(cache, ConfigMap, namespace);
     expect(world.proxy.requests({ path: /limit=50/ })).toHaveLength(3);
     await cluster().client.create(ConfigMap, { metadata: { namespace, name: "later" } });
-    await vi.waitFor(() => expect(cache.get(`${namespace}/later`)).toBeDefined());
+    await soon(() => expect(cache.get(`${namespace}/later`)).toBeDefined());
   });
 
   it("lists in pages where the end bookmark never comes", async () => {
@@ -89,7 +92,7 @@ describe("watches that cannot be", () => {
     const cache = world.caches.watch(ConfigMap, { namespace });
     const secrets = world.caches.watch(Secret);
     world.start();
-    await vi.waitFor(() => {
+    await soon(() => {
       expect(world.caches.statusOf(cache).state).toEqual({ type: "forbidden", rule: `watch configmaps in namespace ${namespace}` });
       expect(world.caches.statusOf(secrets).state).toEqual({ type: "forbidden", rule: "watch secrets in the cluster" });
     });
@@ -102,7 +105,7 @@ describe("watches that cannot be", () => {
     const Gizmo = defineKind({ group: "watch.example.com", version: "v1", kind: "Gizmo", plural: "gizmos", namespaced: true });
     const cache = world.caches.watch(Gizmo);
     world.start();
-    await vi.waitFor(() => expect(world.caches.statusOf(cache).state).toEqual({ type: "missing" }));
+    await soon(() => expect(world.caches.statusOf(cache).state).toEqual({ type: "missing" }));
     const definition = {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",

@@ -14,8 +14,10 @@ const leanHttp: Plugin = {
   setup(build) {
     build.onResolve({ filter: /^(?:node:)?http$/ }, ({ kind }) => (kind === "import-statement" ? { path: "http", namespace: "lean" } : undefined));
     build.onLoad({ filter: /^http$/, namespace: "lean" }, () => {
-      const plain = Object.entries(Object.getOwnPropertyDescriptors(http)).flatMap(([name, { get }]) => (get ? [] : [name]));
-      return { contents: `const http = process.getBuiltinModule("node:http");\nexport default http;\nexport const { ${plain.join(", ")} } = http;\n` };
+      const plain = Object.entries(Object.getOwnPropertyDescriptors(http)).flatMap(([name, property]) => ("value" in property ? [name] : []));
+      return {
+        contents: `const http = process.getBuiltinModule("node:http");\nexport default http;\nexport const { ${plain.join(", ")} } = http;\n`,
+      };
     });
   },
 };

@@ -92,7 +92,7 @@ export class WriteSight {
   #onMove(changed: ObjectKey | undefined): void {
     if (this.#waits.size === 0) return;
     if (changed === undefined) {
-      for (const key of [...this.#waits.keys()]) this.#look(key);
+      for (const key of this.#waits.keys()) this.#look(key);
       return;
     }
     for (let first = this.#byVersion.peek(); first && this.#isReached(first.write); first = this.#byVersion.peek()) this.#look(first.write.key);
@@ -101,7 +101,7 @@ export class WriteSight {
 
   /** Ends the waits for an object that are over, in the order in which they began. */
   #look(key: ObjectKey): void {
-    for (const wait of [...(this.#waits.get(key) ?? [])]) {
+    for (const wait of this.#waits.get(key) ?? []) {
       const { write } = wait;
       const { lastListDone, bookmarks } = this.#store.position;
       const relisted = lastListDone > wait.listsBegun;
