@@ -1,6 +1,6 @@
 // What the keys do and what the marks mean.
 import { Fragment, type JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { healthOrder } from "../list/record-filter.ts";
 import { HealthMark } from "./health-mark.tsx";
 
@@ -18,12 +18,21 @@ const keys = [
 
 export function HelpDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (open) ref.current?.showModal();
     else ref.current?.close();
   }, [open]);
+  // Escape asks to close and does not close by itself: a key pressed before the page heard of that would be lost.
+  const onCancel = (event: Event): void => {
+    event.preventDefault();
+    onClose();
+  };
+  // The browser may close it all the same.
+  const onClosed = (): void => {
+    if (open && ref.current?.open === false) onClose();
+  };
   return (
-    <dialog class="help" ref={ref} onClose={onClose} aria-labelledby="help-title">
+    <dialog class="help" ref={ref} onCancel={onCancel} onClose={onClosed} aria-labelledby="help-title">
       <header>
         <h2 id="help-title">Keys and marks</h2>
         <button type="button" class="button" onClick={onClose}>
