@@ -1,6 +1,6 @@
 // The frame around every view.
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { ConnectionState, CutBanner } from "./parts/connection-state.tsx";
 import { HelpDialog } from "./parts/help-dialog.tsx";
 import { ClockIcon, HelpIcon, KeyIcon, ThemeIcon } from "./parts/icons.tsx";
@@ -20,12 +20,15 @@ import { stepInfos } from "./views/step-info.ts";
 
 export function App(): JSX.Element {
   const { live, navigation } = usePage();
-  const [help, setHelp] = useState(false);
+  const help = useRef<HTMLDialogElement>(null);
+  const openHelp = (): void => {
+    if (help.current?.open === false) help.current.showModal();
+  };
   const main = useRef<HTMLElement>(null);
   const route = navigation.route.value;
   const connection = live.connection.value;
   const place = route.view === "object" ? JSON.stringify(route.object) : route.view;
-  useShortcuts(() => setHelp(true));
+  useShortcuts(openHelp);
   useNewPlace(place, main);
   useEffect(() => {
     document.title = `${titleOf(route)} · Keyturn`;
@@ -42,7 +45,7 @@ export function App(): JSX.Element {
             Keyturn
           </a>
           <StepFlow />
-          <Tools onHelp={() => setHelp(true)} />
+          <Tools onHelp={openHelp} />
         </header>
       </div>
       <Progress />
@@ -50,7 +53,7 @@ export function App(): JSX.Element {
         {connection.state === "login" ? <LoginForm why={connection.why} message={connection.message} /> : <View key={place} route={route} />}
       </main>
       <CutBanner />
-      <HelpDialog open={help} onClose={() => setHelp(false)} />
+      <HelpDialog dialog={help} />
     </>
   );
 }

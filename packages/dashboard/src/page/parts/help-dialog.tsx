@@ -1,6 +1,5 @@
 // What the keys do and what the marks mean.
-import { Fragment, type JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { Fragment, type JSX, type RefObject } from "preact";
 import { healthOrder } from "../list/record-filter.ts";
 import { HealthMark } from "./health-mark.tsx";
 
@@ -16,26 +15,13 @@ const keys = [
   ["?", "this help"],
 ] as const;
 
-export function HelpDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
-  const ref = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => {
-    if (open) ref.current?.showModal();
-    else ref.current?.close();
-  }, [open]);
-  // Escape asks to close and does not close by itself: a key pressed before the page heard of that would be lost.
-  const onCancel = (event: Event): void => {
-    event.preventDefault();
-    onClose();
-  };
-  // The browser may close it all the same.
-  const onClosed = (): void => {
-    if (open && ref.current?.open === false) onClose();
-  };
+/** Open or not is up to the element alone: the browser closes it at Escape, and a second word on it would be late. */
+export function HelpDialog({ dialog }: { readonly dialog: RefObject<HTMLDialogElement> }): JSX.Element {
   return (
-    <dialog class="help" ref={ref} onCancel={onCancel} onClose={onClosed} aria-labelledby="help-title">
+    <dialog class="help" ref={dialog} aria-labelledby="help-title">
       <header>
         <h2 id="help-title">Keys and marks</h2>
-        <button type="button" class="button" onClick={onClose}>
+        <button type="button" class="button" onClick={() => dialog.current?.close()}>
           Close
         </button>
       </header>

@@ -23,6 +23,7 @@ export function useShortcuts(onHelp: () => void): void {
   }, [navigation, settings, onHelp]);
 }
 
+/** A dialog that was just closed keeps the focus until the next frame. */
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest("input, textarea, select, dialog") !== null;
+  return target instanceof HTMLElement && target.closest("input, textarea, select, dialog[open]") !== null;
 }
