@@ -121,6 +121,3 @@ it("? explains the keys, and Escape closes that, again and again and however soo
     await page.getByRole("dialog").waitFor({ state: "hidden" });
   }
 });
-  await page.keyboard.press("?");
-  await page.getByRole("dialog").waitFor();
-});
