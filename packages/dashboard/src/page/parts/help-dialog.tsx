@@ -16,7 +16,7 @@ const keys = [
 ] as const;
 
 /** Open or not is up to the element alone: the browser closes it at Escape, and a second word on it would be late. */
-export function HelpDialog({ dialog }: { readonly dialog: RefObject<HTMLDialogElement> }): JSX.Element {
+export function HelpDialog({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }): JSX.Element {
   return (
     <dialog class="help" ref={dialog} aria-labelledby="help-title">
       <header>
