@@ -4,7 +4,10 @@
 const workers = 16;
 const retryMs = 100;
 
-/** Gives a function that adds a key; `reconcile` is called for it, and again after 100 ms if that failed. */
+/** As long as the server asked for, which with a 429 it does. */
+const waitMs = (error) => Number(error?.headers?.["retry-after"]) * 1000 || retryMs;
+
+/** Gives a function that adds a key; `reconcile` is called for it, and again if that failed: after 100 ms, or when the server wants it. */
 export function createQueue(reconcile) {
   const waiting = new Set();
   const running = new Set();
@@ -15,7 +18,7 @@ export function createQueue(reconcile) {
       waiting.delete(key);
       running.add(key);
       reconcile(key)
-        .catch(() => setTimeout(() => add(key), retryMs))
+        .catch((error) => setTimeout(() => add(key), waitMs(error)))
         .finally(() => {
           running.delete(key);
           next();

@@ -45,6 +45,7 @@ test(
 
     await place.holds({ t1: `v${changes}`, t2: "calm", t3: "calm" });
     await place.conditionSays("t1", "Progressing", "True Progressing");
+    await witness.caughtUp();
     expect(witness.valuesOf("t1")).toEqual([`v${changes}`]);
     witness.expectOrder(["t1", "t2", "t3"]);
     // What is held, the newest, and what was on its way out when it was looked at.

@@ -66,6 +66,7 @@ test.each(["before", "after"] as const)("a crash %s every single write of a rota
 
   // A record made, three targets written, the log noted, a version dropped, and what their statuses say.
   expect(crashes).toBeGreaterThanOrEqual(7);
+  await witness.caughtUp();
   witness.expectOrder(["t1", "t2", "t3"]);
   const values = Array.from({ length: crashes + 1 }, (_, index) => `v${index + 3}`);
   expect(witness.valuesOf("t1")).toEqual(values);

@@ -63,6 +63,7 @@ test("the document's example: the fallback gets the live content one delay after
   await place.conditionSays("key-fallback", "Filled", "True HasOwnVersion");
   await place.conditionSays("key-live", "Ready", "True UpToDate");
 
+  await witness.caughtUp();
   expect(witness.valuesOf("key-live")).toEqual(["first", "second", "third"]);
   expect(witness.valuesOf("key-fallback")).toEqual(["first", "second"]);
   witness.expectOrder(["key-live", "key-fallback"]);

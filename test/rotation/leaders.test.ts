@@ -20,6 +20,7 @@ test("two leaders at once: every version is recorded once, and every target gets
   }
   await place.holds({ t1: "v5", t2: "v4", t3: "v3" });
   await soon(async () => expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual(["my-key-4", "my-key-5", "my-key-6"]));
+  await witness.caughtUp();
   expect(witness.valuesOf("t1")).toEqual(values);
   expect(witness.valuesOf("t2")).toEqual(values.slice(0, -1));
   expect(witness.valuesOf("t3")).toEqual(values.slice(0, -2));
@@ -51,6 +52,7 @@ test("a standby that has seen nothing for a while takes over, and believes its c
   expect(await place.held("t1")).toBe("one");
   stalled.undo();
   await place.holds({ t1: "three", t2: "one" });
+  await witness.caughtUp();
   expect(witness.valuesOf("t1")).toEqual(["three"]);
   witness.expectOrder(["t1", "t2"]);
 });

@@ -36,6 +36,7 @@ describe("fewer states than targets", () => {
     await place.holds({ t1: "two", t2: "one", t3: "-" });
     await place.putSource("three");
     await place.holds({ t1: "three", t2: "two", t3: "one" });
+    await witness.caughtUp();
     expect(witness.valuesOf("t3")).toEqual(["one"]);
   });
 });
@@ -52,6 +53,7 @@ test("a lower order with the smaller delay: the displaced content is kept, and t
   await place.holds({ t1: "two", t2: "one" });
   await place.putSource("three");
   await place.holds({ t1: "three", t2: "two" });
+  await witness.caughtUp();
   expect(witness.valuesOf("t2")).toEqual(["one", "two"]);
   const [left, arrived] = [witness.firstOf("t1", "three").appliedAtMs, witness.firstOf("t2", "two").appliedAtMs];
   expect(arrived - left).toBeGreaterThanOrEqual(0);
@@ -96,6 +98,7 @@ describe("the source is deleted", () => {
     const backAtMs = Date.now();
     await place.putSource("two");
     await place.holds({ t1: "two", t2: "one" });
+    await witness.caughtUp();
     expect(witness.valuesOf("t1")).toEqual(["two"]);
     expect(witness.valuesOf("t2")).toEqual([]);
     expect(witness.firstOf("t1", "two").appliedAtMs - backAtMs).toBeGreaterThanOrEqual(10_000);
@@ -158,6 +161,7 @@ describe("the source changes faster than the delays", () => {
     }
     const lastAtMs = Date.now();
     await place.holds({ t1: "four", t2: "one" });
+    await witness.caughtUp();
     expect(witness.valuesOf("t1")).toEqual(["four"]);
     expect(witness.valuesOf("t2")).toEqual([]);
     // The last change was a moment before it was seen.
@@ -192,6 +196,7 @@ describe("the source changes faster than the delays", () => {
       await soon(async () => expect((await place.records()).some(({ metadata }) => metadata.name === `my-key-${index + 2}`)).toBe(true));
     }
     await place.holds({ t1: "four", t2: "three" });
+    await witness.caughtUp();
     expect(witness.valuesOf("t1")).toEqual(["two", "three", "four"]);
     expect(witness.firstOf("t1", "two").appliedAtMs - startedAtMs).toBeGreaterThanOrEqual(3_000);
     witness.expectOrder(["t1", "t2"]);

@@ -87,6 +87,7 @@ describe("targets edited at run time", () => {
     await place.holds({ t1: "three", t3: "two", t4: "one" });
     // Its object is kept, as deletionMode says.
     expect(await place.held("t2")).toBe("two");
+    await witness.caughtUp();
     witness.expectOrder(["t1", "t3", "t4"]);
   });
 
@@ -163,6 +164,7 @@ describe("the history", () => {
     expect([await place.held("t1"), await place.held("t2"), await place.held("t3")]).toEqual(["three", "two", "one"]);
     await place.putSource("four");
     await place.holds({ t1: "four" });
+    await witness.caughtUp();
     witness.expectOrder(["t1", "t2", "t3"]);
     expect(witness.valuesOf("t1")).toEqual(["four"]);
   });

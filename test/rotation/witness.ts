@@ -4,10 +4,10 @@ import { expect } from "vitest";
 import * as z from "zod";
 import { appliedAtAnnotation, versionAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { openWatch, type OpenWatch } from "../cluster/watch-lines.ts";
-import { type RotatingNamespace, valueIn } from "./rotating-namespace.ts";
+import { type RotatingNamespace, soon, valueIn } from "./rotating-namespace.ts";
 
 const secret = z.object({
-  metadata: z.object({ name: z.string(), annotations: z.record(z.string(), z.string()).default({}) }),
+  metadata: z.object({ name: z.string(), resourceVersion: z.string(), annotations: z.record(z.string(), z.string()).default({}) }),
   data: z.record(z.string(), z.string()).default({}),
 });
 
@@ -23,19 +23,35 @@ export interface Sighting {
 
 /** A witness of everything from now on. */
 export class Witness implements Disposable {
+  readonly #place: RotatingNamespace;
+  readonly #since: string;
   readonly #watch: OpenWatch;
   readonly #close: () => void;
 
-  private constructor(watch: OpenWatch, close: () => void) {
-    this.#watch = watch;
-    this.#close = close;
+  private constructor(place: RotatingNamespace, from: { readonly since: string; readonly watch: OpenWatch; readonly close: () => void }) {
+    this.#place = place;
+    this.#since = from.since;
+    this.#watch = from.watch;
+    this.#close = from.close;
   }
 
-  static async of({ cluster, namespace }: RotatingNamespace): Promise<Witness> {
+  static async of(place: RotatingNamespace): Promise<Witness> {
+    const { cluster, namespace } = place;
     const transport = createHttpTransport(await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} }));
     const { resourceVersion } = await cluster.client.list(Secret, { namespace });
     const watch = await openWatch(transport, `/api/v1/namespaces/${namespace}/secrets?watch=true&resourceVersion=${resourceVersion}`);
-    return new Witness(watch, () => transport.close());
+    return new Witness(place, { since: resourceVersion, watch, close: () => transport.close() });
+  }
+
+  /** Waits until everything that can be read by now has been seen: a watch may be a moment behind a read. */
+  async caughtUp(): Promise<void> {
+    const { cluster, namespace } = this.#place;
+    const { items } = await cluster.client.list(Secret, { namespace });
+    const newest = Math.max(Number(this.#since), ...items.map(({ metadata }) => Number(metadata.resourceVersion)));
+    await soon(() => {
+      const seen = this.#watch.lines.map(({ object }) => Number(secret.parse(object).metadata.resourceVersion));
+      expect(Math.max(Number(this.#since), ...seen)).toBeGreaterThanOrEqual(newest);
+    });
   }
 
   /** Everything so far, in the order in which it happened. */

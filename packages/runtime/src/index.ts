@@ -45,12 +45,20 @@ export {
   type OwnerReference,
   type Stored,
 } from "./client/object.ts";
-export { readText, retryAfterOf } from "./client/response-json.ts";
+export { readText, retryAfterOf } from "./client/answer-body.ts";
 export { observeServerClock, type ServerClock } from "./client/server-clock.ts";
 export { ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "./client/transport.ts";
 
 // Watching and caching
-export { type Cache, type Change, type DeepReadonly, type MetadataOnly, type MetadataWatchOptions, type WatchOptions } from "./cache/cache.ts";
+export {
+  type Cache,
+  type Change,
+  type DeepReadonly,
+  type MetadataOnly,
+  type MetadataWatchOptions,
+  type SubscribeOptions,
+  type WatchOptions,
+} from "./cache/cache.ts";
 export { createCaches } from "./cache/cache-registry.ts";
 export { type LabelMatcher, parseLabelSelector } from "./cache/label-selector.ts";
 export type { Caches, WatchStatus } from "./cache/caches.ts";

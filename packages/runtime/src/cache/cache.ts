@@ -42,6 +42,12 @@ export type Change<V> =
   | { readonly type: "updated" | "replaced"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; readonly previous: DeepReadonly<V> }
   | { readonly type: "deleted"; readonly key: ObjectKey; readonly previous: DeepReadonly<V> };
 
+/** How to listen to a cache. */
+export interface SubscribeOptions {
+  /** False for someone who reads `entries` instead, at leisure: a replay holds the event loop until it is over. Default true. */
+  readonly replay?: boolean;
+}
+
 /** A cache as controllers see it. All reads are synchronous and of one state. */
 export interface Cache<V> {
   readonly kind: Kind;
@@ -59,5 +65,5 @@ export interface Cache<V> {
   /** Resolves when `synced`. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** Calls `listener` for each change from now on, after first replaying what is there as `added` with `initial: true`. Returns the way to stop. */
-  subscribe(listener: (change: Change<V>) => void): () => void;
+  subscribe(listener: (change: Change<V>) => void, options?: SubscribeOptions): () => void;
 }

@@ -3,7 +3,7 @@ import type { Selection } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import type { ObjectKey } from "../client/object.ts";
 import { nameOf } from "../client/object.ts";
-import type { Cache, Change, DeepReadonly } from "./cache.ts";
+import type { Cache, Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
 import type { Store } from "./store.ts";
 import type { IndexFunction } from "./table.ts";
 
@@ -83,8 +83,8 @@ export class StoreCache<V> implements Cache<V> {
     });
   }
 
-  subscribe(listener: (change: Change<V>) => void): () => void {
-    return this.#store.subscribe(listener);
+  subscribe(listener: (change: Change<V>) => void, options?: SubscribeOptions): () => void {
+    return this.#store.subscribe(listener, options);
   }
 }
 

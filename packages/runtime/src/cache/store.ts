@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../clock.ts";
 import type { ObjectKey } from "../client/object.ts";
-import { TimeSlice } from "../watch/time-slice.ts";
+import { sharedTimeSlice } from "../watch/time-slice.ts";
 import type { WatchEvent } from "../watch/watch-event.ts";
-import type { Change, DeepReadonly } from "./cache.ts";
+import type { Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
 import { Table } from "./table.ts";
 import type { Entry, IndexFunction } from "./table.ts";
 
@@ -82,11 +82,11 @@ export class Store<V> {
     return this.#table.keysUnder(index, value);
   }
 
-  /** Replays what is there to `listener`, then tells it of every change. Returns the way to stop. */
-  subscribe(listener: Listener<V>): () => void {
+  /** Replays what is there to `listener`, unless told not to; then tells it of every change. Returns the way to stop. */
+  subscribe(listener: Listener<V>, { replay = true }: SubscribeOptions = {}): () => void {
     // Wrapped, so that the same function can listen twice.
     const subscription = { listener };
-    for (const [key, { value }] of this.#table.entries()) this.#call(subscription.listener, { type: "added", key, value, initial: true });
+    if (replay) for (const [key, { value }] of this.#table.entries()) this.#call(listener, { type: "added", key, value, initial: true });
     this.#listeners.add(subscription);
     return () => void this.#listeners.delete(subscription);
   }
@@ -161,7 +161,7 @@ export class Store<V> {
     const listeners = [...this.#listeners];
     this.#table = incoming;
     this.#incoming = undefined;
-    const slice = new TimeSlice(this.#options.clock);
+    const slice = sharedTimeSlice(this.#options.clock);
     for (const [key, { value }] of before.entries()) {
       if (!incoming.get(key)) this.#tell(listeners, { type: "deleted", key, previous: value });
       if (slice.used) await slice.pause();

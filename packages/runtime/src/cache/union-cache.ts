@@ -2,7 +2,7 @@
 import type { Selection } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import type { ObjectKey } from "../client/object.ts";
-import type { Cache, Change, DeepReadonly } from "./cache.ts";
+import type { Cache, Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
 
 /** The union of caches that share no object, such as one per namespace. */
 export class UnionCache<V> implements Cache<V> {
@@ -47,8 +47,8 @@ export class UnionCache<V> implements Cache<V> {
     await Promise.all(this.parts.map((part) => part.whenSynced(signal)));
   }
 
-  subscribe(listener: (change: Change<V>) => void): () => void {
-    const stops = this.parts.map((part) => part.subscribe(listener));
+  subscribe(listener: (change: Change<V>) => void, options?: SubscribeOptions): () => void {
+    const stops = this.parts.map((part) => part.subscribe(listener, options));
     return () => {
       for (const stop of stops) stop();
     };

@@ -132,6 +132,17 @@ describe("requests", () => {
     await iterator.return?.();
   });
 
+  it("gives up a write whose answer begins and does not end in time", async () => {
+    await using server = await startLocalServer((_request, response) => void response.write("begin"));
+    const clock = new VirtualClock();
+    using transport = transportTo(server, { clock });
+    const answer = await transport.send({ method: "POST", path: "/x", body: "{}", timeoutMs: 5_000 });
+    const text = textOf(answer).catch(String);
+    await clock.advance(5_000);
+    expect(await text).toMatch(/^ConnectionError: POST \/x at .*: the response was not whole within 5000 ms$/);
+    await expect.poll(() => server.open, patiently).toBe(0);
+  });
+
   it("rejects with the signal's reason: before sending, while waiting, and in the body", async () => {
     await using server = await startLocalServer((request, response) => {
       if (request.url === "/body") response.write("begin");

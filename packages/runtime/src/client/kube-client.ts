@@ -3,16 +3,16 @@ import { systemClock, type Clock } from "../clock.ts";
 import { systemRandom, type Random } from "../random.ts";
 import { isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
+import { readAnswer } from "./answer-body.ts";
 import { apiVersionOf, collectionPath, objectPath, resourceOf, type Kind } from "./kind.ts";
 import { keyOf, type KubeObject, type ObjectName, type Stored } from "./object.ts";
 import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, waitingObject } from "./object-answer.ts";
 import { retryRead } from "./read-retry.ts";
-import { readJson } from "./response-json.ts";
 import type { Lane, Transport, TransportRequest } from "./transport.ts";
 
 /** How a client behaves. */
 export interface ClientOptions {
-  /** What the server does about unknown and doubled fields of what is created, replaced or applied. Default `Strict`: it refuses. */
+  /** What the server does about unknown and doubled fields of what is created or replaced. Default `Strict`: it refuses, as it does with whatever is applied. */
   readonly fieldValidation?: "Strict" | "Warn" | "Ignore";
   /** Longest answer that is read. Default 128 MiB. */
   readonly maxBodyBytes?: number;
@@ -47,7 +47,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   const once = async (request: TransportRequest, attempt: string, signal?: AbortSignal): Promise<unknown> => {
     const { lane, timeoutMs } = options;
     const response = await transport.send({ ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...request }, signal);
-    return readJson(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
+    return readAnswer(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
   };
   const read = (path: string, attempt: string, signal?: AbortSignal): Promise<unknown> =>
     retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random }, signal);
@@ -110,7 +110,8 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
 
     async apply(kind, object, { fieldManager, force, subresource, dryRun, answer }, signal) {
       const { path, attempt } = target("apply", kind, { name: nameIn(object, kind, "apply"), subresource });
-      const query = { ...writeQuery(dryRun), fieldManager, force: force || undefined, fieldValidation };
+      // The schema decides what can be applied, whatever is asked for here, and nothing that we send has doubled fields: looking would be a second parsing.
+      const query = { ...writeQuery(dryRun), fieldManager, force: force || undefined, fieldValidation: "Ignore" };
       const request = { method: "PATCH", path, query, contentType: "apply", body: typed(kind, object), attempt, answer } as const;
       return write(request, kind, signal).catch((error: unknown) => {
         throw applyError(error, attempt);
@@ -166,11 +167,13 @@ interface Write<A extends Answer> {
 }
 
 function withQuery(path: string, query: Query): string {
-  const given = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== "") given.set(name, String(value));
+  let text = path;
+  for (const name in query) {
+    const value = query[name];
+    if (value === undefined || value === "") continue;
+    text += `${text === path ? "?" : "&"}${name}=${encodeURIComponent(value)}`;
   }
-  return given.size === 0 ? path : `${path}?${given.toString()}`;
+  return text;
 }
 
 function writeQuery(dryRun: boolean | undefined): Query {

@@ -1,4 +1,5 @@
 // What answers of the API server mean: objects, pages of lists, and the errors that say something else than they mean.
+import { protobufType } from "../wire/protobuf-envelope.ts";
 import { ApiError, isApiError } from "./api-error.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, resourceOf } from "./kind.ts";
@@ -39,14 +40,21 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The header that asks for the answer. The whole object is second best: not every server can show less of it. */
+const metadataOnly = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/** In protobuf it costs the server and us least. The whole object is second best: not every server can show less of it. */
+const metadataAccepted = `${protobufType};${metadataOnly},application/json;${metadataOnly},application/json`;
+
+/** The header that asks for the answer. */
 export function acceptHeader(kind: Kind, answer: Answer | undefined): { readonly accept?: string } {
   // What holds a Namespace is in its spec, and whether it is gone must be known.
   if (answer !== "metadata" || resourceOf(kind) === "namespaces") return {};
-  return { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json" };
+  return { accept: metadataAccepted };
 }
 
-/** The object that a body is, or its metadata; those name the object's kind, as if it were whole. Throws `ApiError` if it is neither. */
+/**
+ * The object that a body is, or its metadata less `managedFields`; those name the object's kind, as if it were whole. Throws `ApiError` if it is
+ * neither.
+ */
 export function decodeObject<T extends KubeObject, A extends Answer = "object">(body: unknown, kind: Kind<T>, attempt: string): Answered<T, A> {
   if (!isRecord(body) || !isRecord(body["metadata"])) {
     throw new ApiError(attempt, 200, { message: `the answer is no ${kind.kind}` });
@@ -54,6 +62,7 @@ export function decodeObject<T extends KubeObject, A extends Answer = "object">(
   if (body["kind"] === "PartialObjectMetadata") {
     body["apiVersion"] = apiVersionOf(kind);
     body["kind"] = kind.kind;
+    delete body["metadata"]["managedFields"];
   }
   return body as unknown as Answered<T, A>;
 }

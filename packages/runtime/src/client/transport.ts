@@ -12,7 +12,10 @@ export interface TransportRequest {
   readonly body?: string;
   /** Default `call`. */
   readonly lane?: Lane;
-  /** From sending to the response's headers; default 30,000. The body has no deadline of its own: the caller aborts. */
+  /**
+   * From sending to the response's headers, default 30,000; unless it is a GET, to the end of its body, which is small. The body of a GET has no
+   * deadline: the caller aborts.
+   */
   readonly timeoutMs?: number;
 }
 

@@ -1,5 +1,6 @@
 // Which keys a controller's runner runs and when, in virtual time.
 import { describe, expect, test } from "vitest";
+import { VirtualClock } from "../testing/virtual-clock.ts";
 import { runnerRig } from "./runner-rig.fixture.ts";
 import { SmallWorld, type Thing, thingKind } from "./small-world.fixture.ts";
 
@@ -56,6 +57,43 @@ test("thousands of runs that have nothing to do let other things happen in betwe
   await clock.advance(10);
   expect(runs).toBe(1000);
   expect(runsAtTurn.length).toBeGreaterThan(10);
+});
+
+describe("a term that begins with very many objects", () => {
+  /** Virtual time in which every look at the clock takes a while, as work does. */
+  class TickingClock extends VirtualClock {
+    #looks = 0;
+
+    override monotonic(): number {
+      return super.monotonic() + 0.01 * this.#looks++;
+    }
+  }
+
+  function begin() {
+    const runs = new Set<string>();
+    const { world, lead } = runnerRig(async ({ key }) => void runs.add(key), {}, { clock: new TickingClock() });
+    for (let i = 0; i < 2000; i++) world.put(`thing-${i}`, 1);
+    return { world, runs, term: lead() };
+  }
+
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  test("lets other things happen before all of them are queued, and hears of those", async () => {
+    const { world, runs } = begin();
+    world.put("late", 1);
+    await turn();
+    expect(runs.size).toBe(0);
+    while (runs.size === 0) await turn();
+    // Changes come before what is only there.
+    expect(Array.from(runs)[0]).toBe("test/late");
+  });
+
+  test.each(["drain", "stop"] as const)("ends at once when it is told to %s", async (how) => {
+    const { runs, term } = begin();
+    term[how]();
+    await term.ended;
+    expect(runs.size).toBe(0);
+  });
 });
 
 test("a result can ask for another run, and a change comes first", async () => {

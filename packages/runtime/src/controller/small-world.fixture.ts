@@ -75,8 +75,8 @@ export class SmallWorld {
         signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
         void this.#synced.promise.then(resolve);
       }),
-    subscribe: (listener) => {
-      for (const [key, value] of this.#seen) listener({ type: "added", key, value, initial: true });
+    subscribe: (listener, { replay = true } = {}) => {
+      if (replay) for (const [key, value] of this.#seen) listener({ type: "added", key, value, initial: true });
       this.#listeners.add(listener);
       return () => void this.#listeners.delete(listener);
     },

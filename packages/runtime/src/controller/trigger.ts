@@ -9,13 +9,20 @@ import { describeUnexpected } from "./unexpected-error.ts";
 /** Asks for a run of a key. */
 export type Enqueue = (key: ObjectKey, options: AddOptions) => void;
 
-/** A cache whose changes name keys, ready to be listened to any number of times. Each listener first gets every key there is. */
-export type Trigger = (enqueue: Enqueue) => () => void;
+/** A cache whose changes name keys, ready to be listened to any number of times. */
+export type Trigger = (enqueue: Enqueue) => Listening;
+
+/** One who listens to a trigger. */
+export interface Listening {
+  /** Asks for every key there is, those of one object with each step, so that whoever takes the steps can pause. What changes meanwhile is heard too. */
+  readonly replay: Iterable<void>;
+  readonly stop: () => void;
+}
 
 /** Makes a trigger. What `keysOf` throws is logged; the keys of that one change are lost, everything else goes on. */
 export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => readonly ObjectKey[], log: Logger): Trigger {
-  return (enqueue) =>
-    cache.subscribe((change) => {
+  return (enqueue) => {
+    const hear = (change: Change<V>): void => {
       const priority = change.type === "added" && change.initial ? initialListPriority : 0;
       try {
         for (const key of keysOf(change)) enqueue(key, { priority });
@@ -23,7 +30,12 @@ export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => 
         const fields = { kind: cache.kind.kind, object: change.key, change: change.type, ...describeUnexpected(error) };
         log.error(fields, "a trigger could not name the keys of a change; they run only when something else changes");
       }
-    });
+    };
+    function* replay(): Generator<void> {
+      for (const [key, value] of cache.entries()) yield hear({ type: "added", key, value, initial: true });
+    }
+    return { replay: replay(), stop: cache.subscribe(hear, { replay: false }) };
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Logger } from "../observe/logger.ts";
 import type { KeyBackoff } from "../queue/backoff.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
+import { sharedTimeSlice } from "../watch/time-slice.ts";
 import type { Reconcile } from "./controller.ts";
 import type { Failure } from "./failure.ts";
 import type { KeyHolds } from "./key-holds.ts";
@@ -88,26 +89,39 @@ export class WorkSession {
   /** Starts with every key there is, and resolves when the term is over and no run is under way; runs that do not listen are left behind. */
   async work(): Promise<void> {
     const { signal, drain } = this.#term;
-    if (signal.aborted || drain.aborted) return;
+    if (this.#isOver) return;
     const enqueue = (key: ObjectKey, options: AddOptions): void => this.enqueue(key, options);
-    const closers = this.#place.triggers.map((trigger) => trigger(enqueue));
+    const listenings = this.#place.triggers.map((trigger) => trigger(enqueue));
+    const slice = sharedTimeSlice(this.#place.clock);
+    for (const { replay } of listenings) {
+      for (const _step of replay) {
+        if (slice.used) await slice.pause();
+        if (this.#isOver) break;
+      }
+    }
     this.#place.asked.replay(enqueue, this.#place.clock.monotonic());
-    closers.push(this.#place.slots.join(() => this.#startNext()));
+    const leave = this.#place.slots.join(() => this.#startNext());
     this.#place.slots.wake();
 
     const stopRuns = (): void => this.#running.forEach((run) => run.stop());
     signal.addEventListener("abort", stopRuns, { once: true });
     await aborted(drain, signal);
-    for (const close of closers) close();
+    leave();
+    for (const { stop } of listenings) stop();
     this.#queue.close();
     while (this.#ends.size > 0) await Promise.all(this.#ends);
     signal.removeEventListener("abort", stopRuns);
   }
 
+  /** True once no more runs are to start. */
+  get #isOver(): boolean {
+    return this.#term.signal.aborted || this.#term.drain.aborted;
+  }
+
   #startNext(): boolean {
     const { holds } = this.#place;
     // The clock knows of a lost lease before the signal does when this process was stopped for a while.
-    if (this.#term.drain.aborted || !this.#term.isValid()) return false;
+    if (this.#isOver || !this.#term.isValid()) return false;
     for (let taken = this.#queue.take(); taken; taken = this.#queue.take()) {
       const { key, priority } = taken;
       const free = holds.whenFree(key);
@@ -167,13 +181,13 @@ export class WorkSession {
   }
 
   #client(key: ObjectKey, signal: SignalOnDemand): Client {
-    const { clock, holds, whenSeen, trackedClient } = this.#place;
+    const { holds, whenSeen, trackedClient } = this.#place;
     const seen = async (write: WriteRecord): Promise<void> => {
       // What was undone before any cache showed it leaves no change behind that would bring the next run.
       if (!(await whenSeen(write))) this.enqueue(key, {});
     };
     const client = trackedClient((write) => holds.hold(key, seen(write)));
-    return runClient({ client, term: this.#term, signal, clock, onSent: (fate) => holds.hold(key, fate) });
+    return runClient({ client, term: this.#term, signal, onSent: (fate) => holds.hold(key, fate) });
   }
 
   /** Decides when the key runs next, and what is to be told about this run. */

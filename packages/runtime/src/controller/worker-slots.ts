@@ -4,8 +4,9 @@ import type { Clock } from "../clock.ts";
 /** Starts one piece of work if there is any; true if it did, and then `release` must follow. */
 export type StartOne = () => boolean;
 
-/** After this many starts other things get their turn: runs that find nothing to do take about 50 µs each, and none should hold the loop for long. */
+/** After this many starts, or this long, other things get their turn: most runs that find nothing to do take about 50 µs each, the first ones more. */
 const startsPerTurn = 64;
+const turnMs = 3;
 
 /** At most `limit` pieces of work at a time, taken from the sources in turn. */
 export class WorkerSlots {
@@ -14,7 +15,8 @@ export class WorkerSlots {
   readonly #sources = new Set<StartOne>();
   #used = 0;
   #startsLeft = startsPerTurn;
-  #refilling = false;
+  /** When the first start of this turn was; undefined before it. */
+  #turnStartMs: number | undefined;
   #waking = false;
 
   constructor(limit: number, clock: Clock) {
@@ -51,7 +53,7 @@ export class WorkerSlots {
   #fill(): void {
     let idleSources = 0;
     while (this.#used < this.#limit && idleSources < this.#sources.size) {
-      if (this.#startsLeft === 0) return;
+      if (this.#isTurnOver()) return;
       const [source] = this.#sources;
       if (!source) return;
       // Whoever had its turn goes to the end of the line.
@@ -68,11 +70,16 @@ export class WorkerSlots {
     }
   }
 
+  #isTurnOver(): boolean {
+    if (this.#turnStartMs === undefined) return false;
+    return this.#startsLeft === 0 || this.#clock.monotonic() - this.#turnStartMs >= turnMs;
+  }
+
   #refillNextTurn(): void {
-    if (this.#refilling) return;
-    this.#refilling = true;
+    if (this.#turnStartMs !== undefined) return;
+    this.#turnStartMs = this.#clock.monotonic();
     this.#clock.setTimer(0, () => {
-      this.#refilling = false;
+      this.#turnStartMs = undefined;
       this.#startsLeft = startsPerTurn;
       this.wake();
     });

@@ -26,6 +26,7 @@ import { traceTransport } from "../observe/traced-transport.ts";
 import { isTracing, runtimeTracer } from "../observe/tracing.ts";
 import { SeriesEventRecorder } from "../observe/series-event-recorder.ts";
 import { type Random, systemRandom } from "../random.ts";
+import { sharedTimeSlice } from "../watch/time-slice.ts";
 import type { ControllerStatus } from "./controller-status.ts";
 import type { LeaseTimes } from "./lease-times.ts";
 import { createManager } from "./manager.ts";
@@ -96,6 +97,7 @@ const lastEventsMs = 2000;
 /** Runs until the signal aborts, and then ends in order. Rejects only for what makes a start impossible: an address that cannot be had, a controller whose set-up throws. */
 export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
   const { operator, connection, clock = systemClock, random = systemRandom, env = process.env, dryRun = false } = options;
+  const slice = sharedTimeSlice(clock);
   const log = options.log ?? createLogger();
   const metrics = createMetrics();
   const wire = options.transport ?? createHttpTransport({ ...connection, env, userAgent: operator.name, clock });
@@ -148,6 +150,8 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     log,
   });
   try {
+    // Setting up and opening the watches are long work, each by itself: all of this code runs for the first time.
+    if (slice.used) await slice.pause();
     const running = manager.run(signal);
     options.onStarted?.({
       healthUrl: server.healthUrl,

@@ -4,10 +4,11 @@ import { describe, expect, it } from "vitest";
 import type { SecretLike } from "./decoder.fixture.ts";
 import { cutInto, envelope, jsonLine, message, protobufFrame, secretMessage } from "./decoder.fixture.ts";
 import { JsonWatchDecoder, decodeJsonPage, finishMetadata, finishWhole } from "./json-decoder.ts";
-import { ProtobufWatchDecoder, decodeProtobufPage, decodeProtobufStatus } from "./protobuf-decoder.ts";
-import { protobufObjectReader, readMetadataOnly } from "./protobuf-kinds.ts";
+import { decodeProtobufStatus } from "../wire/protobuf-answer.ts";
+import { WireError } from "../wire/wire-error.ts";
+import { ProtobufWatchDecoder, decodeProtobufPage } from "./protobuf-decoder.ts";
+import { protobufObjectReader, readMetadataOnly } from "../wire/protobuf-kinds.ts";
 import type { WatchDecoder, WireEvent } from "./wire-event.ts";
-import { WireError } from "./wire-event.ts";
 
 const readSecret = protobufObjectReader({ group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true }) ?? readMetadataOnly;
 const secretType = { apiVersion: "v1", kind: "Secret" };
@@ -123,7 +124,7 @@ describe("watch decoders", () => {
       ),
     ];
     protobuf.push(protobufFrame("ERROR", envelope("Status", status)));
-    const body = { status: "Failure", message: "too old", reason: "Expired", details: { retryAfterSeconds: 3 }, code: 410 };
+    const body = { kind: "Status", status: "Failure", message: "too old", reason: "Expired", details: { retryAfterSeconds: 3 }, code: 410 };
     const json = [jsonLine("BOOKMARK", mark), Buffer.from(`${JSON.stringify({ type: "ERROR", object: body })}\n`)];
     const expected = [
       { type: "bookmark", resourceVersion: "42", endOfInitialEvents: true },

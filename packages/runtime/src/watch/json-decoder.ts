@@ -3,7 +3,8 @@ import type { StatusBody } from "../client/api-error.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../client/object.ts";
 import { ByteQueue } from "./byte-queue.ts";
 import type { WatchDecoder, WireEvent, WirePage } from "./wire-event.ts";
-import { WireError, initialEventsEnd } from "./wire-event.ts";
+import { WireError } from "../wire/wire-error.ts";
+import { initialEventsEnd } from "./wire-event.ts";
 
 /** Completes an object as it is read: sets the type that list items lack and drops what nobody is to see. */
 export type FinishObject = (object: KubeObject) => Stored<KubeObject>;

@@ -1,13 +1,15 @@
 // Decodes lists and watches in `application/vnd.kubernetes.protobuf`.
-import type { StatusBody } from "../client/api-error.ts";
 import type { KubeObject, Stored } from "../client/object.ts";
 import { ByteQueue } from "./byte-queue.ts";
-import type { ReadObject } from "./protobuf-kinds.ts";
-import { readMetadataOnly } from "./protobuf-kinds.ts";
-import { openEnvelope, readListMeta, readStatus } from "./protobuf-metadata.ts";
-import { ProtobufReader, blockField } from "./protobuf-reader.ts";
+import type { ReadObject } from "../wire/protobuf-kinds.ts";
+import { readMetadataOnly } from "../wire/protobuf-kinds.ts";
+import { readListMeta } from "../wire/protobuf-metadata.ts";
+import { openEnvelope } from "../wire/protobuf-envelope.ts";
+import { ProtobufReader, blockField } from "../wire/protobuf-reader.ts";
+import { readStatus } from "../wire/protobuf-status.ts";
+import { WireError } from "../wire/wire-error.ts";
 import type { WatchDecoder, WireEvent, WirePage } from "./wire-event.ts";
-import { WireError, initialEventsEnd } from "./wire-event.ts";
+import { initialEventsEnd } from "./wire-event.ts";
 
 /** Each frame of a watch begins with its length. */
 const lengthBytes = 4;
@@ -111,12 +113,4 @@ function* readItems(
     if (tag === blockField(2)) yield readObject(reader, reader.block());
     else reader.skip(tag);
   }
-}
-
-/** Decodes the `Status` that comes instead of what was asked for; undefined if the bytes are none. */
-export function decodeProtobufStatus(bytes: Buffer): StatusBody | undefined {
-  const reader = new ProtobufReader();
-  reader.open(bytes, 0, bytes.length);
-  const { kind, end } = openEnvelope(reader, bytes, bytes.length);
-  return kind === "Status" ? readStatus(reader, end) : undefined;
 }

@@ -4,14 +4,14 @@ import { sleep } from "../clock.ts";
 import { retryAfterInBody } from "../client/api-error.ts";
 import type { KubeObject, Stored } from "../client/object.ts";
 import { keyOfObject } from "../client/object.ts";
-import { retryAfterOf } from "../client/response-json.ts";
+import { retryAfterOf } from "../client/answer-body.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../client/transport.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
 import { readBody } from "./body-bytes.ts";
 import { deadlineOf, step } from "./step.ts";
 import { thrownPlace } from "./thrown-place.ts";
-import { TimeSlice } from "./time-slice.ts";
+import { sharedTimeSlice } from "./time-slice.ts";
 import type { Observed, WatchEvent } from "./watch-event.ts";
 import type { WatchLimits } from "./watch-limits.ts";
 import { defaultWatchLimits } from "./watch-limits.ts";
@@ -144,7 +144,7 @@ export class Reflector<V> {
     const bytes = await readBody(response.body, (count) => this.#received(count));
     const page = this.#options.source.decodePage(contentType, bytes);
     await this.#step({ type: "answered" });
-    const slice = new TimeSlice(this.#options.clock);
+    const slice = sharedTimeSlice(this.#options.clock);
     for (const object of page.objects) {
       const observed = this.#observe(object);
       const stepped = observed && this.#stepNow({ type: "pageObjects", objects: [observed] });
@@ -157,7 +157,7 @@ export class Reflector<V> {
   async #readStream(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
     const decoder = this.#options.source.watchDecoder(contentType);
     await this.#step({ type: "answered" });
-    const slice = new TimeSlice(this.#options.clock);
+    const slice = sharedTimeSlice(this.#options.clock);
     for await (const chunk of response.body) {
       this.#received(chunk.length);
       decoder.push(chunk);

@@ -5,10 +5,12 @@ import type { Kind } from "../client/kind.ts";
 import { apiVersionOf, collectionPath } from "../client/kind.ts";
 import type { TransportRequest } from "../client/transport.ts";
 import { JsonWatchDecoder, decodeJsonPage, decodeJsonStatus, finishMetadata, finishWhole } from "./json-decoder.ts";
-import { ProtobufWatchDecoder, decodeProtobufPage, decodeProtobufStatus } from "./protobuf-decoder.ts";
-import { protobufObjectReader, readMetadataOnly } from "./protobuf-kinds.ts";
+import { protobufType } from "../wire/protobuf-envelope.ts";
+import { decodeProtobufStatus } from "../wire/protobuf-answer.ts";
+import { WireError } from "../wire/wire-error.ts";
+import { ProtobufWatchDecoder, decodeProtobufPage } from "./protobuf-decoder.ts";
+import { protobufObjectReader, readMetadataOnly } from "../wire/protobuf-kinds.ts";
 import type { WatchDecoder, WirePage } from "./wire-event.ts";
-import { WireError } from "./wire-event.ts";
 
 /** What of each object is asked for. */
 export type Extent = "whole" | "metadata";
@@ -24,7 +26,6 @@ export interface WatchSource {
   decodePage(contentType: string, bytes: Buffer): WirePage;
 }
 
-const protobuf = "application/vnd.kubernetes.protobuf";
 const json = "application/json";
 
 /**
@@ -45,10 +46,10 @@ export function watchSource(kind: Kind, selection: Selection, extent: Extent): W
   const accept = (list: boolean): string => {
     const as = extent === "metadata" ? `;as=PartialObjectMetadata${list ? "List" : ""};g=meta.k8s.io;v=v1` : "";
     const stream = list ? "" : ";stream=watch";
-    return readObject ? `${protobuf}${as}${stream},${json}${as}` : `${json}${as}`;
+    return readObject ? `${protobufType}${as}${stream},${json}${as}` : `${json}${as}`;
   };
   const readerFor = (contentType: string): typeof readObject => {
-    if (contentType.startsWith(protobuf)) {
+    if (contentType.startsWith(protobufType)) {
       if (readObject) return readObject;
     } else if (contentType.startsWith(json)) return undefined;
     throw new WireError(`the API server answered in ${JSON.stringify(contentType)}, which was not asked for`);
@@ -84,7 +85,7 @@ export function watchSource(kind: Kind, selection: Selection, extent: Extent): W
 /** The `Status` in the body of an answer that is no success; empty when there is none. */
 export function decodeStatus(contentType: string, bytes: Buffer): StatusBody {
   try {
-    return (contentType.startsWith(protobuf) ? decodeProtobufStatus(bytes) : decodeJsonStatus(bytes)) ?? {};
+    return (contentType.startsWith(protobufType) ? decodeProtobufStatus(bytes) : decodeJsonStatus(bytes)) ?? {};
   } catch (error) {
     // A proxy in between answers in whatever it likes; the HTTP status says enough.
     if (error instanceof WireError) return {};

@@ -24,14 +24,5 @@ export interface WirePage {
   readonly objects: Iterable<Stored<KubeObject>>;
 }
 
-/** The bytes are not what the API server's content type promised. */
-export class WireError extends Error {
-  readonly code = "Wire";
-  constructor(message: string) {
-    super(message);
-    this.name = "WireError";
-  }
-}
-
 /** On the bookmark that ends the initial events of a WatchList (`sendInitialEvents`). */
 export const initialEventsEnd = "k8s.io/initial-events-end";

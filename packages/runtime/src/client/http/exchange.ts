@@ -65,7 +65,7 @@ class PendingExchange implements Exchange {
   }
 
   onHead({ status, headers }: ResponseHead): void {
-    this.#timer.cancel();
+    if (this.#options.method === "GET") this.#timer.cancel();
     const connection = this.#connection;
     this.#body = new ResponseBody({
       pause: () => connection?.pause(),
@@ -80,6 +80,7 @@ class PendingExchange implements Exchange {
   }
 
   onEnd(): void {
+    this.#timer.cancel();
     this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#connection = undefined;
     this.#body?.end();
@@ -106,7 +107,9 @@ class PendingExchange implements Exchange {
 
   #onTimeout(): void {
     this.#drop();
-    this.#waiter.reject(new ExchangeError(this.#said(`no answer within ${this.#options.timeoutMs} ms`), { stale: false }));
+    const { timeoutMs } = this.#options;
+    if (this.#body) this.#body.fail(new ConnectionError(this.#said(`the response was not whole within ${timeoutMs} ms`)));
+    else this.#waiter.reject(new ExchangeError(this.#said(`no answer within ${timeoutMs} ms`), { stale: false }));
   }
 
   /** Nobody waits any more: the rest of the answer must not be taken for another's, so the connection goes too. */

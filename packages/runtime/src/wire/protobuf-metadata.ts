@@ -1,10 +1,9 @@
 // The parts of the Kubernetes API that every kind shares, read from protobuf into the shape that JSON has.
-// Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto and pkg/runtime/generated.proto.
-import type { StatusBody } from "../client/api-error.ts";
+// Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
 import type { OwnerReference, StoredMeta } from "../client/object.ts";
 import type { ProtobufReader } from "./protobuf-reader.ts";
 import { blockField, numberField } from "./protobuf-reader.ts";
-import { WireError } from "./wire-event.ts";
+import { WireError } from "./wire-error.ts";
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -36,32 +35,6 @@ export function readMapEntry(reader: ProtobufReader, target: Record<string, stri
     else reader.skip(tag);
   }
   setOwn(target, key, value);
-}
-
-/** Passes over the envelope that wraps every object: the bytes `k8s\0`, then a message that names the type. Returns where the object itself ends. */
-export function openEnvelope(reader: ProtobufReader, bytes: Buffer, end: number): { readonly kind: string; readonly end: number } {
-  const at = reader.at;
-  if (end - at < 4 || bytes.readUInt32BE(at) !== 0x6b387300) throw new WireError("protobuf: an object without the Kubernetes prefix");
-  reader.moveTo(at + 4);
-  let kind = "";
-  while (reader.at < end) {
-    const tag = reader.varint();
-    if (tag === blockField(1)) kind = readTypeKind(reader);
-    else if (tag === blockField(2)) return { kind, end: reader.block() };
-    else reader.skip(tag);
-  }
-  return { kind, end: reader.at };
-}
-
-function readTypeKind(reader: ProtobufReader): string {
-  const end = reader.block();
-  let kind = "";
-  while (reader.at < end) {
-    const tag = reader.varint();
-    if (tag === blockField(2)) kind = reader.sharedText();
-    else reader.skip(tag);
-  }
-  return kind;
 }
 
 /** Reads an `ObjectMeta`, less `managedFields`, which are passed over unread. */
@@ -185,30 +158,4 @@ export function readListMeta(reader: ProtobufReader): { readonly resourceVersion
     else reader.skip(tag);
   }
   return { resourceVersion, continue: token === "" ? undefined : token };
-}
-
-/** Reads a `Status` that ends at `end`. */
-export function readStatus(reader: ProtobufReader, end: number): StatusBody {
-  const status: Mutable<StatusBody> = {};
-  while (reader.at < end) {
-    const tag = reader.varint();
-    if (tag === blockField(2)) status.status = reader.text();
-    else if (tag === blockField(3)) status.message = reader.text();
-    else if (tag === blockField(4)) status.reason = reader.text();
-    else if (tag === blockField(5)) status.details = readStatusDetails(reader);
-    else if (tag === numberField(6)) status.code = reader.varint();
-    else reader.skip(tag);
-  }
-  return status;
-}
-
-function readStatusDetails(reader: ProtobufReader): NonNullable<StatusBody["details"]> {
-  const end = reader.block();
-  const details: Mutable<NonNullable<StatusBody["details"]>> = {};
-  while (reader.at < end) {
-    const tag = reader.varint();
-    if (tag === numberField(5)) details.retryAfterSeconds = reader.varint();
-    else reader.skip(tag);
-  }
-  return details;
 }

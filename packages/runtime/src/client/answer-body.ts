@@ -1,4 +1,6 @@
-// Response bodies as JSON, and failures as typed errors, however odd what came back is.
+// The bodies of answers, in JSON or protobuf, and failures as typed errors, however odd what came back is.
+import { decodeProtobufAnswer } from "../wire/protobuf-answer.ts";
+import { protobufType } from "../wire/protobuf-envelope.ts";
 import { ApiError, type StatusBody } from "./api-error.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -17,27 +19,35 @@ export interface ReadOptions {
   readonly nowMs: number;
 }
 
-/** The parsed body of a success. Rejects with `ApiError` for any other status and for a body that is too long or no JSON. */
-export async function readJson(response: TransportResponse, options: ReadOptions): Promise<unknown> {
-  if (response.status < 200 || response.status > 299) throw await readError(response, options);
+/** The body of a success, parsed. Rejects with `ApiError` for any other status and for a body that is too long or cannot be read. */
+export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<unknown> {
   const { attempt, maxBytes } = options;
-  const text = await readText(response, maxBytes);
-  if (text === undefined) {
+  if (response.status < 200 || response.status > 299) throw await readError(response, options);
+  const bytes = await readBytes(response, maxBytes);
+  if (bytes === undefined) {
     throw new ApiError(attempt, response.status, { message: `the answer is longer than ${maxBytes} bytes: ask for less or raise maxBodyBytes` });
   }
   try {
-    return JSON.parse(text);
+    return parse(response, bytes);
   } catch {
     // No cause: the parser's message quotes its input, which may be a Secret.
-    throw new ApiError(attempt, response.status, { message: oddBody(response, text) });
+    throw new ApiError(attempt, response.status, { message: oddBody(response, bytes) });
   }
 }
 
-/** The error that a response with a failing status stands for. */
-export async function readError(response: TransportResponse, { attempt, nowMs }: Omit<ReadOptions, "maxBytes">): Promise<ApiError> {
-  const text = (await readText(response, longestErrorBytes)) ?? "";
+async function readError(response: TransportResponse, { attempt, nowMs }: ReadOptions): Promise<ApiError> {
+  const bytes = (await readBytes(response, longestErrorBytes)) ?? Buffer.alloc(0);
   const retryAfterMs = retryAfterOf(response.headers["retry-after"], nowMs);
-  return new ApiError(attempt, response.status, statusBody(text) ?? { message: `${response.status}: ${oddBody(response, text)}` }, retryAfterMs);
+  const status = statusBody(response, bytes) ?? { message: `${response.status}: ${oddBody(response, bytes)}` };
+  return new ApiError(attempt, response.status, status, retryAfterMs);
+}
+
+function parse(response: TransportResponse, bytes: Buffer): unknown {
+  return isProtobuf(response) ? decodeProtobufAnswer(bytes) : JSON.parse(bytes.toString("utf8"));
+}
+
+function isProtobuf({ headers }: TransportResponse): boolean {
+  return headers["content-type"]?.startsWith(protobufType) ?? false;
 }
 
 /** `Retry-After` in milliseconds: a number of seconds or a date; undefined if absent or neither. */
@@ -50,31 +60,36 @@ export function retryAfterOf(header: string | undefined, nowMs: number): number 
 
 /** The body as text; undefined if it is longer than `maxBytes`, in which case the rest is not read. */
 export async function readText(response: Pick<TransportResponse, "body">, maxBytes: number): Promise<string | undefined> {
+  return (await readBytes(response, maxBytes))?.toString("utf8");
+}
+
+async function readBytes(response: Pick<TransportResponse, "body">, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  let length = 0;
   for await (const chunk of response.body) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) return undefined;
+    length += chunk.byteLength;
+    if (length > maxBytes) return undefined;
     chunks.push(chunk);
   }
   const [only] = chunks;
-  if (only && chunks.length === 1) return Buffer.from(only.buffer, only.byteOffset, only.byteLength).toString("utf8");
-  return Buffer.concat(chunks, bytes).toString("utf8");
+  return only && chunks.length === 1 ? Buffer.from(only.buffer, only.byteOffset, only.byteLength) : Buffer.concat(chunks, length);
 }
 
-function statusBody(text: string): StatusBody | undefined {
+function statusBody(response: TransportResponse, bytes: Buffer): StatusBody | undefined {
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed = parse(response, bytes);
     return typeof parsed === "object" && parsed !== null && "kind" in parsed && parsed.kind === "Status" ? (parsed as StatusBody) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Says what came instead of JSON. A body that claims to be JSON is not quoted: it may be half a Secret. */
-function oddBody(response: TransportResponse, text: string): string {
+/** Says what came instead of an answer. A body that claims to be one is not quoted: it may be half a Secret. */
+function oddBody(response: TransportResponse, bytes: Buffer): string {
+  const text = bytes.toString("utf8");
   const type = response.headers["content-type"] ?? "no content type";
   if (text.trim() === "") return "the answer is empty";
+  if (isProtobuf(response)) return `the answer is no valid Kubernetes protobuf (${bytes.length} bytes)`;
   if (type.includes("json")) return `the answer is no valid Kubernetes JSON (${text.length} characters)`;
   const excerpt = text.replace(/\s+/g, " ").trim().slice(0, excerptCharacters);
   return `the answer is no JSON (${type}), perhaps from something in between: ${excerpt}`;

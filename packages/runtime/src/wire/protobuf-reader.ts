@@ -1,6 +1,6 @@
 // Reads the protobuf wire format: numbered fields of varints, fixed-size numbers and length-prefixed bytes.
 import { InternedStrings } from "./interned-strings.ts";
-import { WireError } from "./wire-event.ts";
+import { WireError } from "./wire-error.ts";
 
 /** Wire type of text, bytes and messages. */
 const lengthDelimited = 2;

@@ -1,6 +1,6 @@
 // Retry-After in its two forms.
 import { expect, it } from "vitest";
-import { retryAfterOf } from "./response-json.ts";
+import { retryAfterOf } from "./answer-body.ts";
 
 it("reads seconds and dates, and nothing else", () => {
   const nowMs = Date.UTC(2026, 0, 1);
