@@ -99,11 +99,14 @@ class HttpTransport implements Transport {
     const { method, body, lane = "call", timeoutMs = defaultTimeoutMs } = request;
     const path = this.#basePath + request.path;
     const headers = { "user-agent": this.#userAgent, accept: "application/json", ...request.headers, ...authorization.headers };
-    const pool = this.#poolsFor(authorization.tls).of(lane);
+    const pools = this.#poolsFor(authorization.tls);
+    const pool = pools.of(lane);
     const text = requestText({ method, path, host: this.#server.host, headers, body });
     const options = { origin: this.#server.origin, method, path, text, pool, timeoutMs, clock: this.#clock };
     try {
-      return await exchange(options, signal);
+      const response = await exchange(options, signal);
+      if (lane === "watch") pools.restore();
+      return response;
     } catch (error) {
       if (method !== "GET" || !(error instanceof ExchangeError) || !error.stale || this.#closed.signal.aborted) throw error;
       // Where one idle connection was dead the others may be too: the server has restarted, or something in between forgot us.

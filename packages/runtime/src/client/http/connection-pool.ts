@@ -22,6 +22,8 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #opening = new Map<Exchange, () => void>();
   readonly #waiting = new Set<Exchange>();
   #mostIdle: number;
+  /** True once the server has closed a connection, until one was opened for it. */
+  #lost = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -45,6 +47,15 @@ export class ConnectionPool implements ConnectionOwner {
     this.#waiting.delete(exchange);
     this.#opening.get(exchange)?.();
     if (this.#opening.delete(exchange)) this.#next();
+  }
+
+  /** The server was away and is back: if that cost this pool its connections, one is opened, so that the next exchange need not wait for it. */
+  restore(): void {
+    if (!this.#lost || this.busy || this.#idle.length > 0) return;
+    this.#lost = false;
+    this.#options.open((result) => {
+      if (!(result instanceof Error)) this.onFree(new Connection(result, this, this.#options.idleMs));
+    });
   }
 
   /** Closes the connections that are not in use. */
@@ -83,7 +94,8 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  onGone(connection: Connection): void {
+  onGone(connection: Connection, byServer: boolean): void {
+    this.#lost ||= byServer;
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     if (this.#busy.delete(connection)) this.#next();

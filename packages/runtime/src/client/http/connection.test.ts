@@ -88,3 +88,27 @@ describe("a proxy", () => {
     transport.close();
   });
 });
+
+describe("when a server was away, and answers a watch again", () => {
+  const watch: TransportRequest = { ...get, lane: "watch" };
+
+  it("the next call finds a connection that is there already", async () => {
+    await using server = await serve(...Array.from({ length: 1000 }, () => ok));
+    const { transport, connections } = server;
+    expect(await textOf(await transport.send(get))).toBe("ok");
+    connections[0]?.destroy();
+    await expect.poll(async () => (await textOf(await transport.send(watch))) && connections.length, patiently).toBe(3);
+    expect(await textOf(await transport.send(get))).toBe("ok");
+    expect(connections).toHaveLength(3);
+  });
+
+  it("a connection that we closed ourselves is not opened again", async () => {
+    await using server = await serve(ok.replace("ok", "o"));
+    for (const request of [get, watch, watch, watch]) {
+      const { body } = await server.transport.send(request);
+      // Leaving before its end closes the connection.
+      for await (const chunk of body) if (chunk.byteLength > 0) break;
+    }
+    expect(server.connections).toHaveLength(4);
+  });
+});

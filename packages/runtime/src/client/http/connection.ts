@@ -18,8 +18,8 @@ export interface Exchange extends ResponseSink {
 export interface ConnectionOwner {
   /** It can carry another exchange. */
   onFree(connection: Connection): void;
-  /** It is closed. */
-  onGone(connection: Connection): void;
+  /** It is closed, by us or by the server. */
+  onGone(connection: Connection, byServer: boolean): void;
 }
 
 /** A kept connection is not used in its last second, in which the server may be closing it already. */
@@ -33,6 +33,7 @@ export class Connection {
   readonly #parser = new ResponseParser();
   #exchange: Exchange | undefined;
   #reused = false;
+  #closedByUs = false;
 
   constructor(socket: Socket, owner: ConnectionOwner, idleMs: number) {
     this.#socket = socket;
@@ -47,7 +48,7 @@ export class Connection {
     socket.on("error", (error) => this.#fail(error));
     socket.on("close", () => {
       this.#fail(closedByServer());
-      owner.onGone(this);
+      owner.onGone(this, !this.#closedByUs);
     });
   }
 
@@ -70,12 +71,17 @@ export class Connection {
   /** Closes it at once; the exchange under way is told nothing. */
   destroy(): void {
     this.#exchange = undefined;
-    this.#socket.destroy();
+    this.#close();
   }
 
   /** Closes it at once; the exchange under way fails with `reason`. */
   abandon(reason: Error): void {
     this.#fail(reason);
+    this.#close();
+  }
+
+  #close(): void {
+    this.#closedByUs = true;
     this.#socket.destroy();
   }
 
@@ -84,7 +90,7 @@ export class Connection {
       if (this.#parser.take(bytes)) this.#end();
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)));
-      this.#socket.destroy();
+      this.#close();
     }
   }
 
@@ -101,7 +107,7 @@ export class Connection {
     const keptMs = Math.min(this.#idleMs, (this.#parser.keepAliveMs ?? Infinity) - keepAliveMarginMs);
     // An answer that came before the whole request was sent leaves the rest of it in the way.
     const isFree = this.#parser.reusable && keptMs > 0 && this.#socket.writableLength === 0 && !this.#socket.destroyed;
-    if (!isFree) this.#socket.destroy();
+    if (!isFree) this.#close();
     if (keptMs < this.#idleMs && isFree) this.#socket.setTimeout(keptMs);
     if (this.#socket.isPaused()) this.#socket.resume();
     exchange?.onEnd();

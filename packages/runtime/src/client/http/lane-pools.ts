@@ -58,6 +58,11 @@ export class LanePools {
     return pool;
   }
 
+  /** The server has answered on one lane: the others may have lost their connections to it. */
+  restore(): void {
+    for (const pool of this.#pools.values()) pool.restore();
+  }
+
   /** Closes idle connections now and busy ones when they become idle. */
   retire(): void {
     for (const pool of this.#pools.values()) pool.retire();
