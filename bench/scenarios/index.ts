@@ -40,10 +40,10 @@ export function schedule(contestants: Contestants): readonly Scheduled[] {
   return [
     { scenario: changeLatency(contestants), fullS: 70, quickS: 20, longRounds: 3 },
     { scenario: idleWatch(contestants), fullS: 30, longRounds: 1 },
-    { scenario: commonJob(contestants, 1000), fullS: 215, quickS: 48, longRounds: 2 },
-    { scenario: commonJob(contestants, 5000), fullS: 375, longRounds: 1 },
+    { scenario: commonJob(contestants, 1000), fullS: 185, quickS: 48, longRounds: 2 },
+    { scenario: commonJob(contestants, 5000), fullS: 320, longRounds: 1 },
     { scenario: jobLatency(contestants), fullS: 160, longRounds: 3 },
-    { scenario: jobUnderFaults(contestants), fullS: 95, longRounds: 2 },
+    { scenario: jobUnderFaults(contestants), fullS: 80, longRounds: 2 },
     { scenario: jobRecovery(contestants), fullS: 110, longRounds: 4 },
     { scenario: jwksConverge(contestants), fullS: 100, quickS: 34, longRounds: 2 },
     { scenario: checksumHash(contestants), fullS: 25, quickS: 12 },
