@@ -1,11 +1,10 @@
 // The parts of the Kubernetes API that every kind shares, read from protobuf into the shape that JSON has.
 // Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
 import type { OwnerReference, StoredMeta } from "../client/object.ts";
+import { type Mutable, setNumber, setText } from "./json-shape.ts";
 import type { ProtobufReader } from "./protobuf-reader.ts";
 import { blockField, numberField } from "./protobuf-reader.ts";
 import { WireError } from "./wire-error.ts";
-
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** Sets `key` as an own property, also when it is `__proto__`, which a Secret's data may have. */
 function setOwn(target: Record<string, string>, key: string, value: string): void {
@@ -92,14 +91,6 @@ export function readObjectMeta(reader: ProtobufReader): StoredMeta {
     }
   }
   return meta;
-}
-
-function setText(meta: Mutable<StoredMeta>, field: "generateName" | "namespace" | "creationTimestamp" | "deletionTimestamp", text: string): void {
-  if (text !== "") meta[field] = text;
-}
-
-function setNumber(meta: Mutable<StoredMeta>, field: "generation", value: number): void {
-  if (value !== 0) meta[field] = value;
 }
 
 function readOwnerReference(reader: ProtobufReader): OwnerReference {

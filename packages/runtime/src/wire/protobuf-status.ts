@@ -1,8 +1,8 @@
 // The `Status` that the API server answers with when it refuses something: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
 import type { StatusBody } from "../client/api-error.ts";
+import { type Mutable, setNumber, setText } from "./json-shape.ts";
 import { blockField, numberField, type ProtobufReader } from "./protobuf-reader.ts";
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Details = NonNullable<StatusBody["details"]>;
 type Cause = NonNullable<Details["causes"]>[number];
 
@@ -30,7 +30,7 @@ function readDetails(reader: ProtobufReader): Details {
     else if (tag === blockField(2)) setText(details, "group", reader.text());
     else if (tag === blockField(3)) setText(details, "kind", reader.text());
     else if (tag === blockField(4)) details.causes = [...(details.causes ?? []), readCause(reader)];
-    else if (tag === numberField(5)) setSeconds(details, reader.varint());
+    else if (tag === numberField(5)) setNumber(details, "retryAfterSeconds", reader.varint());
     else if (tag === blockField(6)) setText(details, "uid", reader.text());
     else reader.skip(tag);
   }
@@ -48,13 +48,4 @@ function readCause(reader: ProtobufReader): Cause {
     else reader.skip(tag);
   }
   return cause;
-}
-
-/** As in JSON, what is empty is absent. */
-function setText<Field extends string>(target: { [Key in Field]?: string }, field: Field, text: string): void {
-  if (text !== "") target[field] = text;
-}
-
-function setSeconds(details: Mutable<Details>, seconds: number): void {
-  if (seconds !== 0) details.retryAfterSeconds = seconds;
 }
