@@ -5,8 +5,9 @@ import { EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "..
 import type { IdentityProvider, IssuedSecret } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
 import { IdentityProviders } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-providers.ts";
 import { endWithInput, report } from "./contestant-line.ts";
+import { writeEvent } from "./event-write.ts";
 
-const [what = "", file = "", namespace = ""] = process.argv.slice(2);
+const [what = "", file = "", namespace = "", system = ""] = process.argv.slice(2);
 /** As many as the controller has workers. */
 const workers = 100;
 
@@ -14,7 +15,7 @@ endWithInput();
 /** What the scenario has written down for us. */
 const plan = JSON.parse(readFileSync(file, "utf8")) as {
   readonly credentials: Readonly<Record<string, string>>;
-  readonly runtimes: readonly { readonly name: string; readonly kubeconfig: string }[];
+  readonly runtimes: readonly { readonly name: string }[];
 };
 const client = createClient(createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} })));
 const provider = new IdentityProviders({ type: "ias", allowHttp: true, clock: systemClock, random: systemRandom }).forSecret(plan.credentials);
@@ -25,7 +26,7 @@ let next = 0;
 await Promise.all(
   Array.from({ length: workers }, async () => {
     for (let runtime = plan.runtimes[next++]; runtime; runtime = plan.runtimes[next++]) {
-      await (what === "tenant" ? issue(provider, runtime.name) : issueAndWrite(runtime.name, runtime.kubeconfig));
+      await (what === "tenant" ? issue(provider, runtime.name) : issueAndWrite(runtime.name));
     }
   }),
 );
@@ -52,10 +53,11 @@ async function issue(
   await from.accepts({ clientId, clientSecret: secret.secret });
 }
 
-async function issueAndWrite(name: string, kubeconfig: string): Promise<void> {
+async function issueAndWrite(name: string): Promise<void> {
   const briefly = { answer: "metadata" } as const;
   const { metadata } = await client.create(EventingAuth, { metadata: { namespace, name, finalizers: [eventingAuthFinalizer] }, spec: {} }, briefly);
-  const transport = createHttpTransport(await embeddedKubeconfig(kubeconfig, { name, clock: systemClock }));
+  const kubeconfig = await client.get(Secret, { namespace: system, name: `kubeconfig-${name}` });
+  const transport = createHttpTransport(await embeddedKubeconfig(atob(kubeconfig?.data?.["config"] ?? ""), { name, clock: systemClock }));
   const target = createClient(transport);
   const place = { namespace: "kyma-system", name: "eventing-webhook-auth" };
   const watch = `/api/v1/namespaces/kyma-system/secrets?watch=true&fieldSelector=metadata.name%3D${place.name}`;
@@ -66,11 +68,12 @@ async function issueAndWrite(name: string, kubeconfig: string): Promise<void> {
       { metadata: { namespace, name, uid: metadata.uid }, spec: undefined, status },
       { ...briefly, fieldManager: "bench", force: true, subresource: "status" },
     );
+  const tell = (): Promise<void> => writeEvent(client, EventingAuth, { namespace, name });
   let written: EventingAuthStatus = { state: "NotReady" };
   await issue(provider, name, {
     async onCreated(id) {
       written = { state: "NotReady", iasApplication: { name, uuid: id } };
-      await reportStatus(written);
+      await Promise.all([reportStatus(written), tell()]);
     },
     async onIssued({ clientId, secret }) {
       const data = { client_id: btoa(clientId), client_secret: btoa(secret.secret) };
@@ -78,5 +81,5 @@ async function issueAndWrite(name: string, kubeconfig: string): Promise<void> {
       await target.get(Secret, place);
     },
   });
-  await reportStatus({ ...written, state: "Ready" });
+  await Promise.all([reportStatus({ ...written, state: "Ready" }), tell()]);
 }

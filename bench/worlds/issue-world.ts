@@ -26,13 +26,15 @@ export interface IssueWorldOptions {
   readonly size: number;
   /** One in twenty clusters cannot be reached: every other one of those hangs. */
   readonly deadEnds: boolean;
-  /** Absent Kymas: for a program that knows beforehand what to do. */
+  /** Without Kymas: for a program that knows beforehand what to do. */
   readonly kymas: boolean;
 }
 
 /** Kymas, the tenant's credentials, and the runtimes whose clusters answer. */
 export interface IssueWorld extends ControllerWorld {
   readonly namespace: string;
+  /** Where the kubeconfigs are. */
+  readonly system: string;
   readonly credentials: Readonly<Record<string, string>>;
   readonly reachable: readonly Runtime[];
 }
@@ -56,10 +58,11 @@ export async function createIssueWorld({ cluster: { client } }: Bed, { name, siz
   const place = { namespace: `bench-issue-${name}`, system: `bench-issue-system-${name}` };
   stack.defer(() => clear(client, place));
   for (const namespace of [place.namespace, place.system]) await client.create(Namespace, { metadata: { name: namespace } });
-  if (kymas) await seed(client, place, { runtimes, credentials });
+  await seed(client, place, { runtimes, credentials, kymas });
   const owned = stack.move();
   return {
     namespace: place.namespace,
+    system: place.system,
     namespaces: [place.namespace],
     flags: {
       "eventing-auth.credentials-namespace": place.system,
@@ -98,14 +101,18 @@ async function startDeadEnds(): Promise<AsyncDisposable & { readonly hanging: st
 async function seed(
   client: Client,
   { namespace, system }: Place,
-  { runtimes, credentials }: { readonly runtimes: readonly Runtime[]; readonly credentials: Readonly<Record<string, string>> },
+  {
+    runtimes,
+    credentials,
+    kymas,
+  }: { readonly runtimes: readonly Runtime[]; readonly credentials: Readonly<Record<string, string>>; readonly kymas: boolean },
 ): Promise<void> {
   await client.create(Secret, { metadata: { namespace: system, name: "eventing-auth-ias-creds" }, data: credentials });
   await forEachIndex(runtimes.length, async (index) => {
     const { name = "", kubeconfig = "" } = runtimes[index] ?? {};
     await client.create(Secret, { metadata: { namespace: system, name: `kubeconfig-${name}` }, data: { config: base64(kubeconfig) } });
     const kyma = { metadata: { namespace, name }, spec: { channel: "regular" } };
-    await client.create(Kyma, kyma);
+    if (kymas) await client.create(Kyma, kyma);
   });
 }
 

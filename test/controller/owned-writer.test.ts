@@ -99,6 +99,21 @@ describe("an owned writer", () => {
     expect(await client.get(ConfigMap, { namespace, name: "foreign" })).toEqual(foreign);
   });
 
+  it("told to create and nothing else, writes nothing to an object of its own that it did not know of", async () => {
+    const { client } = cluster();
+    const namespace = await cluster().namespace("owned");
+    const writer = writerFor(namespace, "one");
+    expect(await writer.apply(ConfigMap, configMap(namespace, { a: "1" }), { seen: "absent", createOnly: true })).toBe("created");
+    await expect(writer.apply(ConfigMap, configMap(namespace, { a: "2" }), { seen: "absent", createOnly: true })).rejects.toMatchObject({
+      code: "Transient",
+      reason: "Conflict",
+    });
+    expect((await client.get(ConfigMap, { namespace, name: "thing" }))?.data).toEqual({ a: "1" });
+    await expect(writerFor(namespace, "two").apply(ConfigMap, configMap(namespace, {}), { seen: "absent", createOnly: true })).rejects.toThrow(
+      NameConflictError,
+    );
+  });
+
   it("does not bring back an object that was deleted after it was seen", async () => {
     const { client } = cluster();
     const namespace = await cluster().namespace("owned");

@@ -37,3 +37,31 @@ test("a standby that has not seen the last rotation loses no key when it takes o
   await place.published("site-jwks", [fourth, third, second, first]);
   await place.conditionSays("site", "Ready", "True Ready");
 });
+
+test("a standby that has not seen the first document does not write another in its place", async () => {
+  await using place = await publishingNamespace(cluster(), "takeover-first");
+  await using proxy = await startFaultProxy(cluster());
+  const [first, second] = [makeCertificate(), makeCertificate()];
+  const leader = await place.startOperator();
+  await place.putConfig("site");
+  await place.conditionSays("site", "Ready", "False SecretNotFound");
+  const standby = await place.startOperator({ kubeconfig: proxy.through(place.kubeconfig) });
+  await soon(() => expect(standby.started.watches().every(({ synced }) => synced)).toBe(true));
+
+  const stalled = proxy.stall({ path: /configmaps|jwksconfigs\?/, watch: true });
+  await place.putSecret("signer", first);
+  await place.published("site-jwks", [first]);
+  await place.putSecret("signer", second);
+  await place.published("site-jwks", [second, first]);
+  const written = (await place.get(ConfigMap, "site-jwks"))?.metadata.resourceVersion;
+  await leader.stop();
+  // It believes that nothing was ever published.
+  const refused = () => proxy.requests({ method: "PATCH", path: /configmaps\/site-jwks/ }).filter(({ status }) => status === 409);
+  await soon(() => expect(refused()).not.toHaveLength(0));
+  expect((await place.get(ConfigMap, "site-jwks"))?.metadata.resourceVersion).toBe(written);
+  stalled.undo();
+  const third = makeCertificate();
+  await place.putSecret("signer", third);
+  await place.published("site-jwks", [third, second, first]);
+  await place.conditionSays("site", "Ready", "True Ready");
+});

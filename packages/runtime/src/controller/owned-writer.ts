@@ -1,6 +1,6 @@
 // Writes of objects that are kept on an owner's behalf: never touches what is not ours, never sends what would change nothing.
 import type { Client } from "../client/client.ts";
-import type { Kind } from "../client/kind.ts";
+import { type Kind, resourceOf } from "../client/kind.ts";
 import { keyOfObject, type KubeObject, nameOf, type ObjectKey, type ObjectName } from "../client/object.ts";
 import type { Cache } from "../cache/cache.ts";
 import { isApiError } from "../client/api-error.ts";
@@ -16,8 +16,11 @@ export type Live =
    * for objects whose next state is made from their last, which a cache that is behind must not decide.
    */
   | { readonly seen: "present"; readonly object: KubeObject; readonly uid: string; readonly resourceVersion?: string }
-  /** No cache shows it. It is created; should the name be taken all the same, that is found out then, and nothing was touched. */
-  | { readonly seen: "absent" }
+  /**
+   * No cache shows it. It is created; should the name be taken all the same, that is found out then, and nothing was touched. What has the name is written to if it is this owner's;
+   * with `createOnly` the write fails with `Conflict` instead: for objects whose next state is made from their last.
+   */
+  | { readonly seen: "absent"; readonly createOnly?: true }
   /** Nobody has looked; it is looked up first. */
   | { readonly seen: "unknown" };
 
@@ -102,6 +105,9 @@ export function ownedWriter(options: {
       if (known.seen !== "present") {
         const obstacle = await create(kind, wanted);
         if (obstacle?.seen !== "present") return "created";
+        if (known.seen === "absent" && known.createOnly && ownershipOf(obstacle.object, operator, owner) === "ours") {
+          throw new TransientError(`${resourceOf(kind)} ${keyOfObject(wanted)} was there already`, { reason: "Conflict" });
+        }
         known = obstacle;
       }
       if (ownershipOf(known.object, operator, owner) !== "ours") throw conflict(kind, known.object);

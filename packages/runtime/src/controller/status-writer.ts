@@ -2,7 +2,7 @@
 import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import type { KubeObject, Stored } from "../client/object.ts";
-import { canonicalJson } from "./unchanged.ts";
+import { isSame } from "./unchanged.ts";
 
 /** An object whose controller reports in `status`. */
 export interface WithStatus<Status> extends KubeObject {
@@ -16,7 +16,7 @@ export async function writeStatus<Status, T extends WithStatus<Status>>(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const { kind, object, status, fieldManager } = target;
-  if (canonicalJson(object.status) === canonicalJson(status)) return false;
+  if (isSame(object.status, status)) return false;
   const { name, namespace, uid } = object.metadata;
   const applied: WithStatus<Status> = { metadata: { name, uid, ...(namespace ? { namespace } : {}) }, status };
   const options = { fieldManager, force: true, subresource: "status", answer: "metadata" } as const;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../client/object.ts";
-import { canonicalJson, covers, withAppliedDigest } from "./unchanged.ts";
+import { canonicalJson, covers, isSame, withAppliedDigest } from "./unchanged.ts";
 
 const operator = { name: "demo", domain: "demo.example" };
 
@@ -34,6 +34,15 @@ describe("covers", () => {
       }),
     );
   });
+});
+
+it("isSame is the equality of canonical JSON", () => {
+  const record = fc.dictionary(fc.string(), fc.jsonValue());
+  fc.assert(fc.property(record, record, (a, b) => isSame(a, b) === (canonicalJson(a) === canonicalJson(b))));
+  fc.assert(fc.property(record, (value) => isSame(value, structuredClone(value))));
+  expect(isSame({ a: 1, b: undefined }, { a: 1 })).toBe(true);
+  expect(isSame({ a: 1, b: 2 }, { a: 1 })).toBe(false);
+  expect(isSame(undefined, {})).toBe(false);
 });
 
 describe("withAppliedDigest", () => {

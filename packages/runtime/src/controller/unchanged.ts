@@ -29,6 +29,11 @@ export function covers(live: unknown, desired: unknown): boolean {
   return live === desired;
 }
 
+/** True if both say the same. The order of keys does not matter, nor do members that are undefined. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return covers(a, b) && covers(b, a);
+}
+
 /** JSON with sorted keys, so that equal values give equal text. Members that are undefined are left out, as JSON.stringify does. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;

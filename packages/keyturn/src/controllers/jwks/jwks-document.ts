@@ -53,6 +53,9 @@ export function problemWithJwks(text: string): string | undefined {
   return issue && `the document is not a JWKS: ${issue.path.join(".") || "the whole"}: ${issue.message}`;
 }
 
+/** A document that somebody published, whatever its entries are. */
+const publishedDocument = z.looseObject({ keys: z.array(z.unknown()) });
+
 /** An entry of a document that somebody published, as far as it is needed to go on publishing its key. */
 const publishedEntry = z.looseObject({ kid: z.string().min(1), alg: z.string().optional(), x5c: z.array(z.string()).min(1) });
 
@@ -66,6 +69,6 @@ export function entriesOfJwks(text: string): readonly PublishedEntry[] {
   } catch {
     return [];
   }
-  const { data } = z.looseObject({ keys: z.array(z.unknown()) }).safeParse(document);
+  const { data } = publishedDocument.safeParse(document);
   return (data?.keys ?? []).flatMap((key) => publishedEntry.safeParse(key).data ?? []);
 }

@@ -35,9 +35,9 @@ export async function observeJwks(key: ObjectKey, options: ObserveOptions): Prom
   const cached = watches.objects.get(key);
   if (!cached) return undefined;
   const settings = readSettings(cached);
-  const live = settings.ok ? await liveOf(nameOf(key), settings.settings, options) : {};
-  // What a rebuilt document lacks is lost, so it is not rebuilt from a status that may be behind.
   const hasPublished = (cached.status?.revision ?? 0) > 0;
+  const live = settings.ok ? await liveOf(nameOf(key), settings.settings, { ...options, hasPublished }) : {};
+  // What a rebuilt document lacks is lost, so it is not rebuilt from a status that may be behind.
   const object = live.configMap || !hasPublished ? cached : await client.get(kind, nameOf(key), signal);
   if (!object) return undefined;
   return {
@@ -63,12 +63,16 @@ function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, se
 
 /**
  * An object that carries our mark is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago.
- * A document that is not there is looked up in any case: the cache may be behind, another replica may have published it, and its keys would be lost.
+ * A document that was published once and is not there is looked up in any case: the cache may be behind, and its keys would be lost. The first one is created, and nothing but created.
  */
-async function liveOf(name: ObjectName, settings: JwksSettings, { watches, client, signal }: ObserveOptions): Promise<Live> {
+async function liveOf(name: ObjectName, settings: JwksSettings, options: ObserveOptions & { readonly hasPublished: boolean }): Promise<Live> {
+  const { watches, client, signal, hasPublished } = options;
   const { taken, configMaps } = watches;
   const named = (configMapName: string): ObjectName => ({ ...name, name: configMapName });
-  const document = configMaps.get(keyOf(named(settings.configMapName))) ?? client.get(ConfigMap, named(settings.configMapName), signal);
+  const documentName = named(settings.configMapName);
+  const document =
+    configMaps.get(keyOf(documentName)) ??
+    ((hasPublished || taken.configMaps.get(keyOf(documentName))) && client.get(ConfigMap, documentName, signal));
   if (!settings.nginx) return { configMap: await document };
   const nginxName = named(settings.nginx.configMapName);
   const key = keyOf(name);

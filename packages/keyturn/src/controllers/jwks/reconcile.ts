@@ -77,7 +77,8 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
         const plan = planJwks({ ...observed, object }, run.now);
         countKeys(run.key, plan.status);
         const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
-        if (pendingWrites(plan, context).length > 0) {
+        const writes = pendingWrites(plan, context);
+        if (writes.length > 0) {
           const nowMs = scope.clock.monotonic();
           const earlier = passes.get(run.key) ?? [];
           const atMs = plan.urgent ? nowMs : nextPassAt(earlier, limits, nowMs);
@@ -85,7 +86,7 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
           passes.set(run.key, rememberPass(earlier, nowMs));
         }
         try {
-          return await carryOut(plan, context);
+          return await carryOut({ ...plan, writes }, context);
         } catch (error) {
           // nginx's objects come after the document. What is wrong with them must not keep anybody from knowing, and from removing keys in time.
           if (!isApiError(error, "Invalid")) throw error;
@@ -98,16 +99,17 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
 
 /**
  * What the observation knows about an object that is to be applied. It has looked at every name that the object claims.
- * The document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it.
+ * The document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
  */
 function liveIn({ object, settings, live }: Observation): (kind: Kind, wanted: KubeObject) => Live {
   const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
-  const byKey = new Map(claims.map((claim) => [claimKey(claim), claim.live]));
+  const byKey = new Map(claims.map((claim) => [claimKey(claim), claim]));
   return (kind, wanted) => {
-    const found = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
-    const { uid, resourceVersion } = found?.metadata ?? {};
-    if (!found || uid === undefined) return { seen: "absent" };
-    return { seen: "present", object: found, uid, ...(found === live.configMap && resourceVersion !== undefined && { resourceVersion }) };
+    const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
+    const isDocument = claim !== undefined && claim === claims[0];
+    const { uid, resourceVersion } = claim?.live?.metadata ?? {};
+    if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
+    return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };
   };
 }
 
