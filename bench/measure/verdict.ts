@@ -60,6 +60,11 @@ function known(figures: readonly (number | undefined)[]): readonly number[] {
   return figures.filter((figure) => figure !== undefined);
 }
 
+/** True if the goal was met in one of the rounds at least. */
+export function isMetSometimes(goal: Goal, { lowest }: Summary): boolean {
+  return goal.type === "limit" ? lowest < goal.below : lowest <= goal.atMost;
+}
+
 function isMet(goal: Goal, { median, highest }: Summary): boolean {
   if (goal.type !== "limit") return median <= goal.atMost;
   return (goal.over === "worst" ? highest : median) < goal.below;

@@ -39,12 +39,12 @@ report({ type: "done", ms: Number(process.hrtime.bigint() - startedNs) / 1e6 });
 async function work(): Promise<void> {
   for (let item = planned[next++]; item; item = planned[next++]) {
     const { object, plan } = item;
-    await addFinalizer<JWKSConfig>(client, { kind: JWKSConfig, object }, jwksFinalizer);
+    await addFinalizer<JWKSConfig>({ client }, { kind: JWKSConfig, object }, jwksFinalizer);
     for (const write of plan.writes) {
       if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager, answer: "metadata" });
     }
     await Promise.all([
-      writeStatus(client, { kind: statusKind, object, status: plan.status, fieldManager }),
+      writeStatus({ client }, { kind: statusKind, object, status: plan.status, fieldManager }),
       ...plan.notices.map(() => writeEvent(client, JWKSConfig, object.metadata)),
     ]);
   }

@@ -1,7 +1,7 @@
 // Writes what was measured as a page for people: where it is behind, all goals, then every figure with its spread.
 import type { ScenarioResult } from "../measure/rounds.ts";
 import type { Summary } from "../measure/statistics.ts";
-import { judge, type Verdict } from "../measure/verdict.ts";
+import { isMetSometimes, judge, type Verdict } from "../measure/verdict.ts";
 import type { Goal, Sample } from "../scenario.ts";
 import { markdownTable } from "./markdown-table.ts";
 import type { BenchRun } from "./bench-run.ts";
@@ -23,7 +23,9 @@ export function resultsPage(run: BenchRun): string {
     run.facts.map((fact) => `- ${fact}`).join("\n"),
     ...(run.failures.length === 0 ? [] : ["## Not measured", run.failures.map(({ scenario, message }) => `- ${scenario}: ${message}`).join("\n")]),
     "## Where it is behind",
-    missed.length === 0 ? "Nowhere: every goal was met." : `${missed.length} of ${verdicts.length} goals were missed.`,
+    missed.length === 0
+      ? "Nowhere: every goal was met."
+      : `${missed.length} of ${verdicts.length} goals were missed, ${missed.filter(isMissedAlways).length} of them in every round.`,
     ...(missed.length === 0 ? [] : [goalTable(missed)]),
     "## Goals",
     ...(ratios ? [image(ratios)] : []),
@@ -40,9 +42,19 @@ export function goalTable(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map(({ goal, reached, met }) => {
     const isRatio = goal.type !== "limit";
     const figure = reached ? withSpread(reached, isRatio ? 2 : 1, isRatio ? "×" : "") : "did not finish";
-    return [goal.text, wantedBy(goal), !reached && met ? "the other did not finish" : figure, met ? "met" : "**missed**"];
+    return [goal.text, wantedBy(goal), !reached && met ? "the other did not finish" : figure, outcomeOf({ goal, reached, met })];
   });
   return markdownTable(["goal", "wanted", "reached", ""], rows);
+}
+
+/** A goal that some rounds met and others did not says more about the machine's noise than about the contestants. */
+function outcomeOf(verdict: Verdict): string {
+  if (verdict.met) return "met";
+  return isMissedAlways(verdict) ? "**missed**" : "**missed**, not in every round";
+}
+
+function isMissedAlways({ goal, reached, met }: Verdict): boolean {
+  return !met && !(reached && isMetSometimes(goal, reached));
 }
 
 function wantedBy(goal: Goal): string {

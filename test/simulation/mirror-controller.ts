@@ -55,7 +55,7 @@ async function reconcile({ key, client, signal }: Run, secret: KeptSecret | unde
   const name = nameOf(key);
   const writer = ownedWriter({ client, operator, controller: "mirror", owner: { kind: Secret, name }, signal });
   if (secret && !isBeingDeleted(secret) && secret.metadata.labels?.[mirrorLabel] === "yes") {
-    await addFinalizer(client, { kind: Secret, object: secret }, finalizer);
+    await addFinalizer({ client }, { kind: Secret, object: secret }, finalizer);
     await writer.apply(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata: { ...name }, data: { digest: secret.digest } });
     return;
   }

@@ -29,7 +29,7 @@ export function pendingWrites<Status, T extends WithStatus<Status>>(
 ): readonly Write[] {
   const owner = ownerIn(context);
   return writes.filter(
-    (write) => write.verb === "remove" || !isUpToDate(write.object, context.live?.(write.kind, write.object), { operator: context.operator, owner }),
+    (each) => each.verb === "remove" || !isUpToDate(each.object, context.live?.(each.kind, each.object), { operator: context.operator, owner }),
   );
 }
 
@@ -39,18 +39,22 @@ export function pendingWrites<Status, T extends WithStatus<Status>>(
  */
 export async function carryOut<Status, T extends WithStatus<Status>>(plan: Plan<Status>, context: PlanContext<Status, T>): Promise<Outcome> {
   const { run, operator, controller, kind, object, events } = context;
-  const owner = ownerIn(context);
-  const writer = ownedWriter({ client: run.client, operator, controller, owner, signal: run.signal });
-
-  for (const write of pendingWrites(plan, context)) {
-    if (write.verb === "apply") await writer.apply(write.kind, write.object, context.live?.(write.kind, write.object));
-    else await writer.remove(write.kind, write.name);
-  }
-  await writeStatus(run.client, { kind, object, status: plan.status, fieldManager: fieldManagerOf(operator, controller) }, run.signal);
+  const pending = pendingWrites(plan, context);
+  if (pending.length > 0) await write(pending, context);
+  await writeStatus(run, { kind, object, status: plan.status, fieldManager: fieldManagerOf(operator, controller) });
   for (const { type, reason, message } of plan.notices) {
-    events.record({ kind, object: { ...owner.name, uid: object.metadata.uid }, type, reason, message });
+    events.record({ kind, object: { ...ownerIn(context).name, uid: object.metadata.uid }, type, reason, message });
   }
   return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
+}
+
+async function write<Status, T extends WithStatus<Status>>(writes: readonly Write[], context: PlanContext<Status, T>): Promise<void> {
+  const { run, operator, controller } = context;
+  const writer = ownedWriter({ client: run.client, operator, controller, owner: ownerIn(context), signal: run.signal });
+  for (const each of writes) {
+    if (each.verb === "apply") await writer.apply(each.kind, each.object, context.live?.(each.kind, each.object));
+    else await writer.remove(each.kind, each.name);
+  }
 }
 
 function ownerIn({ kind, object }: { readonly kind: Kind; readonly object: KubeObject }): Owner {

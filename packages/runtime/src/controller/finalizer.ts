@@ -43,12 +43,12 @@ export function dropFinalizerPatch(object: Stored<KubeObject>, finalizer: string
 
 /** Adds the finalizer. Resolves to the object as it then is; unchanged, without a request, if the finalizer is there. */
 export async function addFinalizer<T extends KubeObject>(
-  client: Client,
+  through: { readonly client: Client },
   target: { kind: Kind<T>; object: Stored<T> },
   finalizer: string,
 ): Promise<Stored<T>> {
   const patch = addFinalizerPatch(target.object, finalizer);
-  return patch ? client.jsonPatch(target.kind, target.object.metadata, patch) : target.object;
+  return patch ? through.client.jsonPatch(target.kind, target.object.metadata, patch) : target.object;
 }
 
 /** Removes the finalizer. An object that has gone meanwhile is fine: that is what was wanted. */

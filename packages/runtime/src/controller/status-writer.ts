@@ -11,15 +11,14 @@ export interface WithStatus<Status> extends KubeObject {
 
 /** Makes `status` the whole status that this field manager reports. True if it had to be sent. Fails with `Conflict` if the very object is gone. */
 export async function writeStatus<Status, T extends WithStatus<Status>>(
-  client: Client,
+  through: { readonly client: Client; readonly signal?: AbortSignal },
   target: { readonly kind: Kind<T>; readonly object: Stored<T>; readonly status: Status; readonly fieldManager: string },
-  signal?: AbortSignal,
 ): Promise<boolean> {
   const { kind, object, status, fieldManager } = target;
   if (isSame(object.status, status)) return false;
   const { name, namespace, uid } = object.metadata;
   const applied: WithStatus<Status> = { metadata: { name, uid, ...(namespace ? { namespace } : {}) }, status };
   const options = { fieldManager, force: true, subresource: "status", answer: "metadata" } as const;
-  await client.apply<WithStatus<Status>, "metadata">(kind, applied, options, signal);
+  await through.client.apply<WithStatus<Status>, "metadata">(kind, applied, options, through.signal);
   return true;
 }

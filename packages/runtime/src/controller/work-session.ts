@@ -8,7 +8,7 @@ import type { KeyBackoff } from "../queue/backoff.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
 import { sharedTimeSlice } from "../watch/time-slice.ts";
-import type { Reconcile } from "./controller.ts";
+import type { Reconcile, Run } from "./controller.ts";
 import type { Failure } from "./failure.ts";
 import type { KeyHolds } from "./key-holds.ts";
 import type { ControllerObserver, RunResult } from "./observer.ts";
@@ -148,19 +148,7 @@ export class WorkSession {
       clock,
       deadlineMs: this.#place.deadlineMs,
       abandonAfterMs: this.#place.abandonAfterMs,
-      reconcile: (signal) => {
-        const { log, backoff } = this.#place;
-        return this.#place.reconcile({
-          key,
-          get signal() {
-            return signal();
-          },
-          client: this.#client(key, signal),
-          log: log.child({ key }),
-          now,
-          failures: backoff.failures(key),
-        });
-      },
+      reconcile: (signal) => this.#place.reconcile(this.#given(key, now, signal)),
     });
     this.#running.set(key, { ...started, startedMs });
     holds.hold(key, started.settled);
@@ -178,6 +166,28 @@ export class WorkSession {
     if (free) void free.then(() => this.#queue.done(key));
     else this.#queue.done(key);
     slots.release();
+  }
+
+  /** What a run is given. Most runs find nothing to do: what costs something is made when it is first asked for. */
+  #given(key: ObjectKey, now: number, signal: SignalOnDemand): Run {
+    const { log, backoff } = this.#place;
+    const makeClient = (): Client => this.#client(key, signal);
+    let client: Client | undefined;
+    let keyLog: Logger | undefined;
+    return {
+      key,
+      now,
+      failures: backoff.failures(key),
+      get signal() {
+        return signal();
+      },
+      get client() {
+        return (client ??= makeClient());
+      },
+      get log() {
+        return (keyLog ??= log.child({ key }));
+      },
+    };
   }
 
   #client(key: ObjectKey, signal: SignalOnDemand): Client {

@@ -103,7 +103,7 @@ async function carryOut<T extends KubeObject>(
   }
   for (const removal of removals) await writer.remove(kind, removal);
   const fieldManager = fieldManagerOf(keyturn, name);
-  for (const { checksum, status } of statuses) await writeStatus(client, { kind, object: checksum.object, status, fieldManager }, signal);
+  for (const { checksum, status } of statuses) await writeStatus({ client, signal }, { kind, object: checksum.object, status, fieldManager });
   for (const { type, reason, message, about } of notices) events.record({ kind, object: about, type, reason, action: "Publish", message });
   return nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, nextAtMs - now) };
 }

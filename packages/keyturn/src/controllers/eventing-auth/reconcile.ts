@@ -136,7 +136,7 @@ async function stepUntilRest(
   };
   try {
     if (!deleting && first.holder === undefined) {
-      observation = { ...first, object: await addFinalizer(run.client, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
+      observation = { ...first, object: await addFinalizer(run, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
     }
     for (let steps = 0; steps < mostSteps; steps++) {
       const step = deleting ? planDeletionStep(observation, run.now) : planStep(observation, run.now);

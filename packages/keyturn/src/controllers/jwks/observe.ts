@@ -1,7 +1,6 @@
 // Gathers what the plan for one object is made from: from the caches, and from the API server only for names that our caches do not show.
 import {
   type Cache,
-  type Client,
   ConfigMap,
   Deployment,
   type Kind,
@@ -10,6 +9,7 @@ import {
   nameOf,
   type ObjectKey,
   type ObjectName,
+  type Run,
   Service,
   type Stored,
 } from "@keyturn/runtime";
@@ -25,20 +25,22 @@ export interface ObserveOptions {
   readonly watches: JwksWatches;
   readonly readSettings: ReadSettings;
   readonly configMapIntervalMs: number;
-  readonly client: Client;
-  readonly signal: AbortSignal;
 }
 
-/** The observation of one object, or undefined if there is none of this key. */
-export async function observeJwks(key: ObjectKey, options: ObserveOptions): Promise<Observation | undefined> {
-  const { kind, watches, readSettings, configMapIntervalMs, client, signal } = options;
+/** Who looks. Its client is asked for only if the caches do not say enough. */
+type Looking = Pick<Run, "key" | "client" | "signal">;
+
+/** The observation of the run's object, or undefined if there is none of its key. */
+export async function observeJwks(run: Looking, options: ObserveOptions): Promise<Observation | undefined> {
+  const { key } = run;
+  const { kind, watches, readSettings, configMapIntervalMs } = options;
   const cached = watches.objects.get(key);
   if (!cached) return undefined;
   const settings = readSettings(cached);
   const hasPublished = (cached.status?.revision ?? 0) > 0;
-  const live = settings.ok ? await liveOf(nameOf(key), settings.settings, { ...options, hasPublished }) : {};
+  const live = settings.ok ? await liveOf(run, settings.settings, { watches, hasPublished }) : {};
   // What a rebuilt document lacks is lost, so it is not rebuilt from a status that may be behind.
-  const object = live.configMap || !hasPublished ? cached : await client.get(kind, nameOf(key), signal);
+  const object = live.configMap || !hasPublished ? cached : await run.client.get(kind, nameOf(key), run.signal);
   if (!object) return undefined;
   return {
     kind,
@@ -65,22 +67,27 @@ function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, se
  * An object that carries our mark is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago.
  * A document that was published once and is not there is looked up in any case: the cache may be behind, and its keys would be lost. The first one is created, and nothing but created.
  */
-async function liveOf(name: ObjectName, settings: JwksSettings, options: ObserveOptions & { readonly hasPublished: boolean }): Promise<Live> {
-  const { watches, client, signal, hasPublished } = options;
+async function liveOf(
+  run: Looking,
+  settings: JwksSettings,
+  { watches, hasPublished }: { readonly watches: JwksWatches; readonly hasPublished: boolean },
+): Promise<Live> {
   const { taken, configMaps } = watches;
+  const name = nameOf(run.key);
+  const lookUp = <T extends KubeObject>(kind: Kind<T>, wanted: ObjectName): Promise<Stored<T> | undefined> =>
+    run.client.get(kind, wanted, run.signal);
   const named = (configMapName: string): ObjectName => ({ ...name, name: configMapName });
   const documentName = named(settings.configMapName);
   const document =
-    configMaps.get(keyOf(documentName)) ??
-    ((hasPublished || taken.configMaps.get(keyOf(documentName))) && client.get(ConfigMap, documentName, signal));
+    configMaps.get(keyOf(documentName)) ?? ((hasPublished || taken.configMaps.get(keyOf(documentName))) && lookUp(ConfigMap, documentName));
   if (!settings.nginx) return { configMap: await document };
   const nginxName = named(settings.nginx.configMapName);
-  const key = keyOf(name);
+  const { key } = run;
   const [configMap, nginxConfigMap, deployment, service] = await Promise.all([
     document,
-    configMaps.get(keyOf(nginxName)) ?? (taken.configMaps.get(keyOf(nginxName)) && client.get(ConfigMap, nginxName, signal)),
-    watches.deployments.get(key) ?? (taken.deployments.get(key) && client.get(Deployment, name, signal)),
-    watches.services.get(key) ?? (taken.services.get(key) && client.get(Service, name, signal)),
+    configMaps.get(keyOf(nginxName)) ?? (taken.configMaps.get(keyOf(nginxName)) && lookUp(ConfigMap, nginxName)),
+    watches.deployments.get(key) ?? (taken.deployments.get(key) && lookUp(Deployment, name)),
+    watches.services.get(key) ?? (taken.services.get(key) && lookUp(Service, name)),
   ]);
   return { configMap, nginxConfigMap, deployment, service };
 }

@@ -65,14 +65,13 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
           return carryOut(pausedPlan<JwksStatus>(cached, attention, run.now), paused);
         }
         const isServed = attention?.type === "served";
-        const { client, signal } = run;
-        const observed = isServed && (await observeJwks(run.key, { kind, watches, readSettings, configMapIntervalMs, client, signal }));
+        const observed = isServed && (await observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }));
         if (!observed) {
           countKeys(run.key, undefined);
           return void passes.delete(run.key);
         }
         if (isBeingDeleted(observed.object)) return deleteJwks(observed, run, name);
-        const object = await addFinalizer(run.client, { kind, object: observed.object }, jwksFinalizer);
+        const object = await addFinalizer(run, { kind, object: observed.object }, jwksFinalizer);
 
         const plan = planJwks({ ...observed, object }, run.now);
         countKeys(run.key, plan.status);

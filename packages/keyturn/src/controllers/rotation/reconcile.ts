@@ -123,7 +123,7 @@ async function reportTarget(target: TargetObservation, plan: RotationPlan, { obs
         : (await run.client.get(reportedKind, { namespace, name }, run.signal))?.status;
   const status = statusOf(target, plan, { before, nowMs: run.now });
   const object = { metadata: { namespace, name, uid, resourceVersion: "" }, ...(before && { status: before }) };
-  await writeStatus(run.client, { kind: reportedKind, object, status, fieldManager }, run.signal);
+  await writeStatus(run, { kind: reportedKind, object, status, fieldManager });
   memory.statuses.set(uid, status);
   conditionNotices(before, status).forEach(tell);
 }
