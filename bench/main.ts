@@ -1,7 +1,6 @@
 // `make bench` and `make bench-quick`: one real control plane, every scenario, all contestants side by side, and a page of results.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startCluster } from "@keyturn/runtime/testing";
 import * as z from "zod";
 import { findContestants } from "./contestants.ts";
@@ -11,26 +10,19 @@ import { afterSecondLook, failuresIn, guard, guardTable, suspectsIn } from "./gu
 import { describeControlPlane, describeMachine } from "./measure/machine.ts";
 import { runScenario, type ScenarioResult } from "./measure/rounds.ts";
 import { judge } from "./measure/verdict.ts";
+import { readOptions } from "./options.ts";
 import { type BenchRun, readRun, writeRun } from "./report/bench-run.ts";
 import { goalTable, resultsPage } from "./report/results-page.ts";
 import { writeResults } from "./report/written-results.ts";
 import type { Bed } from "./scenario.ts";
 import { schedule, type Scheduled } from "./scenarios/index.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    /** Small sizes and short times; the ratios are held against the baseline, and the page of results stays as it is. */
-    quick: { type: "boolean", default: false },
-    /** Exactly so many rounds, whatever they take. */
-    rounds: { type: "string" },
-    /** Only scenarios with this in their name; prints the page and leaves every file as it is. */
-    only: { type: "string" },
-    /** With `--quick`: three times the rounds, and their ratios become the baseline. */
-    "write-baseline": { type: "boolean", default: false },
-    /** Measures nothing, and writes the page and the drawings again from results.json. */
-    render: { type: "boolean", default: false },
-  },
-});
+const told = readOptions(process.argv.slice(2));
+if (told.type === "message") {
+  (told.exitCode === 0 ? process.stdout : process.stderr).write(`${told.text}\n`);
+  process.exit(told.exitCode);
+}
+const { options } = told;
 const { quick, only, "write-baseline": writesBaseline } = options;
 const folder = import.meta.dirname;
 const toleratedLatenessMs = 60_000;
