@@ -1,6 +1,6 @@
 // Two replicas: a standby takes over, with caches that are behind.
 import { ConfigMap } from "@keyturn/runtime";
-import { startFaultProxy } from "@keyturn/runtime/testing";
+import { type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
@@ -28,8 +28,7 @@ test("a standby that has not seen the last rotation loses no key when it takes o
   const written = (await place.get(ConfigMap, "site-jwks"))?.metadata.resourceVersion;
   await leader.stop();
   // It believes that the first key is the only one, and tries to publish accordingly.
-  const refused = () => proxy.requests({ method: "PATCH", path: /configmaps\/site-jwks/ }).filter(({ status }) => status === 409);
-  await soon(() => expect(refused()).not.toHaveLength(0));
+  await soon(() => expect(refusals(proxy)).not.toHaveLength(0));
   expect((await place.get(ConfigMap, "site-jwks"))?.metadata.resourceVersion).toBe(written);
   stalled.undo();
   const fourth = makeCertificate();
@@ -56,8 +55,7 @@ test("a standby that has not seen the first document does not write another in i
   const written = (await place.get(ConfigMap, "site-jwks"))?.metadata.resourceVersion;
   await leader.stop();
   // It believes that nothing was ever published.
-  const refused = () => proxy.requests({ method: "PATCH", path: /configmaps\/site-jwks/ }).filter(({ status }) => status === 409);
-  await soon(() => expect(refused()).not.toHaveLength(0));
+  await soon(() => expect(refusals(proxy)).not.toHaveLength(0));
   expect((await place.get(ConfigMap, "site-jwks"))?.metadata.resourceVersion).toBe(written);
   stalled.undo();
   const third = makeCertificate();
@@ -65,3 +63,8 @@ test("a standby that has not seen the first document does not write another in i
   await place.published("site-jwks", [third, second, first]);
   await place.conditionSays("site", "Ready", "True Ready");
 });
+
+/** Writes of the document that the API server refused because there was another than they took for granted. */
+function refusals(proxy: FaultProxy): readonly unknown[] {
+  return proxy.requests({ method: "PATCH", path: /configmaps\/site-jwks/ }).filter(({ status }) => status === 409);
+}
