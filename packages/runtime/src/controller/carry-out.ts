@@ -39,8 +39,7 @@ export function pendingWrites<Status, T extends WithStatus<Status>>(
  */
 export async function carryOut<Status, T extends WithStatus<Status>>(plan: Plan<Status>, context: PlanContext<Status, T>): Promise<Outcome> {
   const { run, operator, controller, kind, object, events } = context;
-  const pending = pendingWrites(plan, context);
-  if (pending.length > 0) await write(pending, context);
+  if (plan.writes.length > 0) await write(plan.writes, context);
   await writeStatus(run, { kind, object, status: plan.status, fieldManager: fieldManagerOf(operator, controller) });
   for (const { type, reason, message } of plan.notices) {
     events.record({ kind, object: { ...ownerIn(context).name, uid: object.metadata.uid }, type, reason, message });
@@ -48,6 +47,7 @@ export async function carryOut<Status, T extends WithStatus<Status>>(plan: Plan<
   return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
 }
 
+/** The writer itself leaves out what would change nothing. */
 async function write<Status, T extends WithStatus<Status>>(writes: readonly Write[], context: PlanContext<Status, T>): Promise<void> {
   const { run, operator, controller } = context;
   const writer = ownedWriter({ client: run.client, operator, controller, owner: ownerIn(context), signal: run.signal });
