@@ -32,7 +32,7 @@ export interface RatioGoal {
   readonly metric: string;
   readonly of: string;
   readonly atMost: number;
-  /** So far from its goal that `make bench-quick` does not look at it. */
+  /** So far from its goal that one round tells, and that `make bench-quick` does not look at it. */
   readonly unguarded?: boolean;
 }
 
@@ -57,6 +57,17 @@ export interface GrowthGoal {
   readonly atMost: number;
 }
 
+/** Whom a goal speaks of. */
+export function contestantsOf(goal: Goal): readonly string[] {
+  if (goal.type === "growth") return Object.keys(goal.sizes);
+  return goal.type === "ratio" ? [goal.contestant, goal.of] : [goal.contestant];
+}
+
+/** Those of whom a goal speaks that is not decided beforehand. */
+export function contendersIn(goals: readonly Goal[]): ReadonlySet<string> {
+  return new Set(goals.flatMap((goal) => (goal.type === "ratio" && goal.unguarded ? [] : contestantsOf(goal))));
+}
+
 /** A drawing of a scenario's figures. */
 export type Plot =
   /** A row per contestant, a panel per metric. */
@@ -72,7 +83,7 @@ export type Plot =
       readonly sizes: Readonly<Record<string, number>>;
     };
 
-/** What scenarios run on. */
+/** What a scenario runs on: a control plane of its own, which knows nothing of what was measured before. */
 export interface Bed {
   readonly cluster: Cluster;
   readonly quick: boolean;
@@ -93,7 +104,7 @@ export interface Scenario {
   readonly warmUp?: readonly Contestant[];
   /** What is drawn of it. */
   readonly plots?: readonly Plot[];
-  /** Brings the cluster into the state the scenario needs; called again for a second look. */
+  /** Brings the cluster into the state the scenario needs; called again, with another cluster, for a second look. */
   prepare(bed: Bed): Promise<void>;
   /** One run of one contestant in a process of its own. */
   measure(contestant: Contestant, bed: Bed): Promise<Sample>;

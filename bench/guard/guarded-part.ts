@@ -1,9 +1,9 @@
 // What of a scenario `make bench-quick` runs: the ratios that are guarded, and those who stand in them.
-import type { Contestant, Goal, Scenario } from "../scenario.ts";
+import { type Contestant, contendersIn, contestantsOf, type Goal, type Scenario } from "../scenario.ts";
 
 /** The scenario without goals and contestants that no guarded ratio needs; as it is if it has no such ratio. */
 export function guardedPart(scenario: Scenario): Scenario {
-  const needed = new Set(scenario.goals.flatMap((goal) => (goal.type === "ratio" && !goal.unguarded ? [goal.contestant, goal.of] : [])));
+  const needed = contendersIn(scenario.goals.filter(({ type }) => type === "ratio"));
   if (needed.size === 0) return scenario;
   const isNeeded = ({ id }: Contestant): boolean => needed.has(id);
   const { contestants, goals, warmUp } = scenario;
@@ -16,6 +16,5 @@ export function guardedPart(scenario: Scenario): Scenario {
 }
 
 function stays(goal: Goal, needed: ReadonlySet<string>): boolean {
-  if (goal.type === "ratio") return !goal.unguarded;
-  return goal.type === "limit" ? needed.has(goal.contestant) : Object.keys(goal.sizes).every((id) => needed.has(id));
+  return goal.type === "ratio" ? !goal.unguarded : contestantsOf(goal).every((id) => needed.has(id));
 }

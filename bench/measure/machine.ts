@@ -17,9 +17,9 @@ export async function describeMachine(): Promise<readonly string[]> {
   ];
 }
 
-/** The control plane of all contestants; `version` is what the API server says of itself. */
-export function describeControlPlane(version: string): string {
+/** The control plane of all contestants, by the versions that it is built from. */
+export function describeControlPlane(): string {
   const modules = readFileSync(join(import.meta.dirname, "..", "..", "cluster", "go.mod"), "utf8");
-  const etcd = /go\.etcd\.io\/etcd\/server\/v3 (v\S+)/.exec(modules)?.[1] ?? "of an unknown version";
-  return `Kubernetes ${version} and etcd ${etcd}, one of each on the same machine, at 127.0.0.1`;
+  const versionOf = (module: string): string => new RegExp(`\\s${module} (v\\S+)`).exec(modules)?.[1] ?? "of an unknown version";
+  return `Kubernetes ${versionOf("k8s.io/kubernetes")} and etcd ${versionOf("go.etcd.io/etcd/server/v3")}, one of each on the same machine, at 127.0.0.1`;
 }

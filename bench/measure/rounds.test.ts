@@ -1,9 +1,11 @@
 // Rounds: their order, when they end, and that a scenario's end is reached whatever happens.
 import { describe, expect, test } from "vitest";
-import type { Bed, Contestant, Scenario } from "../scenario.ts";
+import type { Bed, Contestant, Goal, Scenario } from "../scenario.ts";
 import { rotated, runScenario } from "./rounds.ts";
 
 const contestant = (id: string): Contestant => ({ id, label: id, settings: "", command: { file: id, args: [] } });
+
+const inTime = (id: string): Goal => ({ type: "limit", text: "", contestant: id, metric: "ms", below: 1, over: "median" });
 
 /** A scenario in which each measurement takes ten seconds, on a clock of its own. */
 function race(overrides: Partial<Scenario> = {}) {
@@ -15,7 +17,7 @@ function race(overrides: Partial<Scenario> = {}) {
     method: "",
     contestants: ["a", "b"].map(contestant),
     metrics: [],
-    goals: [],
+    goals: ["a", "b"].map(inTime),
     prepare: () => Promise.resolve(),
     measure({ id }) {
       nowMs += 10_000;
@@ -42,6 +44,14 @@ describe("rounds", () => {
   test("are never fewer than the least, nor more than the most", async () => {
     expect((await race().run(1000)).rounds).toBe(2);
     expect((await race().run(1e9)).rounds).toBe(4);
+  });
+
+  test("after the first are without those whom no goal speaks of, or only one that is decided beforehand", async () => {
+    const goal: Goal = { type: "ratio", text: "", contestant: "a", metric: "ms", of: "c", atMost: 1, unguarded: true };
+    const { run, measured } = race({ contestants: ["a", "b", "c"].map(contestant), goals: [inTime("a"), goal], warmUp: [] });
+    const { results } = await run(1000);
+    expect(measured.join("")).toBe("bcaa");
+    expect(results.map(({ samples }) => samples.length)).toEqual([2, 1, 1]);
   });
 
   test("can do with less of a warm-up", async () => {

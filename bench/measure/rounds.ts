@@ -1,7 +1,7 @@
-// Runs a scenario: every contestant once per round, in another order each round, so that slow minutes of the machine hit all alike.
-import type { Bed, Contestant, Sample, Scenario } from "../scenario.ts";
+// Runs a scenario: contestants once per round, in another order each round, so that slow minutes of the machine hit all alike.
+import { type Bed, type Contestant, contendersIn, type Sample, type Scenario } from "../scenario.ts";
 
-/** The samples of one contestant: the n-th is of the n-th round. */
+/** The samples of one contestant: the n-th is of the n-th round. There is one sample of those whom no goal speaks of. */
 export interface ContestantResult {
   readonly contestant: Contestant;
   readonly samples: readonly Sample[];
@@ -32,11 +32,15 @@ export interface Effort {
   readonly now: () => number;
 }
 
-/** Prepares the scenario, runs one round that does not count (caches of the machine and of the API server fill), then those that do. */
+/**
+ * Prepares the scenario, runs one round that does not count (caches of the machine and of the API server fill), then those that do. Whom no goal speaks of, or only one that is decided beforehand, is in the
+ * first round alone: the time is better spent on more rounds of those who are close.
+ */
 export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort): Promise<ScenarioResult> {
   const startedMs = effort.now();
   bed.say(`${scenario.id}: preparing; its time is ${(effort.budgetMs / 1000).toFixed(0)} s`);
   const samples = new Map<Contestant, Sample[]>(scenario.contestants.map((contestant) => [contestant, []]));
+  const contenders = contendersIn(scenario.goals);
   let rounds = 0;
   {
     await using end = new AsyncDisposableStack();
@@ -48,6 +52,7 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
     while (wantsMore(rounds, { ...effort, startedMs, firstRoundMs })) {
       rounds += 1;
       for (const contestant of rotated(scenario.contestants, rounds)) {
+        if (rounds > 1 && !contenders.has(contestant.id)) continue;
         samples.get(contestant)?.push(await measureOne(scenario, { contestant, bed, round: `round ${rounds}` }));
       }
     }

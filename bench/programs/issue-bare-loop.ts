@@ -15,7 +15,7 @@ endWithInput();
 /** What the scenario has written down for us. */
 const plan = JSON.parse(readFileSync(file, "utf8")) as {
   readonly credentials: Readonly<Record<string, string>>;
-  readonly runtimes: readonly { readonly name: string }[];
+  readonly runtimes: readonly string[];
 };
 const client = createClient(createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} })));
 const provider = new IdentityProviders({ type: "ias", allowHttp: true, clock: systemClock, random: systemRandom }).forSecret(plan.credentials);
@@ -26,7 +26,7 @@ let next = 0;
 await Promise.all(
   Array.from({ length: workers }, async () => {
     for (let runtime = plan.runtimes[next++]; runtime; runtime = plan.runtimes[next++]) {
-      await (what === "tenant" ? issue(provider, runtime.name) : issueAndWrite(runtime.name));
+      await (what === "tenant" ? issue(provider, runtime) : issueAndWrite(runtime));
     }
   }),
 );

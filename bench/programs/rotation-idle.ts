@@ -1,15 +1,15 @@
-// The rotation controller over the sets of one namespace: works until it has gone quiet, and then says what it costs to have nothing to do.
+// The rotation controller over the sets of one namespace: works until all is done and, unless it was started to "fill" alone, says what it then costs to have nothing to do.
 import { setTimeout as delay } from "node:timers/promises";
 import { endWithInput, report } from "./contestant-line.ts";
-import { whenQuiet } from "./quiet.ts";
+import { whenDone, whenQuiet } from "./quiet.ts";
 import { runRotation } from "./rotation-sets.ts";
 
-const [namespace = ""] = process.argv.slice(2);
+const [namespace = "", purpose] = process.argv.slice(2);
 const windowMs = 10_000;
 
 endWithInput();
 let requests = 0;
-void watch();
+void (purpose === "fill" ? whenDone(() => requests).then(() => report({ type: "filled" })) : watch());
 await runRotation({ namespace, onRequest: () => (requests += 1) });
 
 /** Waits until nothing is asked for any more, then watches itself do nothing. */

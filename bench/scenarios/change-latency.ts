@@ -6,7 +6,6 @@ import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import { quantile } from "../measure/statistics.ts";
 import type { Bed, Scenario } from "../scenario.ts";
-import { unlessThere } from "../worlds/unless-there.ts";
 
 const namespace = "bench-react";
 const name = "changing";
@@ -50,8 +49,8 @@ export function changeLatency(contestants: Contestants): Scenario {
       },
     ],
     async prepare({ cluster: { client } }) {
-      await unlessThere(client.create(Namespace, { metadata: { name: namespace } }));
-      await unlessThere(client.create(Secret, { metadata: { namespace, name, labels: { bench: "react" } }, type: "Opaque", data: {} }));
+      await client.create(Namespace, { metadata: { name: namespace } });
+      await client.create(Secret, { metadata: { namespace, name, labels: { bench: "react" } }, type: "Opaque", data: {} });
     },
     async measure({ command }, bed) {
       await using contestant = new ContestantProcess(command, bed.cluster.adminKubeconfig);

@@ -42,7 +42,7 @@ const subjects: readonly IdleSubject[] = [
   {
     feature: "checksum",
     axis: "Secrets",
-    sizes: [2500, 5000, 20_000],
+    sizes: [1000, 3000, 9000],
     async world(bed, size) {
       await seedCertificates(bed, size);
       return checksumWorld(bed, size);
@@ -51,7 +51,7 @@ const subjects: readonly IdleSubject[] = [
   {
     feature: "sidecars",
     axis: "Deployments of 20 pods",
-    sizes: [63, 125, 500],
+    sizes: [25, 75, 225],
     async world(bed, size) {
       await seedFleet(bed, size);
       return fleetWorld(size);

@@ -1,4 +1,4 @@
-// All scenarios, in the order in which they run: those that want an empty API server first. Each has its share of the time.
+// All scenarios, in the order in which they run, each with its share of the time.
 import type { Contestants } from "../contestants.ts";
 import type { Scenario } from "../scenario.ts";
 import { agentPromotion } from "./agent-promotion.ts";
@@ -38,26 +38,26 @@ export interface Scheduled {
 /** Every scenario, for these contestants. To add one, write its file and name it here. */
 export function schedule(contestants: Contestants): readonly Scheduled[] {
   return [
-    { scenario: changeLatency(contestants), fullS: 70, quickS: 20, longRounds: 3 },
-    { scenario: idleWatch(contestants), fullS: 30, longRounds: 1 },
-    { scenario: commonJob(contestants, 1000), fullS: 160, quickS: 48, longRounds: 2 },
-    { scenario: commonJob(contestants, 5000), fullS: 320, longRounds: 1 },
-    { scenario: jobLatency(contestants), fullS: 160, longRounds: 3 },
-    { scenario: jobUnderFaults(contestants), fullS: 80, longRounds: 2 },
-    { scenario: jobRecovery(contestants), fullS: 110, longRounds: 4 },
-    { scenario: issueConverge(contestants), fullS: 80, quickS: 24, longRounds: 2 },
-    { scenario: jwksConverge(contestants), fullS: 110, quickS: 34, longRounds: 2 },
-    { scenario: rotationSettle(contestants), fullS: 85, quickS: 40, longRounds: 1 },
-    ...growthSubjects.map((subject) => ({ scenario: growth(contestants, subject), fullS: 55, longRounds: 2 })),
-    { scenario: sidecarsScan(contestants), fullS: 55, quickS: 12, longRounds: 2 },
-    { scenario: issueWatches(contestants), fullS: 45, longRounds: 2 },
+    { scenario: changeLatency(contestants), fullS: 60, quickS: 20, longRounds: 6 },
+    { scenario: idleWatch(contestants), fullS: 28, longRounds: 1 },
+    { scenario: commonJob(contestants, 1000), fullS: 140, quickS: 48, longRounds: 2 },
+    { scenario: commonJob(contestants, 5000), fullS: 310, longRounds: 1 },
+    { scenario: jobLatency(contestants), fullS: 130, longRounds: 7 },
+    // Chance decides much in these two: more rounds, of few objects.
+    { scenario: jobUnderFaults(contestants), fullS: 85, longRounds: 4 },
+    { scenario: jobRecovery(contestants), fullS: 90, longRounds: 5 },
+    { scenario: issueConverge(contestants), fullS: 75, quickS: 24, longRounds: 2 },
+    { scenario: jwksConverge(contestants), fullS: 105, quickS: 34, longRounds: 2 },
+    { scenario: rotationSettle(contestants), fullS: 75, quickS: 40, longRounds: 1 },
+    ...growthSubjects.map((subject) => ({ scenario: growth(contestants, subject), fullS: 50, longRounds: 2 })),
+    { scenario: sidecarsScan(contestants), fullS: 50, quickS: 12, longRounds: 1 },
+    { scenario: issueWatches(contestants), fullS: 25, longRounds: 1 },
     { scenario: checksumHash(contestants), fullS: 25, quickS: 12 },
-    { scenario: checksumPublish(contestants), fullS: 40, longRounds: 2 },
-    { scenario: syncSecrets(contestants), fullS: 105, quickS: 62, longRounds: 2 },
-    // From here on each leaves so much in the API server that every other figure would be worse behind it.
-    { scenario: agentPromotion(contestants), fullS: 80, longRounds: 1 },
-    { scenario: rotationIdle(contestants), fullS: 165, longRounds: 1 },
-    { scenario: idleGrowth(contestants), fullS: 125, longRounds: 1 },
-    { scenario: syncManySecrets(contestants), fullS: 190, longRounds: 1 },
+    { scenario: checksumPublish(contestants), fullS: 40, longRounds: 1 },
+    { scenario: syncSecrets(contestants), fullS: 90, quickS: 62, longRounds: 2 },
+    { scenario: agentPromotion(contestants), fullS: 75, longRounds: 1 },
+    { scenario: rotationIdle(contestants), fullS: 140, longRounds: 1 },
+    { scenario: idleGrowth(contestants), fullS: 90, longRounds: 1 },
+    { scenario: syncManySecrets(contestants), fullS: 180, longRounds: 1 },
   ];
 }

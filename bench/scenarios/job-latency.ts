@@ -13,7 +13,7 @@ const timed = 20;
 const loaded = 180;
 const changesPerSecond = 50;
 /** Between two changes that are timed, so that each meets a process at rest. */
-const pauseMs = 25;
+const pauseMs = 15;
 /** The first changes of a process meet code that has not run yet. */
 const warmUps = 10;
 const patienceMs = 120_000;
@@ -42,7 +42,7 @@ export function jobLatency(contestants: Contestants): Scenario {
     warmUp: [],
     prepare: async () => {},
     async measure({ command }, bed) {
-      const changes = bed.quick ? 40 : 80;
+      const changes = bed.quick ? 40 : 100;
       await using world = await createJobWorld(bed, timed + loaded);
       await using _contestant = new ContestantProcess(command, bed.cluster.adminKubeconfig);
       await world.progress.whenDone(patienceMs);

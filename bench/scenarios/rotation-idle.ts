@@ -6,6 +6,7 @@ import type { Bed, Sample, Scenario } from "../scenario.ts";
 import { applyProductCrds } from "../worlds/product-crds.ts";
 import { seedSets } from "../worlds/rotation-world.ts";
 
+const filled = z.object({ type: z.literal("filled") });
 const idle = z.object({ type: z.literal("idle"), heapBytes: z.number() });
 const watched = z.object({ type: z.literal("watched"), requests: z.number(), corePercent: z.number() });
 const targets = { live: "1h", fallback: "5m", older: "5m" };
@@ -62,8 +63,8 @@ function setsOf({ quick }: Bed): number {
 }
 
 async function fill(command: Command, { cluster }: Bed, namespace: string): Promise<void> {
-  await using contestant = new ContestantProcess({ ...command, args: [...command.args, namespace] }, cluster.adminKubeconfig);
-  idle.parse(await contestant.next(900_000));
+  await using contestant = new ContestantProcess({ ...command, args: [...command.args, namespace, "fill"] }, cluster.adminKubeconfig);
+  filled.parse(await contestant.next(900_000));
 }
 
 async function cost(

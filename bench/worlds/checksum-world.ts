@@ -7,24 +7,23 @@ import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";
 import { clearNamespace } from "./cleared-namespace.ts";
 import type { ControllerWorld } from "./controller-world.ts";
-import { unlessThere } from "./unless-there.ts";
 
-/** The namespace with so many Secrets: scenarios share it. */
+/** The namespace with so many Secrets. */
 export function checksumNamespace(size: number): string {
   return `bench-checksum-${size}`;
 }
 
-/** Creates the Secrets (RSA 2048, a leaf and its issuer); those that are there already stay as they are. One certificate for all: what differs between objects is their names. */
+/** Creates the Secrets (RSA 2048, a leaf and its issuer). One certificate for all: what differs between objects is their names. */
 export async function seedCertificates({ cluster: { client }, say }: Bed, size: number): Promise<void> {
   say(`creating ${size} Secrets with certificates`);
   const namespace = checksumNamespace(size);
   const issuer = makeCertificate({ keyType: "rsa2048", commonName: "issuer" });
   const leaf = makeCertificate({ keyType: "rsa2048", issuer });
   const data = secretData(leaf.certificate + issuer.certificate, leaf.privateKey);
-  await unlessThere(client.create(Namespace, { metadata: { name: namespace } }));
+  await client.create(Namespace, { metadata: { name: namespace } });
   await forEachIndex(size, async (index) => {
     const metadata = { namespace, name: `shop-${index}`, annotations: { [defaultVersionAnnotation]: "1" } };
-    await unlessThere(client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench" }));
+    await client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench" });
   });
 }
 

@@ -15,7 +15,7 @@ import { kubeconfigOf, startTargetClusters } from "./target-clusters.ts";
 export const tenantLatencyMs = 20;
 
 /** A runtime and how its cluster is reached. */
-export interface Runtime {
+interface Runtime {
   readonly name: string;
   readonly kubeconfig: string;
 }
@@ -30,13 +30,13 @@ export interface IssueWorldOptions {
   readonly kymas: boolean;
 }
 
-/** Kymas, the tenant's credentials, and the runtimes whose clusters answer. */
+/** Kymas, the tenant's credentials, and the names of the runtimes whose clusters answer. */
 export interface IssueWorld extends ControllerWorld {
   readonly namespace: string;
   /** Where the kubeconfigs are. */
   readonly system: string;
   readonly credentials: Readonly<Record<string, string>>;
-  readonly reachable: readonly Runtime[];
+  readonly reachable: readonly string[];
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -53,7 +53,7 @@ export async function createIssueWorld({ cluster: { client } }: Bed, { name, siz
     const deadEnd = index % 40 === 0 ? dead.hanging : dead.refusing;
     return { name: runtime, kubeconfig: isDead(index) ? kubeconfigOf(deadEnd, targets.authority, runtime) : targets.kubeconfig(runtime) };
   });
-  const reachable = runtimes.filter((_, index) => !isDead(index));
+  const reachable = runtimes.filter((_, index) => !isDead(index)).map(({ name: runtime }) => runtime);
   const credentials = { url: base64(tenant.url), username: base64(tenant.username), password: base64(tenant.password) };
   const place = { namespace: `bench-issue-${name}`, system: `bench-issue-system-${name}` };
   stack.defer(() => clear(client, place));
@@ -123,6 +123,5 @@ async function clear(client: Client, { namespace, system }: Place): Promise<void
     const item = items[index];
     if (item) await client.mergePatch(EventingAuth, item.metadata, { metadata: { finalizers: null } });
   });
-  await clearNamespace(client, namespace, [EventingAuth, Kyma]);
-  await clearNamespace(client, system, [Secret]);
+  await Promise.all([clearNamespace(client, namespace, [EventingAuth, Kyma]), clearNamespace(client, system, [Secret])]);
 }

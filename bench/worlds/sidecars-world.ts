@@ -8,7 +8,6 @@ import { defaultProxySettings, type ProxySettings } from "../../packages/keyturn
 import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";
 import type { ControllerWorld } from "./controller-world.ts";
-import { unlessThere } from "./unless-there.ts";
 
 const podsEach = 20;
 const settings: ProxySettings = { ...defaultProxySettings, revision: "bench", tag: "1.27.0" };
@@ -18,7 +17,7 @@ export function outdatedOf(workloads: number): number {
   return Math.ceil(workloads / 25);
 }
 
-/** The namespace of the fleet with so many workloads: scenarios share it. */
+/** The namespace of the fleet with so many workloads. */
 function fleetNamespace(workloads: number): string {
   return `bench-sidecars-${workloads}`;
 }
@@ -28,11 +27,11 @@ export interface FleetIstiod extends AsyncDisposable {
   readonly istiod: Istiod;
 }
 
-/** Creates the workloads with their ReplicaSets and 20 pods each; those that are there already stay as they are. No controller makes or replaces any. */
+/** Creates the workloads with their ReplicaSets and 20 pods each. No controller makes or replaces any. */
 export async function seedFleet({ cluster: { client }, say }: Bed, workloads: number): Promise<void> {
   say(`creating ${workloads} Deployments with ${podsEach} injected pods each`);
   const namespace = fleetNamespace(workloads);
-  await unlessThere(client.create(Namespace, { metadata: { name: namespace, labels: { "istio.io/rev": settings.revision } } }));
+  await client.create(Namespace, { metadata: { name: namespace, labels: { "istio.io/rev": settings.revision } } });
   await forEachIndex(workloads, async (index) => {
     const tag = index < outdatedOf(workloads) ? "1.26.0" : settings.tag;
     await seedWorkload(client, { namespace, app: `app-${String(index).padStart(4, "0")}`, tag });
@@ -50,7 +49,7 @@ export async function startFleetIstiod({ cluster }: Bed): Promise<FleetIstiod> {
   return { istiod, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** The seeded fleet with so many workloads. It stays, for whoever comes next. */
+/** The seeded fleet with so many workloads. It stays for the next round. */
 export function fleetWorld(workloads: number): ControllerWorld {
   const namespace = fleetNamespace(workloads);
   return {
@@ -66,7 +65,6 @@ async function seedWorkload(
   client: Client,
   { namespace, app, tag }: { readonly namespace: string; readonly app: string; readonly tag: string },
 ): Promise<void> {
-  if (await client.get(Deployment, { namespace, name: app })) return;
   const labels = { app };
   const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: `example.com/${app}:1` }] } };
   const selector = { matchLabels: labels };

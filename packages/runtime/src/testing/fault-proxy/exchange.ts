@@ -1,4 +1,5 @@
 // One request and its answer while they are under way: can be stalled and cut at any moment.
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ProxyResponse } from "./fault.ts";
@@ -48,16 +49,9 @@ export class Exchange {
     for await (const chunk of body) {
       await this.gate.passed();
       this.signal.throwIfAborted();
-      if (!this.#response.write(chunk)) await this.#drained();
+      if (!this.#response.write(chunk)) await once(this.#response, "drain", { signal: this.signal });
     }
     await this.gate.passed();
     this.#response.end();
-  }
-
-  #drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#response.once("drain", resolve);
-      this.#response.once("close", resolve);
-    });
   }
 }
