@@ -13,7 +13,7 @@ import { applyProductCrds } from "../worlds/product-crds.ts";
 import { rotationWorlds } from "../worlds/rotation-world.ts";
 import { fleetWorld, seedFleet, startFleetIstiod } from "../worlds/sidecars-world.ts";
 
-const windowMs = 20_000;
+const windowMs = 10_000;
 const perMinute = 60_000 / windowMs;
 const line = z.discriminatedUnion("type", [z.object({ type: z.literal("quiet") }), z.object({ type: z.literal("count"), requests: z.number() })]);
 

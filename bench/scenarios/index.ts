@@ -40,14 +40,14 @@ export function schedule(contestants: Contestants): readonly Scheduled[] {
   return [
     { scenario: changeLatency(contestants), fullS: 60, quickS: 20, longRounds: 6 },
     { scenario: idleWatch(contestants), fullS: 28, longRounds: 1 },
-    { scenario: commonJob(contestants, 1000), fullS: 140, quickS: 48, longRounds: 2 },
-    { scenario: commonJob(contestants, 5000), fullS: 310, longRounds: 1 },
-    { scenario: jobLatency(contestants), fullS: 130, longRounds: 7 },
+    { scenario: commonJob(contestants, 1000), fullS: 160, quickS: 48, longRounds: 2 },
+    { scenario: commonJob(contestants, 5000), fullS: 400, longRounds: 2 },
+    { scenario: jobLatency(contestants), fullS: 120, longRounds: 6 },
     // Chance decides much in these two: more rounds, of few objects.
     { scenario: jobUnderFaults(contestants), fullS: 85, longRounds: 4 },
     { scenario: jobRecovery(contestants), fullS: 90, longRounds: 5 },
     { scenario: issueConverge(contestants), fullS: 75, quickS: 24, longRounds: 2 },
-    { scenario: jwksConverge(contestants), fullS: 105, quickS: 34, longRounds: 2 },
+    { scenario: jwksConverge(contestants), fullS: 115, quickS: 34, longRounds: 2 },
     { scenario: rotationSettle(contestants), fullS: 75, quickS: 40, longRounds: 1 },
     ...growthSubjects.map((subject) => ({ scenario: growth(contestants, subject), fullS: 50, longRounds: 2 })),
     { scenario: sidecarsScan(contestants), fullS: 50, quickS: 12, longRounds: 1 },
@@ -56,7 +56,7 @@ export function schedule(contestants: Contestants): readonly Scheduled[] {
     { scenario: checksumPublish(contestants), fullS: 40, longRounds: 1 },
     { scenario: syncSecrets(contestants), fullS: 90, quickS: 62, longRounds: 2 },
     { scenario: agentPromotion(contestants), fullS: 75, longRounds: 1 },
-    { scenario: rotationIdle(contestants), fullS: 140, longRounds: 1 },
+    { scenario: rotationIdle(contestants), fullS: 150, longRounds: 1 },
     { scenario: idleGrowth(contestants), fullS: 90, longRounds: 1 },
     { scenario: syncManySecrets(contestants), fullS: 180, longRounds: 1 },
   ];

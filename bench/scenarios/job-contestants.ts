@@ -24,12 +24,17 @@ export const fluentClient = "fluent-client-job";
 /** Everybody but ours and the limit. */
 export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", fluentClient] as const;
 
+/** What a goal of the job is about. */
+interface JobRatio {
+  readonly metric: string;
+  readonly of: string;
+  readonly atMost?: number;
+  /** See `RatioGoal`; always next to fluent-client. */
+  readonly unguarded?: boolean;
+}
+
 /** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
-export function jobGoal(
-  figure: string,
-  { metric, of, atMost = 1 }: { readonly metric: string; readonly of: string; readonly atMost?: number },
-): RatioGoal {
+export function jobGoal(figure: string, { metric, of, atMost = 1, unguarded = of === fluentClient }: JobRatio): RatioGoal {
   const whose = of === "job-bare-loop" ? "the bare loop" : of.replace(/-job$/, "");
-  const goal: RatioGoal = { type: "ratio", text: `${figure}, of ${whose}`, contestant: "job", metric, of, atMost };
-  return of === fluentClient ? { ...goal, unguarded: true } : goal;
+  return { type: "ratio", text: `${figure}, of ${whose}`, contestant: "job", metric, of, atMost, ...(unguarded && { unguarded }) };
 }
