@@ -32,7 +32,7 @@ export interface RatioGoal {
   readonly metric: string;
   readonly of: string;
   readonly atMost: number;
-  /** So far from its goal that one round tells, and that `make bench-quick` does not look at it. */
+  /** Decided enough that one round tells, and that `make bench-quick` does not look at it. */
   readonly unguarded?: boolean;
 }
 

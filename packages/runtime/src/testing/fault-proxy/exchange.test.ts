@@ -1,0 +1,40 @@
+// Relaying to a client that reads slowly: every byte arrives, and nothing is left hanging on the response.
+import type { ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { Exchange } from "./exchange.ts";
+import { requestLine } from "./proxied-request.ts";
+
+/** A response whose client takes a byte at a time. */
+function slowResponse() {
+  const stream = new PassThrough({ highWaterMark: 1 });
+  // All of a response that an exchange touches.
+  const response = Object.assign(stream, { writeHead: () => stream, flushHeaders: () => {} }) as unknown as ServerResponse;
+  return { stream, exchange: new Exchange(requestLine("GET", "/"), response, new Socket()) };
+}
+
+async function* pieces(count: number, onPiece: () => void = () => {}): AsyncGenerator<Buffer> {
+  for (let piece = 0; piece < count; piece++) {
+    onPiece();
+    yield Buffer.from("piece ");
+  }
+}
+
+test("a client that makes the proxy wait many times gets everything, without a listener left for each wait", async () => {
+  const { stream, exchange } = slowResponse();
+  const listeners: number[] = [];
+  const read = text(stream);
+  await exchange.relay({ status: 200, headers: {}, body: pieces(50, () => listeners.push(stream.listenerCount("close"))) });
+  expect(await read).toBe("piece ".repeat(50));
+  expect(listeners.at(-1)).toBe(listeners[0]);
+});
+
+test("a client that goes away while the proxy waits ends the relay", async () => {
+  const { stream, exchange } = slowResponse();
+  const relayed = exchange.relay({ status: 200, headers: {}, body: pieces(50) });
+  stream.destroy();
+  await expect(relayed).rejects.toThrow();
+  expect(exchange.signal.aborted).toBe(true);
+});
