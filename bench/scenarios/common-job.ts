@@ -41,7 +41,7 @@ function goals(count: number): readonly Goal[] {
   const size = `${count.toLocaleString("en")} objects`;
   return [
     ...peersAt(count).flatMap((of) => {
-      const unguarded = of === fluentClient || (count >= manyObjects && of !== fastestPeer);
+      const unguarded = count >= manyObjects && of !== fastestPeer;
       return [
         jobGoal(`${size}: convergence`, { metric: "converged", of, unguarded }),
         jobGoal(`${size}: re-convergence`, { metric: "reconverged", of, unguarded }),

@@ -29,12 +29,20 @@ interface JobRatio {
   readonly metric: string;
   readonly of: string;
   readonly atMost?: number;
-  /** See `RatioGoal`; always next to fluent-client. */
+  /** See `RatioGoal`; next to fluent-client it need not be said. */
   readonly unguarded?: boolean;
 }
 
 /** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
-export function jobGoal(figure: string, { metric, of, atMost = 1, unguarded = of === fluentClient }: JobRatio): RatioGoal {
+export function jobGoal(figure: string, { metric, of, atMost = 1, unguarded = false }: JobRatio): RatioGoal {
   const whose = of === "job-bare-loop" ? "the bare loop" : of.replace(/-job$/, "");
-  return { type: "ratio", text: `${figure}, of ${whose}`, contestant: "job", metric, of, atMost, ...(unguarded && { unguarded }) };
+  return {
+    type: "ratio",
+    text: `${figure}, of ${whose}`,
+    contestant: "job",
+    metric,
+    of,
+    atMost,
+    ...((unguarded || of === fluentClient) && { unguarded: true }),
+  };
 }
