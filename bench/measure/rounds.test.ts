@@ -1,7 +1,7 @@
 // Rounds: their order, when they end, and that a scenario's end is reached whatever happens.
 import { describe, expect, test } from "vitest";
 import type { Bed, Contestant, Goal, Scenario } from "../scenario.ts";
-import { rotated, runScenario } from "./rounds.ts";
+import { inOrder, runScenario } from "./rounds.ts";
 
 const contestant = (id: string): Contestant => ({ id, label: id, settings: "", command: { file: id, args: [] } });
 
@@ -50,8 +50,14 @@ describe("rounds", () => {
     const goal: Goal = { type: "ratio", text: "", contestant: "a", metric: "ms", of: "c", atMost: 1, unguarded: true };
     const { run, measured } = race({ contestants: ["a", "b", "c"].map(contestant), goals: [inTime("a"), goal], warmUp: [] });
     const { results } = await run(1000);
-    expect(measured.join("")).toBe("bcaa");
+    expect(measured.join("")).toBe("cbaa");
     expect(results.map(({ samples }) => samples.length)).toEqual([2, 1, 1]);
+  });
+
+  test("are more where the first was long because of those who are in no other", async () => {
+    const { run } = race({ contestants: ["a", "b", "c"].map(contestant), goals: [inTime("a")], warmUp: [] });
+    const { rounds, tookMs } = await run(60_000);
+    expect({ rounds, tookMs }).toEqual({ rounds: 4, tookMs: 60_000 });
   });
 
   test("can do with less of a warm-up", async () => {
@@ -68,6 +74,6 @@ test("what was prepared is ended also when a measurement fails", async () => {
   expect(ended).toEqual(["ended"]);
 });
 
-test("the order moves on by one each round", () => {
-  expect([0, 1, 4].map((round) => rotated(["a", "b", "c"], round).join(""))).toEqual(["abc", "bca", "bca"]);
+test("the order of a round is that of the one before, from its end", () => {
+  expect([0, 1, 2, 3].map((round) => inOrder(["a", "b", "c"], round).join(""))).toEqual(["abc", "cba", "abc", "cba"]);
 });

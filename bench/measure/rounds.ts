@@ -1,4 +1,4 @@
-// Runs a scenario: contestants once per round, in another order each round, so that slow minutes of the machine hit all alike.
+// Runs a scenario: contestants once per round, in one direction and then in the other, so that slow minutes of the machine hit all alike.
 import { type Bed, type Contestant, contendersIn, type Sample, type Scenario } from "../scenario.ts";
 
 /** The samples of one contestant: the n-th is of the n-th round. There is one sample of those whom no goal speaks of. */
@@ -41,6 +41,7 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
   bed.say(`${scenario.id}: preparing; its time is ${(effort.budgetMs / 1000).toFixed(0)} s`);
   const samples = new Map<Contestant, Sample[]>(scenario.contestants.map((contestant) => [contestant, []]));
   const contenders = contendersIn(scenario.goals);
+  const took = new Map<Contestant, number>();
   let rounds = 0;
   {
     await using end = new AsyncDisposableStack();
@@ -48,13 +49,15 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
     await scenario.prepare(bed);
     const first = effort.warmUp ? (scenario.warmUp ?? scenario.contestants) : [];
     for (const contestant of first) await measureOne(scenario, { contestant, bed, round: "warm-up" });
-    const firstRoundMs = effort.now();
-    while (wantsMore(rounds, { ...effort, startedMs, firstRoundMs })) {
+    let next = inOrder(scenario.contestants, 1);
+    while (wantsMore(rounds, { ...effort, startedMs, roundMs: sumOf(next, took) })) {
       rounds += 1;
-      for (const contestant of rotated(scenario.contestants, rounds)) {
-        if (rounds > 1 && !contenders.has(contestant.id)) continue;
+      for (const contestant of next) {
+        const beganMs = effort.now();
         samples.get(contestant)?.push(await measureOne(scenario, { contestant, bed, round: `round ${rounds}` }));
+        took.set(contestant, effort.now() - beganMs);
       }
+      next = inOrder(scenario.contestants, rounds + 1).filter(({ id }) => contenders.has(id));
     }
   }
   const tookMs = effort.now() - startedMs;
@@ -62,13 +65,15 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
   return { scenario, results: [...samples].map(([contestant, samples]) => ({ contestant, samples })), rounds, tookMs };
 }
 
-/** Whether another round is to be run: the next is taken to be as long as those before. */
-export function wantsMore(rounds: number, effort: Effort & { readonly startedMs: number; readonly firstRoundMs: number }): boolean {
+/** Whether another round is to be run, which will take `roundMs`. */
+export function wantsMore(rounds: number, effort: Effort & { readonly startedMs: number; readonly roundMs: number }): boolean {
   if (rounds < effort.atLeast) return true;
-  if (rounds >= effort.atMost) return false;
-  const nowMs = effort.now();
-  const roundMs = (nowMs - effort.firstRoundMs) / rounds;
-  return nowMs + roundMs <= effort.startedMs + effort.budgetMs;
+  return rounds < effort.atMost && effort.now() + effort.roundMs <= effort.startedMs + effort.budgetMs;
+}
+
+/** What these took when they last ran. */
+function sumOf(contestants: readonly Contestant[], took: ReadonlyMap<Contestant, number>): number {
+  return contestants.reduce((sum, contestant) => sum + (took.get(contestant) ?? 0), 0);
 }
 
 async function measureOne(
@@ -81,8 +86,7 @@ async function measureOne(
   return sample;
 }
 
-/** The list begun at another place. */
-export function rotated<T>(list: readonly T[], by: number): readonly T[] {
-  const start = list.length === 0 ? 0 : by % list.length;
-  return [...list.slice(start), ...list.slice(0, start)];
+/** One direction and the other by turns: who stand side by side run one after the other in every round, and neither is always the first. */
+export function inOrder<T>(list: readonly T[], round: number): readonly T[] {
+  return round % 2 === 0 ? list : list.toReversed();
 }

@@ -26,11 +26,11 @@ export function changeLatency(contestants: Contestants): Scenario {
       "One Secret is patched again and again, each time after a pause, by the benchmark's own process; the contestant says when its reconcile of that change began, on the clock that all processes of the machine share. " +
       "Counted from *before the write is sent*, so the figure includes the write itself (sending, admission, etcd), which *write* gives on its own. client-node and fluent-client have no reconcile: the callback of their informer or watcher is taken.",
     contestants: [
-      contestants.controllerRuntime("react", "controller-runtime"),
-      contestants.kubeRs("react", "kube-rs"),
-      contestants.ours("react", "Keyturn"),
-      contestants.clientNode("react", "client-node"),
       contestants.fluentClient("react", "fluent-client"),
+      contestants.clientNode("react", "client-node"),
+      contestants.kubeRs("react", "kube-rs"),
+      contestants.controllerRuntime("react", "controller-runtime"),
+      contestants.ours("react", "Keyturn"),
     ],
     metrics: [
       { id: "median", label: "median", unit: "ms" },

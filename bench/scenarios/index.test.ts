@@ -21,8 +21,8 @@ describe("the schedule", () => {
     expect(seconds(scheduled.map(({ quickS }) => quickS ?? 0))).toBeLessThanOrEqual(270);
   });
 
-  test("of `make bench` is no more than 37 minutes", () => {
-    expect(seconds(scheduled.map(({ fullS }) => fullS))).toBeLessThanOrEqual(2220);
+  test("of `make bench` is half an hour, besides starting the control planes", () => {
+    expect(seconds(scheduled.map(({ fullS }) => fullS))).toBeLessThanOrEqual(1800);
   });
 
   test("has each scenario once", () => {

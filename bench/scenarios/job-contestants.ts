@@ -2,14 +2,14 @@
 import type { Contestants } from "../contestants.ts";
 import type { Contestant, RatioGoal } from "../scenario.ts";
 
-/** The runtimes and clients that the job was written on. */
+/** The runtimes and clients that the job was written on, the slowest first: those who are close run one after the other. */
 export function jobContestants(contestants: Contestants): readonly Contestant[] {
   return [
-    contestants.controllerRuntime("job", "controller-runtime"),
-    contestants.kubeRs("job", "kube-rs"),
-    contestants.ours("job", "Keyturn"),
-    contestants.clientNode("job", "client-node"),
     contestants.fluentClient("job", "fluent-client"),
+    contestants.clientNode("job", "client-node"),
+    contestants.kubeRs("job", "kube-rs"),
+    contestants.controllerRuntime("job", "controller-runtime"),
+    contestants.ours("job", "Keyturn"),
   ];
 }
 

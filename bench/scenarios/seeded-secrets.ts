@@ -18,6 +18,6 @@ export async function seedSecrets({ cluster, say }: Bed, count: number): Promise
   await forEachIndex(count, async (index) => {
     const metadata = { namespace: namespaceOf(index), name: `tls-${String(index).padStart(6, "0")}`, labels: { bench: "sync" } };
     const data = { "tls.crt": randomBytes(certificateBytes).toString("base64"), "tls.key": randomBytes(keyBytes).toString("base64") };
-    await client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench" });
+    await client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench", answer: "metadata" });
   });
 }

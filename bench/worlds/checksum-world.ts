@@ -23,7 +23,7 @@ export async function seedCertificates({ cluster: { client }, say }: Bed, size: 
   await client.create(Namespace, { metadata: { name: namespace } });
   await forEachIndex(size, async (index) => {
     const metadata = { namespace, name: `shop-${index}`, annotations: { [defaultVersionAnnotation]: "1" } };
-    await client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench" });
+    await client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench", answer: "metadata" });
   });
 }
 
