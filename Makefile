@@ -40,7 +40,7 @@ audit: $(INSTALLED) ## check signatures and known vulnerabilities of all npm pac
 	@npm audit signatures
 	@npm audit --omit=dev
 
-bench: setup ## measure next to the peers (36 to 38 minutes)
+bench: setup ## measure next to the peers (about 30 minutes)
 	@node bench/main.ts
 
 bench-quick: setup ## the ratios at small sizes, held against the baseline (below 5 minutes)

@@ -5,7 +5,7 @@ import { ContestantProcess } from "../measure/contestant-process.ts";
 import { requestsIn } from "../measure/request-count.ts";
 import type { Bed, Goal, Metric, Scenario } from "../scenario.ts";
 import { createJobWorld } from "../worlds/job-world.ts";
-import { fluentClient, jobContestants, jobGoal, jobLimit, jobPeers } from "./job-contestants.ts";
+import { applyingLimit, fluentClient, jobContestants, jobGoal, jobLimit, jobPeers } from "./job-contestants.ts";
 import { holdGoal, holdMethod, holdMetrics, holdReport, holdSample, isProbed, probedTwin, probingCommand } from "./probed-twin.ts";
 
 const patienceMs = 300_000;
@@ -37,6 +37,11 @@ function isProbedAt(count: number): boolean {
   return count < manyObjects;
 }
 
+/** What server-side apply costs is told by fewer objects as well. */
+function limitsAt(count: number): readonly string[] {
+  return count < manyObjects ? ["job-bare-loop", "job-applying-loop"] : ["job-bare-loop"];
+}
+
 function goals(count: number): readonly Goal[] {
   const size = `${count.toLocaleString("en")} objects`;
   return [
@@ -48,8 +53,10 @@ function goals(count: number): readonly Goal[] {
         jobGoal(`${size}: requests`, { metric: "requests", of, unguarded }),
       ];
     }),
-    jobGoal(`${size}: convergence`, { metric: "converged", of: "job-bare-loop", atMost: 1.25 }),
-    jobGoal(`${size}: re-convergence`, { metric: "reconverged", of: "job-bare-loop", atMost: 1.25 }),
+    ...limitsAt(count).flatMap((of) => [
+      jobGoal(`${size}: convergence`, { metric: "converged", of, atMost: 1.25 }),
+      jobGoal(`${size}: re-convergence`, { metric: "reconverged", of, atMost: 1.25 }),
+    ]),
     ...(isProbedAt(count) ? [holdGoal(size, "job")] : []),
   ];
 }
@@ -57,7 +64,8 @@ function goals(count: number): readonly Goal[] {
 /** The scenario for one number of objects; a quick run takes a tenth of them. */
 export function commonJob(contestants: Contestants, count: number): Scenario {
   const title = `The same job for all: ${count.toLocaleString("en")} Secrets`;
-  const all = [...jobContestants(contestants).filter(({ id }) => id === "job" || peersAt(count).includes(id)), jobLimit(contestants)];
+  const taking = new Set(["job", ...peersAt(count), ...limitsAt(count)]);
+  const all = [...jobContestants(contestants), jobLimit(contestants), applyingLimit(contestants)].filter(({ id }) => taking.has(id));
   return {
     id: `job-${count}`,
     title,
@@ -66,7 +74,10 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       "then all Secrets get another certificate, by 16 writers as quickly as they can, and *all changed* is from the first of those writes until every ConfigMap and annotation is right again. " +
       "Afterwards every object is read and checked. *Start to synced* is until the contestant says that its caches are filled. " +
       "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's over both parts. " +
-      `The bare loop knows nothing but a watch and the cheapest write for each object. ` +
+      "The bare loop knows nothing but a watch and the cheapest write for each object. " +
+      (limitsAt(count).length > 1
+        ? "*By applies*, it writes ConfigMaps by server-side apply, as Keyturn does and no peer: that is what other owners' fields being safe costs. "
+        : "") +
       (isProbedAt(count) ? `${holdMethod} ` : "") +
       (count > fluentClientMost
         ? "fluent-client takes no part: it leaves a connection open behind every request, and some 20,000 are more than a process may have on many machines. "

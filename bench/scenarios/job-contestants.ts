@@ -18,11 +18,24 @@ export function jobLimit(contestants: Contestants): Contestant {
   return contestants.ours("job-bare-loop", "bare loop");
 }
 
+/** The limit for whoever applies what he owns, as our runtime does: the difference to the other is what server-side apply costs. */
+export function applyingLimit(contestants: Contestants): Contestant {
+  const limit = jobLimit(contestants);
+  const command = { ...limit.command, args: [...limit.command.args, "apply"] };
+  return { ...limit, id: "job-applying-loop", label: "bare loop, by applies", command };
+}
+
 /** Two to three times behind ours in everything but requests, and the slowest: what would be guarded by it shows next to the others too. */
 export const fluentClient = "fluent-client-job";
 
 /** Everybody but ours and the limit. */
 export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", fluentClient] as const;
+
+/** What the limits are called in a goal. */
+const limitNames: ReadonlyMap<string, string> = new Map([
+  ["job-bare-loop", "the bare loop"],
+  ["job-applying-loop", "the bare loop by applies"],
+]);
 
 /** What a goal of the job is about. */
 interface JobRatio {
@@ -35,7 +48,7 @@ interface JobRatio {
 
 /** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
 export function jobGoal(figure: string, { metric, of, atMost = 1, unguarded = false }: JobRatio): RatioGoal {
-  const whose = of === "job-bare-loop" ? "the bare loop" : of.replace(/-job$/, "");
+  const whose = limitNames.get(of) ?? of.replace(/-job$/, "");
   return {
     type: "ratio",
     text: `${figure}, of ${whose}`,
