@@ -38,8 +38,8 @@ function isProbedAt(count: number): boolean {
 }
 
 /** What server-side apply costs is told by fewer objects as well. */
-function limitsAt(count: number): readonly string[] {
-  return count < manyObjects ? ["job-bare-loop", "job-applying-loop"] : ["job-bare-loop"];
+function showsApplies(count: number): boolean {
+  return count < manyObjects;
 }
 
 function goals(count: number): readonly Goal[] {
@@ -53,10 +53,8 @@ function goals(count: number): readonly Goal[] {
         jobGoal(`${size}: requests`, { metric: "requests", of, unguarded }),
       ];
     }),
-    ...limitsAt(count).flatMap((of) => [
-      jobGoal(`${size}: convergence`, { metric: "converged", of, atMost: 1.25 }),
-      jobGoal(`${size}: re-convergence`, { metric: "reconverged", of, atMost: 1.25 }),
-    ]),
+    jobGoal(`${size}: convergence`, { metric: "converged", of: "job-bare-loop", atMost: 1.25 }),
+    jobGoal(`${size}: re-convergence`, { metric: "reconverged", of: "job-bare-loop", atMost: 1.25 }),
     ...(isProbedAt(count) ? [holdGoal(size, "job")] : []),
   ];
 }
@@ -64,8 +62,11 @@ function goals(count: number): readonly Goal[] {
 /** The scenario for one number of objects; a quick run takes a tenth of them. */
 export function commonJob(contestants: Contestants, count: number): Scenario {
   const title = `The same job for all: ${count.toLocaleString("en")} Secrets`;
-  const taking = new Set(["job", ...peersAt(count), ...limitsAt(count)]);
-  const all = [...jobContestants(contestants), jobLimit(contestants), applyingLimit(contestants)].filter(({ id }) => taking.has(id));
+  const all = [
+    ...jobContestants(contestants).filter(({ id }) => id === "job" || peersAt(count).includes(id)),
+    jobLimit(contestants),
+    ...(showsApplies(count) ? [applyingLimit(contestants)] : []),
+  ];
   return {
     id: `job-${count}`,
     title,
@@ -75,7 +76,7 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       "Afterwards every object is read and checked. *Start to synced* is until the contestant says that its caches are filled. " +
       "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's over both parts. " +
       "The bare loop knows nothing but a watch and the cheapest write for each object. " +
-      (limitsAt(count).length > 1
+      (showsApplies(count)
         ? "*By applies*, it writes ConfigMaps by server-side apply, as Keyturn does and no peer: that is what other owners' fields being safe costs. "
         : "") +
       (isProbedAt(count) ? `${holdMethod} ` : "") +

@@ -31,12 +31,6 @@ export const fluentClient = "fluent-client-job";
 /** Everybody but ours and the limit. */
 export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", fluentClient] as const;
 
-/** What the limits are called in a goal. */
-const limitNames: ReadonlyMap<string, string> = new Map([
-  ["job-bare-loop", "the bare loop"],
-  ["job-applying-loop", "the bare loop by applies"],
-]);
-
 /** What a goal of the job is about. */
 interface JobRatio {
   readonly metric: string;
@@ -48,7 +42,7 @@ interface JobRatio {
 
 /** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
 export function jobGoal(figure: string, { metric, of, atMost = 1, unguarded = false }: JobRatio): RatioGoal {
-  const whose = limitNames.get(of) ?? of.replace(/-job$/, "");
+  const whose = of === "job-bare-loop" ? "the bare loop" : of.replace(/-job$/, "");
   return {
     type: "ratio",
     text: `${figure}, of ${whose}`,
