@@ -23,7 +23,7 @@ import { syncManySecrets, syncSecrets } from "./sync-secrets.ts";
 
 /**
  * A scenario with its time, in seconds on a quiet machine with two cores: preparation, the round that does not count, and as many rounds as fit. Most of it is the API server's:
- * there it makes some 600 writes a second for everybody together.
+ * there it makes some 600 to 1,500 writes a second for everybody together.
  */
 export interface Scheduled {
   readonly scenario: Scenario;
