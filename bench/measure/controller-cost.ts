@@ -4,6 +4,7 @@ import type { Bed, Metric, Sample } from "../scenario.ts";
 import type { ControllerWorld } from "../worlds/controller-world.ts";
 import { type Command, ContestantProcess } from "./contestant-process.ts";
 import { requestsIn } from "./request-count.ts";
+import { collectServerGarbage } from "./server-garbage.ts";
 
 /** A program's first line: it has done it, and the time that it took by its own clock. */
 const doneLine = z.looseObject({ ms: z.number() });
@@ -23,6 +24,7 @@ export async function measureCost(
   { world, resources }: { readonly world: ControllerWorld; readonly resources: readonly string[] },
 ): Promise<Sample> {
   const requests = async (): Promise<number> => requestsIn(await cluster.kubectl("get", "--raw", "/metrics"), resources) + (world.asked?.() ?? 0);
+  await collectServerGarbage({ cluster });
   const before = await requests();
   await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, cluster.adminKubeconfig);
   const { ms } = doneLine.parse(await contestant.next(600_000));

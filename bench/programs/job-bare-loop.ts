@@ -9,6 +9,8 @@ import { endWithInput, report } from "./contestant-line.ts";
 const digestKey = "bench/digest";
 const workers = 16;
 const selector = "labelSelector=bench%3Djob";
+/** The server need not look for unknown fields. */
+const unchecked = "fieldValidation=Ignore";
 const applies = process.argv.includes("apply");
 
 endWithInput();
@@ -45,21 +47,18 @@ async function publish({ metadata: { namespace, name, uid, annotations }, data }
   const ownerReferences = [{ apiVersion: "v1", kind: "Secret", name, uid, controller: true, blockOwnerDeletion: true }];
   const type = { apiVersion: "v1", kind: "ConfigMap" };
   const configMap = JSON.stringify({ ...type, metadata: { namespace, name, labels: { bench: "job" }, ownerReferences }, data: { sha256 } });
-  if (applies) await call("PATCH", `${configMaps}/${name}?fieldManager=bench&force=true&fieldValidation=Ignore`, configMap, "apply-patch+yaml");
-  else await (made.has(`${namespace}/${name}`) ? call("PUT", `${configMaps}/${name}`, configMap) : call("POST", configMaps, configMap));
+  if (applies) await call("PATCH", `${configMaps}/${name}?fieldManager=bench&force=true&${unchecked}`, configMap, "apply-patch+yaml");
+  else if (made.has(`${namespace}/${name}`)) await call("PUT", `${configMaps}/${name}?${unchecked}`, configMap);
+  else await call("POST", `${configMaps}?${unchecked}`, configMap);
   made.add(`${namespace}/${name}`);
-  await call(
-    "PATCH",
-    `/api/v1/namespaces/${namespace}/secrets/${name}`,
-    JSON.stringify({ metadata: { annotations: { [digestKey]: sha256 } } }),
-    "merge-patch+json",
-  );
+  const annotation = JSON.stringify({ metadata: { annotations: { [digestKey]: sha256 } } });
+  await call("PATCH", `/api/v1/namespaces/${namespace}/secrets/${name}?${unchecked}`, annotation, "strategic-merge-patch+json");
 }
 
 async function call(method: "GET" | "POST" | "PUT" | "PATCH", path: string, body?: string, type = "json"): Promise<string> {
   const headers = {
     "content-type": `application/${type}`,
-    ...(method !== "GET" && { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json" }),
+    ...(method !== "GET" && { accept: "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" }),
   };
   const answer = await transport.send({ method, path, headers, ...(body !== undefined && { body }) });
   const chunks = await Array.fromAsync(answer.body);

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import { requestsIn } from "../measure/request-count.ts";
+import { collectServerGarbage } from "../measure/server-garbage.ts";
 import type { Bed, Goal, Metric, Scenario } from "../scenario.ts";
 import { createJobWorld } from "../worlds/job-world.ts";
 import { applyingLimit, fluentClient, jobContestants, jobGoal, jobLimit, jobPeers } from "./job-contestants.ts";
@@ -101,6 +102,7 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       const start = { ready: performance.now() - startedMs };
       const converged = await convergence;
       if (converged === undefined) return start;
+      await collectServerGarbage(bed);
       const changedMs = performance.now();
       await world.changeAll();
       if (!(await world.progress.isDoneWithin(patienceMs))) return { ...start, converged };

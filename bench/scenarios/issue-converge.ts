@@ -5,6 +5,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
+import { collectServerGarbage } from "../measure/server-garbage.ts";
 import type { Scenario } from "../scenario.ts";
 import { applyProductCrds } from "../worlds/product-crds.ts";
 import { createIssueWorld, tenantLatencyMs } from "../worlds/issue-world.ts";
@@ -52,6 +53,7 @@ export function issueConverge(contestants: Contestants): Scenario {
         const file = join(folder, "plan.json");
         writeFileSync(file, JSON.stringify({ credentials: world.credentials, runtimes: world.reachable }));
         const args = kymas ? world.args : [id === "issue-bare-loop-tenant" ? "tenant" : "all", file, world.namespace, world.system];
+        await collectServerGarbage(bed);
         await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...args] }, bed.cluster.adminKubeconfig);
         return { converged: done.parse(await contestant.next(300_000)).ms };
       } finally {

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
+import { collectServerGarbage } from "../measure/server-garbage.ts";
 import type { Scenario } from "../scenario.ts";
 import { createJwksWorld } from "../worlds/jwks-world.ts";
 import { applyProductCrds } from "../worlds/product-crds.ts";
@@ -34,6 +35,7 @@ export function jwksConverge(contestants: Contestants): Scenario {
     prepare: applyProductCrds,
     async measure({ command }, bed) {
       await using world = await createJwksWorld(bed, { name: String(runs++), size: bed.quick ? 100 : 1000 });
+      await collectServerGarbage(bed);
       await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, bed.cluster.adminKubeconfig);
       return { converged: done.parse(await contestant.next(300_000)).ms };
     },

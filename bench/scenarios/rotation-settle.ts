@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
+import { collectServerGarbage } from "../measure/server-garbage.ts";
 import type { Scenario } from "../scenario.ts";
 import { applyProductCrds } from "../worlds/product-crds.ts";
 import { rotationWorlds } from "../worlds/rotation-world.ts";
@@ -35,6 +36,7 @@ export function rotationSettle(contestants: Contestants): Scenario {
     prepare: applyProductCrds,
     async measure({ command }, bed) {
       await using world = await rotationWorlds(promptTargets)(bed, { name: String(runs++), size: bed.quick ? 100 : 1000 });
+      await collectServerGarbage(bed);
       await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, bed.cluster.adminKubeconfig);
       return { settled: done.parse(await contestant.next(600_000)).ms };
     },

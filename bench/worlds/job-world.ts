@@ -13,6 +13,7 @@ import {
   systemRandom,
 } from "@keyturn/runtime";
 import { forEachIndex } from "../programs/for-each-index.ts";
+import { collectServerGarbage } from "../measure/server-garbage.ts";
 import type { Bed } from "../scenario.ts";
 import { clearNamespace } from "./cleared-namespace.ts";
 import { jobMistakes } from "./job-mistakes.ts";
@@ -37,7 +38,7 @@ export interface JobWorld extends AsyncDisposable {
   verify(): Promise<void>;
 }
 
-/** Makes a namespace with `count` Secrets and begins to observe. */
+/** Makes a namespace with `count` Secrets, begins to observe, and leaves the API server without garbage. */
 export async function createJobWorld({ cluster }: Bed, count: number): Promise<JobWorld> {
   const { client } = cluster;
   const namespace = `bench-job-${worlds++}`;
@@ -60,6 +61,7 @@ export async function createJobWorld({ cluster }: Bed, count: number): Promise<J
     await client.create(Secret, { metadata: { namespace, name, labels: { bench: "job" } }, type: "kubernetes.io/tls", data }, briefly);
   });
   const endObserver = await observe(cluster.adminKubeconfig, namespace, progress);
+  await collectServerGarbage({ cluster });
 
   return {
     namespace,

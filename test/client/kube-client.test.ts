@@ -80,6 +80,25 @@ describe("reads and writes", () => {
     expect(await client.delete(ConfigMap, { namespace, name: "crud" })).toBeUndefined();
   });
 
+  it("merges what is given, takes away what is null, and replaces lists", async () => {
+    const name = { namespace, name: "merged" };
+    const finalizers = ["test.keyturn.io/one", "test.keyturn.io/two"];
+    await client.create(ConfigMap, configMap("merged", { a: "1", b: "1" }, { labels: { x: "1", y: "1" }, finalizers }));
+    const { data, metadata } = await client.mergePatch(ConfigMap, name, {
+      metadata: { labels: { x: null, none: null }, annotations: { n: "1" } },
+      data: { a: null, c: "1" },
+    });
+    expect(data).toEqual({ b: "1", c: "1" });
+    expect(metadata).toMatchObject({ labels: { y: "1" }, annotations: { n: "1" }, finalizers });
+    const fewer = await client.mergePatch(ConfigMap, name, { metadata: { finalizers: ["test.keyturn.io/three"] } });
+    expect(fewer.metadata.finalizers).toEqual(["test.keyturn.io/three"]);
+    const none = await client.mergePatch(ConfigMap, name, { metadata: { finalizers: null }, data: null, binaryData: { d: "MQ==" } });
+    expect(none).toMatchObject({ binaryData: { d: "MQ==" } });
+    expect([none.metadata.finalizers, none.data]).toEqual([undefined, undefined]);
+    await fails(client.mergePatch(ConfigMap, name, { metadata: { resourceVersion: fewer.metadata.resourceVersion }, data: {} }), "Conflict");
+    await fails(client.mergePatch(ConfigMap, { namespace, name: "nothing" }, {}), "NotFound");
+  });
+
   it("tells a taken name from a conflict", async () => {
     await client.create(ConfigMap, configMap("taken"));
     expect(await fails(client.create(ConfigMap, configMap("taken")), "AlreadyExists")).toMatch(/^create configmaps default\/taken: /);

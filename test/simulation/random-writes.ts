@@ -43,7 +43,7 @@ export function randomScript(random: Random, length: number, namespace: string):
 function randomStep(random: Random, namespace: string): ScriptStep {
   const kind = pick(random, kinds);
   const name = pick(random, ["a", "b", "c"]);
-  const method = pick(random, ["create", "apply", "apply", "apply", "merge", "merge", "json", "replace", "replace", "delete", "get"]);
+  const method = pick(random, ["create", "apply", "apply", "apply", "merge", "merge", "strategic", "json", "replace", "replace", "delete", "get"]);
   const identity = pick(random, ["none", "none", "none", "uid", "wrong uid", "version", "stale version", "no version"]);
   const subresource = kind === widgets && method !== "json" && random() < 0.4 ? "status" : undefined;
   const dryRun = random() < 0.08 ? "&dryRun=All" : "";
@@ -91,6 +91,8 @@ function randomStep(random: Random, namespace: string): ScriptStep {
         return patchWith("apply-patch+yaml", objectFor(known), force);
       case "merge":
         return patchWith("merge-patch+json", JSON.stringify({ metadata: metadataOf(known), ...content }));
+      case "strategic":
+        return patchWith("strategic-merge-patch+json", JSON.stringify({ metadata: { ...identityOf(known), labels }, ...content }));
       case "json":
         return patchWith("json-patch+json", JSON.stringify(patch));
       case "replace":

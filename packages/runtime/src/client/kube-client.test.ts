@@ -3,6 +3,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { ConfigMap, Namespace } from "./builtin-kinds.ts";
 import type { Client } from "./client.ts";
+import { defineKind } from "./kind.ts";
 import { createClient, type ClientOptions } from "./kube-client.ts";
 import type { KubeObject, Stored } from "./object.ts";
 import { scriptedTransport, type ScriptedAnswer } from "./scripted-transport.fixture.ts";
@@ -67,13 +68,31 @@ describe("requests", () => {
         headers: { "content-type": "application/json-patch+json" },
         body: '[{"op":"remove","path":"/data"}]',
       },
-      { method: "PATCH", path: `${path}/b?fieldManager=me`, headers: { "content-type": "application/merge-patch+json" }, body: "{}" },
+      {
+        method: "PATCH",
+        path: `${path}/b?fieldManager=me&fieldValidation=Ignore`,
+        headers: { "content-type": "application/strategic-merge-patch+json" },
+        body: "{}",
+      },
       {
         method: "DELETE",
         path: `${path}/b`,
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground", preconditions: { uid: "u" } }),
       },
+    ]);
+  });
+
+  it("sends a merge patch in the form that costs the server less, unless a list or a custom kind would make a difference", async () => {
+    const { client, requests } = scripted([{ status: 200, body: stored }]);
+    const widgets = defineKind({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
+    await client.mergePatch(ConfigMap, name, { metadata: { labels: { a: null } }, data: { k: "v" } });
+    await client.mergePatch(ConfigMap, name, { metadata: { finalizers: [] } });
+    await client.mergePatch(widgets, name, { metadata: { labels: { a: null } } });
+    expect(requests.map(({ headers }) => headers?.["content-type"])).toEqual([
+      "application/strategic-merge-patch+json",
+      "application/merge-patch+json",
+      "application/merge-patch+json",
     ]);
   });
 

@@ -6,6 +6,7 @@ import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } f
 import { readAnswer } from "./answer-body.ts";
 import { apiVersionOf, collectionPath, objectPath, resourceOf, type Kind } from "./kind.ts";
 import { keyOf, type KubeObject, type ObjectName, type Stored } from "./object.ts";
+import { mayMergeStrategically } from "./merge-patch.ts";
 import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, waitingObject } from "./object-answer.ts";
 import { retryRead } from "./read-retry.ts";
 import type { Lane, Transport, TransportRequest } from "./transport.ts";
@@ -36,6 +37,7 @@ const contentTypes = {
   apply: "application/apply-patch+yaml",
   jsonPatch: "application/json-patch+json",
   mergePatch: "application/merge-patch+json",
+  strategicMergePatch: "application/strategic-merge-patch+json",
 } as const;
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -128,8 +130,10 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
 
     async mergePatch(kind, name, patch, { fieldManager, subresource, dryRun, answer } = {}, signal) {
       const { path, attempt } = target("patch", kind, { name, subresource });
-      const query = { ...writeQuery(dryRun), fieldManager };
-      return write({ method: "PATCH", path, query, contentType: "mergePatch", body: patch, attempt, answer }, kind, signal);
+      // The server would look for fields that it does not know, and tell of them in warnings that nobody reads.
+      const query = { ...writeQuery(dryRun), fieldManager, fieldValidation: "Ignore" };
+      const contentType = mayMergeStrategically(kind, patch) ? "strategicMergePatch" : "mergePatch";
+      return write({ method: "PATCH", path, query, contentType, body: patch, attempt, answer }, kind, signal);
     },
 
     async delete(kind, name, deleteOptions = {}, signal) {

@@ -23,6 +23,8 @@ export interface KindTraits {
   readonly unconditionalUpdate: boolean;
   /** Listed items carry apiVersion and kind; the server's own kinds leave them out. */
   readonly typedItems: boolean;
+  /** Takes strategic merge patches; custom kinds do not. */
+  readonly strategicMerge: boolean;
   /** Lists that merge by key, and parts that only merge as a whole. */
   readonly mergeRules: MergeRules;
   /** What is there in every object of the kind, even in an empty one; nobody owns it. */
@@ -48,6 +50,7 @@ const customResource: KindTraits = {
   createOnUpdate: false,
   unconditionalUpdate: false,
   typedItems: true,
+  strategicMerge: false,
   mergeRules: { "status.conditions": ["type"] },
   blank: {},
   complete: (object) => object,
@@ -61,6 +64,7 @@ const plainBuiltIn: KindTraits = {
   generation: false,
   unconditionalUpdate: true,
   typedItems: false,
+  strategicMerge: true,
   complete: (object) => withoutEmpty(object, ["data", "binaryData"]),
 };
 

@@ -1,5 +1,6 @@
 // A POST, PUT or PATCH to the simulated API server: what it asks for, checked and carried out on paper.
 import { apiVersionOf } from "../../client/kind.ts";
+import { holdsList } from "../../client/merge-patch.ts";
 import type { TransportRequest } from "../../client/transport.ts";
 import type { ApiPath } from "./api-route.ts";
 import { applyJsonPatch, applyMergePatch } from "./json-patch.ts";
@@ -95,22 +96,38 @@ function patch(desk: WriteDesk, write: WriteRequest, body: Json): WriteOutcome {
   const name = write.path.name ?? "";
   const key = keyFor(write.path, name);
   const before = store.get(served.resource, key);
-  const context = contextOf(desk, write);
   if (type === "application/apply-patch+yaml") return apply(desk, write, { body, before, key });
-  if (!before) return refused(notFound(served.resource, name));
-  if (type === "application/merge-patch+json") return patched(context, before, { proposed: applyMergePatch(before, body), key });
-  if (type === "application/json-patch+json") {
-    const proposed = isList(body) ? applyJsonPatch(before, body) : undefined;
-    if (proposed === undefined) return refused(refusal(422, "Invalid", "the server rejected our request due to an error in our request", {}));
-    return patched(context, before, { proposed, key });
+  const change = changeBy(type, body, served);
+  if (!change) {
+    return refused(
+      refusal(
+        415,
+        "UnsupportedMediaType",
+        `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml`,
+      ),
+    );
   }
-  return refused(
-    refusal(
-      415,
-      "UnsupportedMediaType",
-      `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml`,
-    ),
-  );
+  if (!before) return refused(notFound(served.resource, name));
+  const proposed = change(before);
+  if (proposed === undefined) return refused(refusal(422, "Invalid", "the server rejected our request due to an error in our request", {}));
+  return patched(contextOf(desk, write), before, { proposed, key });
+}
+
+/** What a patch of that type makes of an object, or undefined if the kind takes none. */
+function changeBy(type: string | undefined, body: Json, served: ServedKind): ((before: JsonObject) => Json | undefined) | undefined {
+  const merge = (before: JsonObject): Json => applyMergePatch(before, body);
+  switch (type) {
+    case "application/merge-patch+json":
+      return merge;
+    case "application/strategic-merge-patch+json":
+      // Lists, which merge by rules of their own here, are left to the real server.
+      return served.strategicMerge && !holdsList(body) ? merge : undefined;
+    case "application/json-patch+json":
+      return (before) => (isList(body) ? applyJsonPatch(before, body) : undefined);
+    case undefined:
+    default:
+      return undefined;
+  }
 }
 
 function patched(context: WriteContext, before: JsonObject, { proposed, key }: { readonly proposed: Json; readonly key: string }): WriteOutcome {
