@@ -12,8 +12,8 @@ import {
   systemClock,
   systemRandom,
 } from "@keyturn/runtime";
-import { forEachIndex } from "../programs/for-each-index.ts";
 import { collectServerGarbage } from "../measure/server-garbage.ts";
+import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";
 import { clearNamespace } from "./cleared-namespace.ts";
 import { jobMistakes } from "./job-mistakes.ts";

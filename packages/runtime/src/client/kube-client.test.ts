@@ -83,14 +83,16 @@ describe("requests", () => {
     ]);
   });
 
-  it("sends a merge patch in the form that costs the server less, unless a list or a custom kind would make a difference", async () => {
+  it("sends a merge patch in the form that costs the server less, unless a list, a directive or a custom kind would make a difference", async () => {
     const { client, requests } = scripted([{ status: 200, body: stored }]);
     const widgets = defineKind({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
     await client.mergePatch(ConfigMap, name, { metadata: { labels: { a: null } }, data: { k: "v" } });
     await client.mergePatch(ConfigMap, name, { metadata: { finalizers: [] } });
+    await client.mergePatch(ConfigMap, name, { data: { $patch: "replace" } });
     await client.mergePatch(widgets, name, { metadata: { labels: { a: null } } });
     expect(requests.map(({ headers }) => headers?.["content-type"])).toEqual([
       "application/strategic-merge-patch+json",
+      "application/merge-patch+json",
       "application/merge-patch+json",
       "application/merge-patch+json",
     ]);

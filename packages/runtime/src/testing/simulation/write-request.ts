@@ -1,6 +1,6 @@
 // A POST, PUT or PATCH to the simulated API server: what it asks for, checked and carried out on paper.
 import { apiVersionOf } from "../../client/kind.ts";
-import { holdsList } from "../../client/merge-patch.ts";
+import { mergesAlike } from "../../client/merge-patch.ts";
 import type { TransportRequest } from "../../client/transport.ts";
 import type { ApiPath } from "./api-route.ts";
 import { applyJsonPatch, applyMergePatch } from "./json-patch.ts";
@@ -120,8 +120,8 @@ function changeBy(type: string | undefined, body: Json, served: ServedKind): ((b
     case "application/merge-patch+json":
       return merge;
     case "application/strategic-merge-patch+json":
-      // Lists, which merge by rules of their own here, are left to the real server.
-      return served.strategicMerge && !holdsList(body) ? merge : undefined;
+      // What merges by rules of its own here is left to the real server.
+      return served.strategicMerge && mergesAlike(body) ? merge : undefined;
     case "application/json-patch+json":
       return (before) => (isList(body) ? applyJsonPatch(before, body) : undefined);
     case undefined:
