@@ -6,6 +6,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** An answer of nginx. */
@@ -25,17 +26,21 @@ export interface NginxProcess {
   stop(): Promise<void>;
 }
 
-/** Starts nginx with the configuration that `render` makes for a place to listen on and a folder to serve. */
-export async function startNginx(render: (place: { listen: string; root: string }) => string): Promise<NginxProcess> {
-  const folder = await mkdtemp(join(tmpdir(), "keyturn-nginx-"));
-  // The workers run as another user when the test runs as root.
-  await chmod(folder, 0o755);
-  const socketPath = join(folder, "nginx.sock");
-  const root = join(folder, "html");
-  await mkdir(root);
-  await writeFile(join(folder, "default.conf"), render({ listen: `unix:${socketPath}`, root }));
-  await writeFile(join(folder, "nginx.conf"), mainConfig(folder));
+/** Makes the configuration for a place to listen on and a folder to serve. */
+export type RenderConfig = (place: { readonly listen: string; readonly root: string }) => string;
 
+/** What `nginx -t` has against a configuration; undefined if nothing. */
+export async function problemWithNginxConfig(render: RenderConfig): Promise<string | undefined> {
+  const { folder } = await nginxFolder(render);
+  const child = spawn("nginx", ["-e", "stderr", "-t", "-q", "-c", join(folder, "nginx.conf")], { stdio: ["ignore", "ignore", "pipe"] });
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+  await rm(folder, { recursive: true, force: true });
+  return code === 0 ? undefined : said;
+}
+
+/** Starts nginx with the configuration that `render` makes. */
+export async function startNginx(render: RenderConfig): Promise<NginxProcess> {
+  const { folder, socketPath, root } = await nginxFolder(render);
   const log = join(folder, "error.log");
   const child = spawn("nginx", ["-e", log, "-c", join(folder, "nginx.conf"), "-g", "daemon off;"], { stdio: "ignore" });
   const ended = once(child, "exit");
@@ -87,6 +92,19 @@ export async function startNginx(render: (place: { listen: string; root: string 
     if (answer) return nginx;
     await pause(10);
   }
+}
+
+/** A folder with everything that nginx needs. */
+async function nginxFolder(render: RenderConfig): Promise<{ readonly folder: string; readonly socketPath: string; readonly root: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-nginx-"));
+  // The workers run as another user when the test runs as root.
+  await chmod(folder, 0o755);
+  const socketPath = join(folder, "nginx.sock");
+  const root = join(folder, "html");
+  await mkdir(root);
+  await writeFile(join(folder, "default.conf"), render({ listen: `unix:${socketPath}`, root }));
+  await writeFile(join(folder, "nginx.conf"), mainConfig(folder));
+  return { folder, socketPath, root };
 }
 
 /** What the image's own nginx.conf does, with everything writable in the test's folder. */

@@ -1,7 +1,10 @@
 // The generated nginx configuration in a real nginx: what clients get, on every path, for every method, while keys change.
+import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx-config.ts";
-import { type Answer, type NginxProcess, startNginx } from "./nginx-process.ts";
+import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { originPattern, renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx-config.ts";
+import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
+import { type Answer, type NginxProcess, problemWithNginxConfig, startNginx } from "./nginx-process.ts";
 
 const document = '{\n  "keys": []\n}\n';
 
@@ -114,24 +117,67 @@ describe("open to every origin", () => {
   });
 });
 
+/** An origin of the longest host that the schema takes. */
+const longOrigin = `https://${"a".repeat(285)}.example`;
+
 describe("open to some origins", () => {
   beforeAll(async () => {
-    const corsOrigins = ["https://app.example.com", "http://localhost:3000"];
+    const corsOrigins = ["https://App.example.com", "https://app.example.com", "http://localhost:3000", longOrigin];
     nginx = await startNginx((place) => renderNginxConfig({ cacheSeconds: 60, corsOrigins }, place));
     await nginx.publish(document);
   });
   afterAll(() => nginx.stop());
 
-  test.each(["https://app.example.com", "http://localhost:3000"])("names %s back", async (origin) => {
+  test.each(["https://app.example.com", "http://localhost:3000", longOrigin])("names %s back", async (origin) => {
     const { headers } = await nginx.fetch("/jwks.json", { headers: { origin } });
     expect(headers).toMatchObject({ "access-control-allow-origin": origin, vary: "Origin", "cache-control": "public, max-age=60" });
   });
 
-  test.each(["https://evil.example.com", "https://app.example.com.evil.net", "null"])("does not name %s", async (origin) => {
-    const answer = await nginx.fetch("/jwks.json", { headers: { origin } });
-    expect(answer.status).toBe(200);
-    expect(answer.headers).not.toHaveProperty("access-control-allow-origin");
-  });
+  test.each(["https://evil.example.com", "https://app.example.com.evil.net", "https://appXexample.com", "null"])(
+    "does not name %s",
+    async (origin) => {
+      const answer = await nginx.fetch("/jwks.json", { headers: { origin } });
+      expect(answer.status).toBe(200);
+      expect(answer.headers).not.toHaveProperty("access-control-allow-origin");
+    },
+  );
+});
+
+/** The origin as people also write it. */
+const respelled = (origin: string): fc.Arbitrary<string> =>
+  fc.constantFrom(
+    origin,
+    origin.toUpperCase().replace(/^HTTPS?/, (scheme) => scheme.toLowerCase()),
+  );
+const origins = fc
+  .array(
+    fc.oneof(
+      fc.stringMatching(originPattern),
+      fc.nat(270).map((length) => `https://${"a".repeat(length)}.b.example:8443`),
+      fc.constant("*"),
+    ),
+    { maxLength: 32 },
+  )
+  .chain((once) => fc.tuple(fc.constant(once), ...once.slice(0, 8).map(respelled)))
+  .map(([once, ...again]) => [...once, ...again].filter((origin) => origin.length <= 300));
+/** What of a spec reaches the configuration. */
+const nginxSpec = fc.record(
+  { cacheSeconds: fc.oneof(fc.constantFrom(0, 31_536_000), fc.nat(31_536_000)), corsOrigins: origins },
+  { requiredKeys: [] },
+);
+
+test("nginx takes the configuration of every spec that the API server takes", async () => {
+  await fc.assert(
+    fc.asyncProperty(nginxSpec, async (nginx) => {
+      const spec = { certificateSecret: "tls", configMapName: "keys", nginxConfigMapName: "nginx", nginx };
+      const decoded = JWKSConfig.decode(Object.assign({ metadata: { namespace: "shop", name: "site" } }, { spec }));
+      const read = decoded.ok ? settingsOfJwksConfig(decoded.object) : undefined;
+      const answers = read?.ok ? read.settings.nginx : undefined;
+      if (!answers) throw new Error(`the test's own spec is refused: ${JSON.stringify([decoded, read])}`);
+      expect(await problemWithNginxConfig((place) => renderNginxConfig(answers, place))).toBeUndefined();
+    }),
+    { numRuns: 60 },
+  );
 });
 
 describe("open to none", () => {

@@ -32,6 +32,8 @@ export const originPattern = /^https?:\/\/[A-Za-z0-9.-]+(:[0-9]{1,5})?$/;
  *
  * All headers are added in one place, the server: nginx lets a location that adds one lose all that it would inherit. They are added `always`,
  * also to errors, and `Cache-Control` depends on the answer's status, so that an error is not kept for as long as a document.
+ * Origins are regular expressions, in lower case as browsers send them: nginx refuses plain words that are longer than its hash's buckets, or there twice,
+ * and whether a larger bucket may be asked for here depends on the image's own nginx.conf, which may have done so.
  * Throws for an origin that is none; the API has checked them before.
  */
 export function renderNginxConfig({ cacheSeconds, corsOrigins }: NginxAnswers, place: Partial<NginxPlace> = {}): string {
@@ -39,6 +41,7 @@ export function renderNginxConfig({ cacheSeconds, corsOrigins }: NginxAnswers, p
   const anyOrigin = corsOrigins.includes("*");
   const notOrigin = corsOrigins.find((origin) => origin !== "*" && !originPattern.test(origin));
   if (notOrigin !== undefined) throw new Error(`"${notOrigin}" is not an origin such as https://example.com; nginx was not configured with it`);
+  const origins = anyOrigin ? [] : [...new Set(corsOrigins.map((origin) => origin.toLowerCase()))];
 
   return `# Written by Keyturn. Changes made here are undone.
 map $status $jwks_cache_control {
@@ -51,7 +54,7 @@ map $status $jwks_allow {
   default "";
 }
 map $http_origin $jwks_origin {
-${(anyOrigin ? [] : corsOrigins).map((origin) => `  "${origin}" "${origin}";\n`).join("")}  default "${anyOrigin ? "*" : ""}";
+${origins.map((origin) => `  "~*^${origin.replaceAll(".", "[.]")}$" "${origin}";\n`).join("")}  default "${anyOrigin ? "*" : ""}";
 }
 
 server {
