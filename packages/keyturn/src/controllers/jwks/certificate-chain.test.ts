@@ -29,6 +29,14 @@ describe("reading tls.crt", () => {
     expect(read(pem)).toEqual([leaf, issuing].map(der));
   });
 
+  test("a certificate whose date is none cannot be read", () => {
+    const bytes = new X509Certificate(leaf.certificate).raw.toString("latin1");
+    // The 99th month: OpenSSL reads such a certificate, and has no date for it.
+    const dateless = Buffer.from(bytes.replace("490101000000Z", "499901000000Z"), "latin1").toString("base64");
+    expect(readCertificateChain([der(leaf)])).toBeDefined();
+    expect(readCertificateChain([dateless])).toBeUndefined();
+  });
+
   test("keeps nothing of a private key that stands in the file", () => {
     const pem = leaf.privateKey.export({ type: "pkcs8", format: "pem" }).toString() + leaf.certificate;
     expect(parseCertificatePem(pem).certificates).toEqual([der(leaf)]);

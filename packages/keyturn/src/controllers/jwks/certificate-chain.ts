@@ -46,8 +46,9 @@ function readCertificate(base64: string | undefined): X509Certificate | undefine
   if (!base64) return undefined;
   try {
     const certificate = new X509Certificate(Buffer.from(base64, "base64"));
-    // OpenSSL reads the key only when asked to, and a certificate whose key cannot be read is of no use here.
-    return certificate.publicKey ? certificate : undefined;
+    // OpenSSL reads the key and the dates only when asked to, and a certificate without either is of no use here.
+    const hasDates = [certificate.validFromDate, certificate.validToDate].every((date) => !Number.isNaN(date.getTime()));
+    return hasDates && certificate.publicKey ? certificate : undefined;
   } catch {
     // Node has no other way to ask whether bytes are a certificate, and its messages may quote the input.
     return undefined;
