@@ -16,8 +16,13 @@ describe("keyturn, typed wrong, says one clear line and exits with 2", () => {
     [["run", "--kubeconfig=/nonexistent/config"], "keyturn: kubeconfig /nonexistent/config does not exist\n"],
     [
       ["run", "--leader-elect-lease-duration=1500ms"],
-      'keyturn: --leader-elect-lease-duration: "1500ms" is not a whole number of seconds, at least 3s\n',
+      'keyturn: --leader-elect-lease-duration: "1500ms" is not a whole number of seconds from 3s to 24h\n',
     ],
+    [
+      ["run", "--leader-elect-lease-duration=876000h"],
+      'keyturn: --leader-elect-lease-duration: "876000h" is not a whole number of seconds from 3s to 24h\n',
+    ],
+    [["run", "--jwks.configmap-interval=99999999h"], 'keyturn: --jwks.configmap-interval: "99999999h" is longer than 876000h (100 years)\n'],
     [["run", "--metrics-bind-address=eighty"], 'keyturn: --metrics-bind-address: cannot read the bind address "eighty"'],
     [["run", "--no-such-flag"], "keyturn: unknown option '--no-such-flag'\n"],
     [["fly"], "keyturn: unknown command 'fly'\n"],

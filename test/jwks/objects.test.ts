@@ -25,6 +25,10 @@ async function submit(kind: typeof JWKSConfig | typeof JWKS, namespace: string, 
     .catch((error: unknown) => (error instanceof ApiError ? error.message : error));
 }
 
+/** All that is said, and in words. */
+const tooLong =
+  /is invalid: spec\.oldKeysTTL: Invalid value: "99999999h": must be a duration such as 30s, 720h or 1h30m, and not longer than 876000h \(100 years\)$/;
+
 describe("the kinds", () => {
   test("a JWKSConfig gets its defaults, and nonsense is refused with a reason", async () => {
     const namespace = await cluster().namespace("jwks");
@@ -36,12 +40,14 @@ describe("the kinds", () => {
     expect(await submit(JWKSConfig, namespace, { ...good, keepOldKeys: false })).toMatchObject({ spec: { keepOldKeys: false } });
     expect(await submit(JWKSConfig, namespace, { ...good, nginxConfigMapName: "keys" })).toContain("must differ");
     expect(await submit(JWKSConfig, namespace, { ...good, oldKeysTTL: "30 days" })).toContain("oldKeysTTL");
+    expect(await submit(JWKSConfig, namespace, { ...good, oldKeysTTL: "876000h" })).toHaveProperty("spec");
+    expect(await submit(JWKSConfig, namespace, { ...good, oldKeysTTL: "99999999h" })).toMatch(tooLong);
     expect(await submit(JWKSConfig, namespace, { ...good, algorithm: "none" })).toContain("algorithm");
     expect(await submit(JWKSConfig, namespace, { ...good, nginx: { corsOrigins: ['https://a.b";return 200 "x'] } })).toContain("corsOrigins");
     expect(await submit(JWKSConfig, namespace, { ...good, nginx: { corsOrigins: ["*", "https://a.b:8443"] } })).toHaveProperty("spec");
   });
 
-  test("a JWKS takes whatever the original took", async () => {
+  test("a JWKS takes whatever the original took, but no oldKeysTTL beyond all dates", async () => {
     const namespace = await cluster().namespace("jwks");
     await serve(JWKS, namespace);
     const spec = {
@@ -54,6 +60,8 @@ describe("the kinds", () => {
     expect(await submit(JWKS, namespace, spec)).toMatchObject({
       spec: { ...spec, updateStrategy: "rolling", keepOldKeys: true, oldKeysTTL: "720h" },
     });
+    for (const oldKeysTTL of ["876000h", "30d"]) expect(await submit(JWKS, namespace, { ...spec, oldKeysTTL })).toHaveProperty("spec");
+    expect(await submit(JWKS, namespace, { ...spec, oldKeysTTL: "99999999h" })).toMatch(tooLong);
   });
 });
 

@@ -255,6 +255,10 @@ describe("a CRD with every construct", () => {
 
   test("refuses by rules with their own words", async () => {
     expect(await stored({ range: { from: 2, to: 1 } })).toContainEqual(expect.stringContaining("from is after to"));
+    for (const every of ["1 hour", "876000h1ns", "99999999h", "9999999999m"])
+      expect(await stored({ every })).toContainEqual(
+        expect.stringContaining("must be a duration such as 30s, 720h or 1h30m, and not longer than 876000h"),
+      );
     expect(await stored({ source: { type: "None", name: "n", key: "k" } })).toContainEqual(
       expect.stringContaining('key may be set only when type is "Secret"'),
     );

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatDuration, parseDuration } from "./duration.ts";
+import { formatDuration, longestDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
 
 describe("parseDuration", () => {
   it.each([
@@ -18,6 +18,26 @@ describe("parseDuration", () => {
 
   it.each(["", "5", "-5s", "5 s", "5d", "s", "1h-30m", "1e3s", "five"])("refuses %o and says what is wanted", (text) => {
     expect(() => parseDuration(text)).toThrow(`"${text}" is not a duration such as 30s, 5m or 1h30m`);
+  });
+});
+
+describe("the longest duration, 100 years", () => {
+  const tooLong = ["876000h1ms", "99999999h", "9999999999h", `${"9".repeat(400)}h`];
+
+  it("is read by itself", () => {
+    expect(parseDuration("876000h")).toBe(longestDurationMs);
+  });
+
+  it.each(tooLong)("%s is refused, and it says what the longest is", (text) => {
+    expect(() => parseDuration(text)).toThrow("is longer than 876000h (100 years)");
+  });
+
+  it.each(tooLong)("%s that is stored counts as the longest", (text) => {
+    expect(parseStoredDuration(text)).toBe(longestDurationMs);
+  });
+
+  it("added to any date of this millennium is a date that RFC 3339 can say", () => {
+    expect(new Date(Date.UTC(2999, 11, 31) + longestDurationMs).toISOString()).toMatch(/^\d{4}-/);
   });
 });
 

@@ -2,7 +2,7 @@
 
 // Time and chance
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
-export { formatDuration, parseDuration } from "./duration.ts";
+export { formatDuration, longestDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
 export { earliest } from "./earliest.ts";
 export { type HeapItem, IndexedHeap } from "./queue/indexed-heap.ts";
 export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";

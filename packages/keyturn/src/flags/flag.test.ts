@@ -30,6 +30,7 @@ describe("readFlags", () => {
     [{ "log-level": "loud" }, {}, '--log-level: "loud" is not one of debug, info'],
     [{}, { KEYTURN_LEADER_ELECT: "yes" }, 'KEYTURN_LEADER_ELECT: "yes" is neither true nor false'],
     [{ "jwks.reconcile-interval": "soon" }, {}, '--jwks.reconcile-interval: "soon" is not a duration such as 30s, 5m or 1h30m'],
+    [{ "jwks.reconcile-interval": "99999999h" }, {}, '--jwks.reconcile-interval: "99999999h" is longer than 876000h (100 years)'],
     [{ replicas: "1.5" }, {}, '--replicas: "1.5" is not a whole number from 1 to 9'],
     [{ replicas: "10" }, {}, '--replicas: "10" is not a whole number from 1 to 9'],
   ])("says in one line what is wrong and where it stands: %o %o", (given, environment, message) => {

@@ -7,14 +7,18 @@ import { addressFlag, choiceFlag, durationFlag, type Flag, listFlag, switchFlag,
 const leaseDuration = durationFlag({
   name: "leader-elect-lease-duration",
   default: "15s",
-  help: "how long a silent holder keeps a Lease, in whole seconds; the holder itself gives up after two thirds of it",
+  help: "how long a silent holder keeps a Lease, in whole seconds from 3s to 24h; the holder itself gives up after two thirds of it",
 });
+
+/** A Lease counts its seconds in 32 bits, and one that a dead holder keeps for longer than a day helps nobody. */
+const longestLeaseMs = 24 * 3_600_000;
 
 const leaseDurationFlag: Flag<number> = {
   ...leaseDuration,
   parse(text) {
     const durationMs = leaseDuration.parse(text);
-    if (durationMs < 3000 || durationMs % 1000 !== 0) throw new Error(`"${text}" is not a whole number of seconds, at least 3s`);
+    if (durationMs < 3000 || durationMs > longestLeaseMs || durationMs % 1000 !== 0)
+      throw new Error(`"${text}" is not a whole number of seconds from 3s to 24h`);
     return durationMs;
   },
 };

@@ -1,5 +1,6 @@
 // Values that Kubernetes APIs are made of and that zod has no word for.
 import * as z from "zod";
+import { formatDuration, longestDurationMs } from "../duration.ts";
 
 /** An integer or a string, as ports and percentages are given (`x-kubernetes-int-or-string`). */
 export const intOrString = () => z.union([z.int(), z.string()]).meta({ intOrString: true });
@@ -10,12 +11,30 @@ const quantityPattern = String.raw`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KM
 /** A resource quantity such as `100m`, `1.5Gi` or 3. */
 export const quantity = () => z.union([z.int(), z.string().regex(new RegExp(quantityPattern))]).meta({ intOrString: true, pattern: quantityPattern });
 
-/** A duration as Go writes it, such as `1h30m` or `250ms`; not negative. */
+const longestDuration = formatDuration(longestDurationMs);
+const durationPattern = /^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$/;
+const durationWords = `must be a duration such as 30s, 720h or 1h30m, and not longer than ${longestDuration} (100 years)`;
+
+/** CEL's `duration` fails beyond 292 years instead of answering. Hours, in which people write what is to last for ever, are out before it is asked; then the message stands alone. */
+const withinLongest = `!self.matches(r'(^|[a-z])0*[1-9][0-9]{6,}([.][0-9]+)?h') && duration(self) <= duration('${longestDuration}')`;
+
+/**
+ * A duration as Go writes it, such as `1h30m` or `250ms`; not negative, and 100 years at most. The API server keeps to the bound and says it in words.
+ * In this process it is for the reader: an object may have been stored before there was one, see `parseStoredDuration`.
+ */
 export const duration = () =>
   z
     .string()
     .max(64)
-    .regex(/^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$/);
+    .regex(durationPattern)
+    .meta({ cel: [{ rule: `self.matches(r'${durationPattern.source}') && ${withinLongest}`, message: durationWords }] });
+
+/** A string that may be anything, but if it is a duration, then none beyond the longest. For schemas of others that check nothing. */
+export const looseDuration = () =>
+  z
+    .string()
+    .max(64)
+    .meta({ cel: [{ rule: `!self.matches(r'${durationPattern.source}') || (${withinLongest})`, message: durationWords }] });
 
 /** A time as the API server writes it (RFC 3339), with `Z` or an offset. */
 export const dateTime = () => z.iso.datetime({ offset: true });

@@ -7,6 +7,7 @@ import {
   type DeepReadonly,
   defineCustomKind,
   duration,
+  looseDuration,
   objectName,
   type ObjectOf,
   quantity,
@@ -27,8 +28,8 @@ export const algorithmAnnotation = "keyturn.io/algorithm";
 const updateStrategy = z
   .enum(["rolling", "immediate"])
   .default("rolling")
-  .describe("rolling adds a new key and keeps the old ones for oldKeysTTL; immediate replaces them.");
-const keepOldKeys = z.boolean().default(true).describe("Whether a rolling update keeps replaced keys.");
+  .describe("rolling adds a new key and keeps the replaced one for oldKeysTTL; immediate does not keep it. Keys that are retiring keep their date.");
+const keepOldKeys = z.boolean().default(true).describe("Whether a rolling update keeps the replaced key. Keys that are retiring keep their date.");
 const endpoint = z
   .string()
   .max(1024)
@@ -60,7 +61,7 @@ const nginx = z
       )
       .max(64)
       .optional()
-      .describe("Origins whose pages may read the document. Default: all (*)."),
+      .describe("Origins whose pages may read the document; case does not matter. Default: all (*)."),
   })
   .describe("How the document is served.");
 
@@ -82,7 +83,7 @@ const jwksConfigSpec = z
     keepOldKeys,
     oldKeysTTL: duration()
       .default("720h")
-      .describe("How long a key stays published after it was replaced. Counts for keys that are replaced from then on."),
+      .describe("How long a key stays published after it was replaced. Counts for keys that are replaced from then on. At most 876000h (100 years)."),
     cleanupOnDelete: z.boolean().default(false).describe("Whether the published ConfigMap goes when this object is deleted."),
     algorithm: z
       .enum(signatureAlgorithms)
@@ -104,7 +105,7 @@ const jwksConfigSpec = z
     ],
   });
 
-/** The original's schema: no validation of names and durations, and three intervals that nothing needs any more, because Secrets are watched. */
+/** The original's schema: no validation of names and durations but that oldKeysTTL has a longest, and three intervals that nothing needs any more, because Secrets are watched. */
 const jwksSpec = z.object({
   certificateSecret: z.string().describe("The Secret with the certificate."),
   configMapName: z.string().describe("The ConfigMap to publish in."),
@@ -112,7 +113,9 @@ const jwksSpec = z.object({
   endpoint,
   updateStrategy,
   keepOldKeys,
-  oldKeysTTL: z.string().default("720h").describe("How long a key stays published after it was replaced."),
+  oldKeysTTL: looseDuration()
+    .default("720h")
+    .describe("How long a key stays published after it was replaced. Counts for keys that are replaced from then on. At most 876000h (100 years)."),
   reconcileInterval: z.string().optional().describe("Accepted and not needed: changes are seen at once."),
   jwksUpdateInterval: z.string().optional().describe("Accepted and not needed: changes are seen at once."),
   jwksVerificationInterval: z.string().optional().describe("Accepted and not needed: what is published is checked before."),

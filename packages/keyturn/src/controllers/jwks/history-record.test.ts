@@ -1,6 +1,6 @@
 // The two copies of the history: which one counts, and what is believed of a document that somebody touched.
 import { Buffer } from "node:buffer";
-import type { ConfigMap } from "@keyturn/runtime";
+import { type ConfigMap, longestDurationMs } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
@@ -54,6 +54,16 @@ describe("recoverHistory", () => {
   ])("%s is not believed: the status counts", (_name, edit) => {
     const { world, configMap } = rotated();
     expect(recoverHistory(edit(configMap), world.status)).toEqual(recoverHistory(undefined, world.status));
+  });
+
+  test("a removal beyond the year 9999, which once could be written, is brought within 100 years, and no key is lost", () => {
+    const { configMap } = rotated();
+    const annotation = configMap.metadata.annotations?.[historyAnnotation] ?? "";
+    const beyond = annotation.replace(/"removeAt":"[^"]*"/, '"removeAt":"+013434-01-01T00:00:00.000Z"');
+    const { keys } = recoverHistory({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: beyond } } }, undefined);
+    const [, retiring] = recoverHistory(configMap, undefined).keys;
+    const replacedAtMs = t0 + 3_600_000;
+    expect(keys).toMatchObject([{}, { ...retiring, standing: { state: "Retiring", replacedAtMs, removeAtMs: replacedAtMs + longestDurationMs } }]);
   });
 
   test("keys of a status that cannot be read are left out", () => {

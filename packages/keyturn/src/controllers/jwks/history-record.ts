@@ -1,6 +1,6 @@
 // The history as it is written down, and how it is found again. Two copies: with the published ConfigMap, and in the object's status.
 import { hash } from "node:crypto";
-import type { ConfigMap } from "@keyturn/runtime";
+import { type ConfigMap, longestDurationMs } from "@keyturn/runtime";
 import * as z from "zod";
 import { type JwksStatus, type KeyStatus, keyStatusSchema } from "./api.ts";
 import { readCertificateChain } from "./certificate-chain.ts";
@@ -22,7 +22,13 @@ export interface History {
 /** Beside the document in its ConfigMap: all about its keys that is not in the document itself. */
 export const historyAnnotation = "keyturn.io/jwks-history";
 
-const keyRecord = keyStatusSchema.omit({ certificateExpires: true, algorithm: true, certificates: true });
+/** `removeAt` may be a date that only JavaScript writes, beyond the year 9999: once there was no longest `oldKeysTTL`, and those keys are not lost for it. */
+const keyRecord = keyStatusSchema.omit({ certificateExpires: true, algorithm: true, certificates: true }).extend({
+  removeAt: z
+    .string()
+    .refine((text) => !Number.isNaN(Date.parse(text)))
+    .optional(),
+});
 
 const historyRecord = z.object({
   revision: z.int(),
@@ -132,7 +138,7 @@ function publishedKeyOf(
     notAfterMs: chain.notAfterMs,
     standing:
       state === "Retiring" && replacedAt !== undefined && removeAt !== undefined
-        ? { state, replacedAtMs: Date.parse(replacedAt), removeAtMs: Date.parse(removeAt) }
+        ? { state, replacedAtMs: Date.parse(replacedAt), removeAtMs: Math.min(Date.parse(removeAt), Date.parse(replacedAt) + longestDurationMs) }
         : { state: "Active" },
   };
 }

@@ -38,6 +38,10 @@ describe("a JWKSConfig", () => {
     expect(config(spec)).toMatchObject({ settings: { oldKeys: { type: "replace" } } });
   });
 
+  test.each(["876001h", "99999999h", "9999999999h"])("stored with an oldKeysTTL of %s, keeps keys for the longest there is", (oldKeysTTL) => {
+    expect(config({ oldKeysTTL })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 876_000 * 3_600_000 } } });
+  });
+
   test("reads the keys to revoke", () => {
     expect(config({}, { "keyturn.io/revoke": " a, b,,c " })).toMatchObject({ settings: { revoked: new Set(["a", "b", "c"]) } });
   });
@@ -69,6 +73,10 @@ describe("a JWKS of the original", () => {
     expect(original(spec, { "keyturn.io/key-id": "Thumbprint", "keyturn.io/algorithm": "RS256", "keyturn.io/revoke": "a" })).toMatchObject({
       settings: { keyId: "Thumbprint", algorithm: "RS256", revoked: new Set(["a"]) },
     });
+  });
+
+  test("stored with an oldKeysTTL beyond all dates, keeps keys for the longest there is", () => {
+    expect(original({ ...spec, oldKeysTTL: "99999999h" })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 876_000 * 3_600_000 } } });
   });
 
   test("keepOldKeys: false is honoured", () => {

@@ -1,5 +1,5 @@
 // What an object of either kind asks for, in one form, with every default filled in and every value read.
-import { parseDuration } from "@keyturn/runtime";
+import { parseStoredDuration } from "@keyturn/runtime";
 import { algorithmAnnotation, type JWKS, type JWKSConfig, keyIdAnnotation, revokeAnnotation } from "./api.ts";
 import type { HistoryRules } from "./key-history.ts";
 import type { NginxAnswers } from "./nginx-config.ts";
@@ -117,7 +117,7 @@ function refused(message: string): SettingsResult {
 
 function readDuration(text: string): number | undefined {
   try {
-    return parseDuration(text);
+    return parseStoredDuration(text);
   } catch {
     // What is wrong with it is said in the words of this controller.
     return undefined;

@@ -50,7 +50,9 @@ const spec = z.object({
     .describe("The place in the chain: the lowest order gets the source's content, every other one that of the next lower. Gaps are fine."),
   rotationDelay: duration()
     .default("0s")
-    .describe("For how long the source must have been changed, without interruption, before the change reaches this target."),
+    .describe(
+      "For how long the source must have been changed, without interruption, before the change reaches this target. At most 876000h (100 years).",
+    ),
   deletionMode: z
     .enum(["keep", "cascade"])
     .default("keep")

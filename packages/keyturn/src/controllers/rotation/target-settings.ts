@@ -1,6 +1,6 @@
 // What is kept of a RotationTarget: its settings, and of its status only what tells whether another one would say the same. There may be tens of thousands.
 import { hash } from "node:crypto";
-import { canonicalJson, type KubeObject, parseDuration, type Stored } from "@keyturn/runtime";
+import { canonicalJson, type KubeObject, parseStoredDuration, type Stored } from "@keyturn/runtime";
 import { pausedAnnotation, type Selects } from "../attention.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import type { TargetObservation } from "./observation.ts";
@@ -22,9 +22,6 @@ export interface TargetSettings extends Pick<TargetObservation, "order" | "delay
   readonly statusMark: string | undefined;
 }
 
-/** Longer than anybody waits, and short enough for dates. */
-const longestDelayMs = 100 * 365 * 86_400_000;
-
 /** For the watch of RotationTargets. What the API server should have refused takes part in no set. */
 export function targetKeeper(selects: Selects): (object: Stored<KubeObject>) => TargetSettings | undefined {
   return (object) => keepTarget(object, selects);
@@ -42,7 +39,7 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
     isSelected: selects(metadata),
     paused: metadata.annotations?.[pausedAnnotation],
     order: spec.rotationOrder,
-    delayMs: Math.min(longestDelayMs, Math.ceil(parseDuration(spec.rotationDelay))),
+    delayMs: Math.ceil(parseStoredDuration(spec.rotationDelay)),
     deletionMode: spec.deletionMode,
     whenUnfilled: spec.whenUnfilled,
     changePolicy: spec.changePolicy,

@@ -1,5 +1,5 @@
 // What is drawn of a rotation set, from marks and statuses alone.
-import { ConfigMap, Secret } from "@keyturn/runtime";
+import { ConfigMap, longestDurationMs, Secret } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import type { ObjectObservation, RecordObservation } from "../../controllers/rotation/observation.ts";
 import type { RotationLog } from "../../controllers/rotation/rotation-log.ts";
@@ -126,6 +126,11 @@ describe("a set", () => {
       ],
     });
     expect(made?.record).not.toHaveProperty("lanes.0.held.1.toMs");
+  });
+
+  it("shows a delay that was stored before there was a longest as the operator counts it", () => {
+    const targets = [target("live", 1, "9999999999h", status(2, -4))];
+    expect(rotationSetRecord(shown({ targets }), now)?.record.lanes).toMatchObject([{ delayMs: longestDurationMs }]);
   });
 
   it("knows what comes from the operator's own forecast, and when to look again", () => {

@@ -1,6 +1,6 @@
 // The records of rotation sets: what each target held and holds, and what comes, from the operator's own forecast.
 import type { FreezeStretch, HeldStretch, ObjectRef, PlannedStep, RotationLane, RotationSetRecord } from "@keyturn/dashboard/contract";
-import { type DeepReadonly, earliest, findCondition, type Kind, parseDuration, resourceOf, type Stored } from "@keyturn/runtime";
+import { type DeepReadonly, earliest, findCondition, type Kind, parseStoredDuration, resourceOf, type Stored } from "@keyturn/runtime";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
 import { forecast } from "../../controllers/rotation/forecast.ts";
 import type {
@@ -101,7 +101,7 @@ function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObs
     uid: metadata.uid,
     generation: metadata.generation,
     order: spec.rotationOrder,
-    delayMs: Math.ceil(parseDuration(spec.rotationDelay)),
+    delayMs: Math.ceil(parseStoredDuration(spec.rotationDelay)),
     deletionMode: spec.deletionMode,
     whenUnfilled: spec.whenUnfilled,
     changePolicy: spec.changePolicy,
