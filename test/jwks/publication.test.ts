@@ -2,7 +2,7 @@
 import { Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
 
@@ -163,6 +163,29 @@ describe("a replaced key", () => {
     await soon(async () => expect((await place.status("site")).keys).toHaveLength(1));
     expect((await place.status("site")).nextRemoval).toBeUndefined();
   });
+
+  test.each([{ updateStrategy: "immediate" }, { keepOldKeys: false }, { oldKeysTTL: "0" }])(
+    "keeps its date when %o is there for a moment",
+    async (spec) => {
+      await using place = await publishingNamespace(cluster(), "moment");
+      await place.startOperator();
+      await place.putSecret("signer", first);
+      await place.putConfig("site");
+      await place.published("site-jwks", [first]);
+      await place.putSecret("signer", second);
+      await soon(async () => expect((await place.status("site")).keys).toHaveLength(2));
+      const { nextRemoval } = await place.status("site");
+      for (const each of [spec, {}]) {
+        await place.putConfig("site", each);
+        await soon(async () => {
+          const { metadata, status } = (await place.get(JWKSConfig, "site")) ?? {};
+          expect(status?.observedGeneration).toBe(metadata?.generation);
+        });
+      }
+      await place.published("site-jwks", [second, first]);
+      expect((await place.status("site")).nextRemoval).toBe(nextRemoval);
+    },
+  );
 
   test("goes as soon as the operator is back when its time was over meanwhile, and stays if it was not", async () => {
     await using place = await publishingNamespace(cluster(), "ttl-restart");

@@ -57,13 +57,27 @@ describe("replacement", () => {
     expect(second).toMatchObject({ keys: ["b Active"], changes: ["Removed a", "Added b"] });
   });
 
-  test("a change to immediate removes what is retiring", () => {
-    const [, , third] = play(
+  test("a change to immediate counts for keys that are replaced from then on; what is retiring keeps its date", () => {
+    const [, , third, fourth, fifth] = play(
       { at: t0, sources: [holds("tls", "a")] },
       { at: t0 + 1, sources: [holds("tls", "b")] },
       { at: t0 + 2, sources: [holds("tls", "b")], rules: immediate },
+      { at: t0 + 3, sources: [holds("tls", "c")], rules: immediate },
+      { at: t0 + 1 + ttlMs, sources: [holds("tls", "c")], rules: immediate },
     );
-    expect(third).toMatchObject({ keys: ["b Active"], changes: ["Removed a"] });
+    expect(third).toMatchObject({ keys: ["b Active", "a Retiring"], changes: [], nextAtMs: t0 + 1 + ttlMs });
+    expect(fourth).toMatchObject({ keys: ["c Active", "a Retiring"], changes: ["Removed b", "Added c"], nextAtMs: t0 + 1 + ttlMs });
+    expect(fifth).toMatchObject({ keys: ["c Active"], changes: ["Removed a"], nextAtMs: undefined });
+  });
+
+  test("a key that is in use again has no date, and is replaced by the rule of that moment", () => {
+    const [, , , fourth] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 1, sources: [holds("tls", "b")] },
+      { at: t0 + 2, sources: [holds("tls", "a")] },
+      { at: t0 + 3, sources: [holds("tls", "c")], rules: immediate },
+    );
+    expect(fourth).toMatchObject({ keys: ["c Active", "b Retiring"], changes: ["Removed a", "Added c"], nextAtMs: t0 + 2 + ttlMs });
   });
 
   test("a renewed certificate of the same key updates its entry", () => {

@@ -29,7 +29,7 @@ export interface Source {
 
 /** What the spec says about old keys. */
 export interface HistoryRules {
-  /** `keep`: for that long after they were replaced. `replace`: they go when they are replaced. */
+  /** For keys that are replaced from now on. `keep`: they stay for that long. `replace`: they go when they are replaced. */
   readonly oldKeys: { readonly type: "keep"; readonly ttlMs: number } | { readonly type: "replace" };
   /** Keys that must not be published, whatever else is true of them. */
   readonly revoked: ReadonlySet<string>;
@@ -78,15 +78,14 @@ export function advanceHistory(
       keys.push({ ...successor, sinceMs: key.sinceMs });
     } else if (key.standing.state === "Retiring" && key.standing.removeAtMs <= nowMs) {
       note("Removed", key);
-    } else if (!replaced || isHeld(key)) {
+    } else if (key.standing.state === "Retiring" || !replaced || isHeld(key)) {
+      // What is retiring was promised to stay until its date: what the spec says of old keys counts for those that are replaced from now on.
       keys.push(key);
     } else if (rules.oldKeys.type === "replace") {
       note("Removed", key);
-    } else if (key.standing.state === "Active") {
+    } else {
       note("Retired", key);
       keys.push({ ...key, standing: { state: "Retiring", replacedAtMs: nowMs, removeAtMs: nowMs + rules.oldKeys.ttlMs } });
-    } else {
-      keys.push(key);
     }
   }
 

@@ -190,6 +190,43 @@ describe("the ConfigMap's limit", () => {
   });
 });
 
+describe("an oldKeysTTL that was stored before there was a longest", () => {
+  test.each(["99999999h", "9999999999h"])("%s: keys retire with a date that all can read, and nothing is written twice", (oldKeysTTL) => {
+    world = new JwksWorld({ oldKeysTTL });
+    for (const [index, certificate] of [first, second, third].entries()) {
+      put(certificate);
+      world.pass(t0 + index * hourMs);
+    }
+    const { kids, configMap } = world;
+    expect(kids).toHaveLength(3);
+    const decoded = JWKSConfig.decode(world.object);
+    expect(decoded).toMatchObject({ ok: true, object: { status: { keys: [{ state: "Active" }, { state: "Retiring" }, { state: "Retiring" }] } } });
+    expect(world.status?.nextRemoval).toBe("2125-12-08T01:00:00.000Z");
+    world.pass(t0 + 3 * hourMs);
+    expect(world.configMap).toEqual(configMap);
+  });
+});
+
+describe("a setting that is there for a moment", () => {
+  test.each([{ keepOldKeys: false }, { updateStrategy: "immediate" as const }, { oldKeysTTL: "0" }, { oldKeysTTL: "1s" }])(
+    "%j takes no key that is retiring, and moves no date",
+    (setting) => {
+      put();
+      world.pass(t0);
+      put(second);
+      world.pass(t0 + hourMs);
+      const { kids, spec } = world;
+      world.spec = { ...spec, ...setting };
+      const plan = world.pass(t0 + 2 * hourMs);
+      expect(plan.notices).toEqual([]);
+      world.spec = spec;
+      world.pass(t0 + 2 * hourMs + 2000);
+      expect(world.kids).toEqual(kids);
+      expect(world.status?.nextRemoval).toBe("2026-01-31T01:00:00.000Z");
+    },
+  );
+});
+
 describe("space", () => {
   test("over 1 MiB the oldest retired keys go early, with a condition", () => {
     world.configMapIntervalMs = 0;
