@@ -33,6 +33,8 @@ export interface StartOptions {
   readonly flags?: Readonly<Record<string, string>>;
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
   readonly kubeconfig?: string;
+  /** Where it works. Default this namespace alone. */
+  readonly namespaces?: readonly string[];
   /** Without election every operator acts. Default true. */
   readonly elects?: boolean;
   /** Stands in for HTTP. */
@@ -81,10 +83,11 @@ export class RotatingNamespace implements AsyncDisposable {
     this.#flags = options.flags;
   }
 
-  /** Starts an operator that works in this namespace alone. It is stopped with the test, or by itself before. */
+  /** Starts an operator. It is stopped with the test, or by itself before. */
   async startOperator({
     flags = this.#flags,
     kubeconfig = this.kubeconfig,
+    namespaces = [this.namespace],
     elects = true,
     transport,
     clock,
@@ -94,7 +97,7 @@ export class RotatingNamespace implements AsyncDisposable {
       operator: keyturn,
       kubeconfig,
       controllers: rotationFeature.controllers(readerOf(flags)),
-      namespaces: [namespace],
+      namespaces,
       leaderElection: { namespace, enabled: elects },
       ...(transport && { transport }),
       ...(clock && { clock }),

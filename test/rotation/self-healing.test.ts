@@ -1,5 +1,6 @@
 // What somebody does to targets, their objects and the history by hand, and what becomes of it.
 import { Buffer } from "node:buffer";
+import { deflateRawSync } from "node:zlib";
 import { Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
@@ -142,6 +143,29 @@ describe("the history", () => {
     await place.holds({ t1: "four" });
     await place.putSource("five");
     await place.holds({ t1: "five", t2: "four" });
+  });
+
+  test("with a record that unpacks to a hundred megabytes stops the set and says so, until the record is deleted", async () => {
+    await using place = await rotatingNamespace(cluster(), "bomb");
+    const operator = await place.startOperator();
+    await filled(place);
+    await operator.stop();
+    const [record] = await place.records();
+    if (!record) throw new Error("there is no record");
+    const { uid: _, resourceVersion: __, ...metadata } = record.metadata;
+    const name = { namespace: place.namespace, name: metadata.name };
+    const content = deflateRawSync(Buffer.alloc(100_000_000)).toString("base64");
+    await cluster().client.delete(Secret, name);
+    await cluster().client.create(Secret, { ...record, metadata, data: { content } });
+    await cluster().client.delete(Secret, { ...name, name: "t3" });
+    await place.startOperator();
+    const message = await place.conditionSays("t3", "Ready", "False HistoryDamaged");
+    expect(message).toBe(`version record ${name.namespace}/${name.name} cannot be read: delete it, and the version is given up`);
+    expect(await place.eventSays("t3", "HistoryDamaged")).toBe(message);
+    expect([await place.held("t1"), await place.held("t2"), await place.held("t3")]).toEqual(["three", "two", "-"]);
+    await cluster().client.delete(Secret, name);
+    await place.holds({ t1: "three", t2: "two", t3: "two" });
+    await place.conditionSays("t3", "Ready", "True UpToDate");
   });
 
   test("is immutable, belongs to the targets and goes with the last of them", async () => {

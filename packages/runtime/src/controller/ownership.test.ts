@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineKind } from "../client/kind.ts";
+import type { KubeObject } from "../client/object.ts";
 import { marked, NameConflictError, ownerOf, ownershipOf } from "./ownership.ts";
 
 const operator = { name: "demo", domain: "demo.example" };
@@ -31,6 +32,17 @@ it("ownerOf finds the way back to owners of one kind only", () => {
   const ours = marked(object, operator, owner);
   expect(ownerOf(ours, operator, widgets)).toBe("shop/one");
   expect(ownerOf(ours, operator, gadgets)).toBeUndefined();
+});
+
+it("ownerOf believes nothing about another namespace, nor about an owner that should have one and has none", () => {
+  const claim = (namespace: string | undefined): KubeObject => {
+    const metadata = { name: "thing", ...(namespace !== undefined && { namespace }) };
+    return marked({ metadata }, operator, owner);
+  };
+  expect(ownerOf(claim("bank"), operator, widgets)).toBeUndefined();
+  expect(ownerOf(claim(undefined), operator, widgets)).toBeUndefined();
+  const bare = marked({ metadata: { name: "thing" } }, operator, { kind: widgets, name: { name: "one" } });
+  expect(ownerOf({ metadata: { ...bare.metadata, namespace: "shop" } }, operator, widgets)).toBeUndefined();
 });
 
 it("a name conflict says whose the object is and what to do", () => {

@@ -1,6 +1,6 @@
 // Is this object ours? Asked before every write to and delete of an object that may be somebody else's.
 import { type Kind, resourceOf } from "../client/kind.ts";
-import { type KubeObject, type ObjectKey, keyOf, type ObjectName } from "../client/object.ts";
+import { type KubeObject, type ObjectKey, keyOf, nameOf, type ObjectName } from "../client/object.ts";
 import { managedByLabel, type Operator, ownerAnnotation } from "./operator.ts";
 import { TerminalError } from "./errors.ts";
 
@@ -18,11 +18,12 @@ export function ownerKey(owner: Owner): string {
   return `${resourceOf(owner.kind)}/${keyOf(owner.name)}`;
 }
 
-/** The key of the owner if it is of the given kind; for triggers from owned objects. */
+/** The key of the owner if it is of the given kind; for triggers from owned objects. What is said about an object of another namespace is not believed: anybody could. */
 export function ownerOf(object: KubeObject, operator: Operator, kind: Kind): ObjectKey | undefined {
   const value = object.metadata.annotations?.[ownerAnnotation(operator)];
   const prefix = `${resourceOf(kind)}/`;
-  return value?.startsWith(prefix) ? value.slice(prefix.length) : undefined;
+  const key = value?.startsWith(prefix) ? value.slice(prefix.length) : undefined;
+  return key !== undefined && nameOf(key).namespace === (kind.namespaced ? object.metadata.namespace : undefined) ? key : undefined;
 }
 
 /** Whose an object is. */

@@ -19,6 +19,11 @@ function rotated(): { world: JwksWorld; configMap: ConfigMap } {
   return { world, configMap: world.configMap };
 }
 
+function withRevision(configMap: ConfigMap, revision: number): ConfigMap {
+  const annotation = (configMap.metadata.annotations?.[historyAnnotation] ?? "").replace(/"revision":\d+/, `"revision":${revision}`);
+  return { ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: annotation } } };
+}
+
 describe("recoverHistory", () => {
   test("both copies say the same", () => {
     const { world, configMap } = rotated();
@@ -50,6 +55,7 @@ describe("recoverHistory", () => {
       "an edited annotation",
       (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } }),
     ],
+    ["a revision that cannot be counted on from", (configMap: ConfigMap) => withRevision(configMap, Number.MAX_SAFE_INTEGER)],
     ["an annotation that is gone", (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: {} } })],
   ])("%s is not believed: the status counts", (_name, edit) => {
     const { world, configMap } = rotated();

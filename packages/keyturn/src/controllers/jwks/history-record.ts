@@ -30,8 +30,11 @@ const keyRecord = keyStatusSchema.omit({ certificateExpires: true, algorithm: tr
     .optional(),
 });
 
+/** More changes than any set of keys sees; a higher number was written by somebody else, and is not counted on from. */
+const highestRevision = 999_999_999;
+
 const historyRecord = z.object({
-  revision: z.int(),
+  revision: z.int().min(0).max(highestRevision),
   updatedAt: z.iso.datetime(),
   /** SHA-256 of the document: a document that was edited is not to be believed. */
   digest: z.string(),

@@ -32,6 +32,23 @@ export const seenAtAnnotation = `${domain}/seen-at`;
 export const kindAnnotation = `${domain}/kind`;
 export const logAnnotation = `${domain}/log`;
 
+/** Versions are counted from 1 up to this: enough for a change every second for 31 years, and small enough that counting on is exact and ends. */
+export const highestVersion = 999_999_999;
+
+/** The version in an annotation; undefined if it is none. Anybody may have written it. */
+export function parseVersion(text: string | undefined): number | undefined {
+  return text !== undefined && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The latest time that is believed: the end of the year 9899, so that the longest delay after it is still a date. */
+export const latestTimeMs = Date.UTC(9900, 0);
+
+/** The time in an annotation; undefined if it is none. */
+export function parseTime(text: string | undefined): number | undefined {
+  const timeMs = Date.parse(text ?? "");
+  return timeMs >= 0 && timeMs <= latestTimeMs ? timeMs : undefined;
+}
+
 /** The type of the Secrets that are version records. */
 export const versionRecordType = `${domain}/version`;
 

@@ -13,7 +13,7 @@ import {
 } from "@keyturn/runtime";
 import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
 import { keepMarks } from "./marks.ts";
-import type { Observed, ReadMemory } from "./observe.ts";
+import { changedSince, type Observed, type ReadMemory } from "./observe.ts";
 import { readSource } from "./source-content.ts";
 import type { Precondition, RotationPlan, RotationWrite } from "./rotation-plan.ts";
 import { targetObject, targetPatch } from "./target-object.ts";
@@ -198,9 +198,4 @@ class PlanCarrier {
   #remember(seq: number, { metadata: { uid, resourceVersion } }: Stored<KubeObject>): void {
     this.#records.set(seq, { uid, resourceVersion });
   }
-}
-
-/** Unremarkable: the next run, moments later, sees what is there now. */
-function changedSince(what: string): TransientError {
-  return new TransientError(`${what} has changed since it was looked at; it is looked at again`, { reason: "Conflict" });
 }

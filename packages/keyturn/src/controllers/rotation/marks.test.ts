@@ -27,10 +27,11 @@ test("a source must say that it is one", () => {
     expect(keepMarks(object({ annotations: { ...source, [`${prefix}/source`]: value } })).source).toBeUndefined();
 });
 
+const applied = { [`${prefix}/version`]: "3", [`${prefix}/digest`]: "d3", [`${prefix}/applied-at`]: "2026-01-01T00:00:00.123Z" };
+const labels = { "app.kubernetes.io/managed-by": "keyturn" };
+
 test("a target's object is known by our mark alone, and what it holds by its annotations", () => {
   const owner = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live" };
-  const applied = { [`${prefix}/version`]: "3", [`${prefix}/digest`]: "d3", [`${prefix}/applied-at`]: "2026-01-01T00:00:00.123Z" };
-  const labels = { "app.kubernetes.io/managed-by": "keyturn" };
   expect(keepMarks(object({ annotations: { ...owner, ...applied } })).target).toBeUndefined();
   expect(keepMarks(object({ labels, annotations: { ...owner, ...applied } })).target).toEqual({
     owner: "shop/live",
@@ -38,4 +39,22 @@ test("a target's object is known by our mark alone, and what it holds by its ann
     ownerUids: [],
   });
   expect(keepMarks(object({ labels, annotations: { ...owner, ...applied, [`${prefix}/version`]: "three" } })).target?.applied).toBeUndefined();
+});
+
+test("a mark says nothing about a target in another namespace", () => {
+  const mark = (owner: string): KubeObject =>
+    object({ labels, annotations: { "keyturn.io/owner": `rotationtargets.rotator.k8s.telekom.com/${owner}`, ...applied } });
+  for (const owner of ["bank/live", "live", "/live", "shop-2/live"]) expect(keepMarks(mark(owner))).toEqual({});
+  expect(keepMarks(mark("shop/live")).target?.owner).toBe("shop/live");
+});
+
+test.each(["0", "-1", "1.5", "1e3", "0x10", " 3", "", "03", "1000000000", "9007199254740991", "9".repeat(400)])("%j is no version", (version) => {
+  const annotations = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live", ...applied };
+  expect(keepMarks(object({ labels, annotations: { ...annotations, [`${prefix}/version`]: version } })).target?.applied).toBeUndefined();
+});
+
+test("a time that no clock shows is no mark", () => {
+  const annotations = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live", ...applied };
+  for (const time of ["+275760-09-13T00:00:00Z", "-000001-01-01T00:00:00Z", "soon"])
+    expect(keepMarks(object({ labels, annotations: { ...annotations, [`${prefix}/applied-at`]: time } })).target?.applied).toBeUndefined();
 });

@@ -5,6 +5,8 @@ import { pausedAnnotation } from "../attention.ts";
 import {
   appliedAtAnnotation,
   digestAnnotation,
+  parseTime,
+  parseVersion,
   RotationTarget,
   rotatePathMark,
   rotationSetMark,
@@ -20,7 +22,7 @@ import { type RecordMarks, recordMarksOf } from "./version-record.ts";
 export interface Marks {
   readonly source?: SourcePaths & { readonly set: string; /** The annotation that pauses the set, as it was written. */ readonly paused?: string };
   readonly target?: {
-    /** The key of the RotationTarget that it is kept for, if that is another than its own. */
+    /** The key of the RotationTarget in the same namespace that it is kept for, if that is another than its own. */
     readonly owner: ObjectKey | undefined;
     readonly applied: ObjectObservation["applied"] | undefined;
     readonly ownerUids: readonly string[];
@@ -62,8 +64,8 @@ export function keepMarks(object: KubeObject): Marks {
 }
 
 function appliedOf(annotations: Readonly<Record<string, string>>): ObjectObservation["applied"] | undefined {
-  const seq = Number(annotations[versionAnnotation] ?? Number.NaN);
+  const seq = parseVersion(annotations[versionAnnotation]);
   const digest = annotations[digestAnnotation];
-  const atMs = Date.parse(annotations[appliedAtAnnotation] ?? "");
-  return Number.isSafeInteger(seq) && digest !== undefined && !Number.isNaN(atMs) ? { seq, digest, atMs } : undefined;
+  const atMs = parseTime(annotations[appliedAtAnnotation]);
+  return seq !== undefined && digest !== undefined && atMs !== undefined ? { seq, digest, atMs } : undefined;
 }

@@ -12,7 +12,7 @@ export const rotationMetrics = {
   },
   keyturn_rotation_standstill: {
     type: "gauge",
-    help: "1 for a set in which nothing moves, or not as it should, by reason: NoSource, SourceConflict, PathNotFound, InvalidPath, ContentTooLarge, ClockSkew, WriteRefused, NameConflict, PolicyConflict or SourceUnstable.",
+    help: "1 for a set in which nothing moves, or not as it should, by reason: NoSource, SourceConflict, PathNotFound, InvalidPath, ContentTooLarge, ClockSkew, WriteRefused, HistoryDamaged, NameConflict, PolicyConflict or SourceUnstable.",
     labels: ["namespace", "set", "reason"],
   },
   keyturn_rotation_next_due_timestamp_seconds: {

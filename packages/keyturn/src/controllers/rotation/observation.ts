@@ -15,6 +15,8 @@ export interface SetObservation {
   readonly records: readonly RecordObservation[];
   /** Sequence numbers above all of `records` whose record's name is taken by something else. */
   readonly takenSeqs: readonly number[];
+  /** What was found wrong with the history, if anything: nothing moves then. */
+  readonly damage?: string;
   /** By how much the API server's clock is ahead of ours; absent if nothing is known about it. */
   readonly serverAheadMs?: number;
   /** When contents may move; absent for at any time. */

@@ -12,15 +12,17 @@ import {
   resourceOf,
   Secret,
   type Stored,
+  TransientError,
 } from "@keyturn/runtime";
 import { pauseInWords, pauseOf } from "../attention.ts";
 import type { MaintenanceWindows } from "../maintenance-window.ts";
-import type { RotationTargetStatus } from "./api.ts";
+import { highestVersion, type RotationTargetStatus } from "./api.ts";
+import { isRecorded, withBelievedMarks } from "./believed-marks.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import type { Marks } from "./marks.ts";
 import type { Hindrance, ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observation.ts";
 import { type ReadSource, readSource } from "./source-content.ts";
-import { contentOfRecord, parseLog, recordName, type VersionContent } from "./version-record.ts";
+import { parseLog, readableContent, recordName, type VersionContent } from "./version-record.ts";
 import { type Looked, type RotationWatches, wantedBy } from "./watches.ts";
 
 /** What is remembered of objects that were read, by uid and for one resourceVersion. Losing any of it costs a request and nothing else. */
@@ -76,11 +78,13 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
   const sources = await readSources(key, options, contents);
   const records = recordsOf(key, watches.objects.get(resourceOf(Secret)));
   const resources = new Set([...sources, ...records].map(({ resource }) => resource));
-  const targets: TargetObservation[] = [];
+  const seen: TargetObservation[] = [];
   for (const targetKey of targetKeys) {
-    const target = await observeTarget(targetKey, { ...options, resources, recordNameOf: (seq) => ({ namespace, name: recordName(set, seq) }) });
-    if (target) targets.push(target);
+    const recordNameOf = (seq: number): ObjectName => ({ namespace, name: recordName(set, seq) });
+    const target = await observeTarget(targetKey, { ...options, resources, records, recordNameOf });
+    if (target) seen.push(target);
   }
+  const targets = withBelievedMarks(seen, { sources, records });
   return {
     observation: {
       namespace,
@@ -146,6 +150,7 @@ export function recordsOf(key: ObjectKey, secrets: Looked<Marks> | undefined): r
 interface TargetOptions extends ObserveOptions {
   /** The kinds that the target's object may be of. */
   readonly resources: ReadonlySet<string>;
+  readonly records: readonly RecordObservation[];
   readonly recordNameOf: (seq: number) => ObjectName;
 }
 
@@ -196,7 +201,7 @@ interface ObjectOptions extends TargetOptions {
 }
 
 async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<ObjectObservation | undefined> {
-  const { kind, cache, owner, memory, client, signal } = options;
+  const { kind, cache, owner, records, memory, client, signal } = options;
   const identity = cache.identity(key);
   const marks = cache.get(key);
   if (!identity || !marks) return undefined;
@@ -208,8 +213,12 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };
   if (applied && memory.intact.get(uid) === resourceVersion) return { ...common, digest: applied.digest };
   const object = await client.get(kind, nameOf(key), signal);
-  // Gone or changed since: the cache is about to say so, and brings the next run.
-  if (object?.metadata.resourceVersion !== resourceVersion) return object ? { ...common, digest: applied?.digest ?? "" } : undefined;
+  // Gone or changed since: the cache is about to say so, and brings the next run. What only the content could prove has to wait for that.
+  if (!object) return undefined;
+  if (object.metadata.resourceVersion !== resourceVersion) {
+    if (applied && !isRecorded(applied, records)) throw changedSince(`${seen.resource}/${seen.name}`);
+    return { ...common, digest: applied?.digest ?? "" };
+  }
   const digest = await digestOfObject(object, applied, options);
   if (digest === applied?.digest) memory.intact.set(uid, resourceVersion);
   return { ...common, digest };
@@ -229,7 +238,8 @@ async function digestOfObject(object: Stored<KubeObject>, applied: ObjectObserva
   if (!applied || digest === applied.digest || kind.group === "") return digest;
   const name = recordNameOf(applied.seq);
   const record = await client.get(Secret, name, signal);
-  return record && covers(content, contentOfRecord(record, name).content) ? applied.digest : digest;
+  const version = record && readableContent(record);
+  return version && covers(content, version.content) ? applied.digest : digest;
 }
 
 /** The numbers above all that were given out whose record's name somebody else has, or wants. */
@@ -242,9 +252,15 @@ function takenSeqs(
   const given = [...records.map(({ seq }) => seq), ...targets.flatMap(({ objects }) => objects.map(({ applied }) => applied?.seq ?? 0))];
   const secrets = watches.objects.get(resourceOf(Secret));
   const taken: number[] = [];
-  for (let seq = Math.max(0, ...given) + 1; ; seq++) {
+  for (let seq = Math.max(0, ...given) + 1; seq <= highestVersion; seq++) {
     const recordKey = keyOf({ namespace, name: recordName(set, seq) });
-    if (!secrets?.identity(recordKey) && wantedBy(watches.targets, recordKey).length === 0) return taken;
+    if (!secrets?.identity(recordKey) && wantedBy(watches.targets, recordKey).length === 0) break;
     taken.push(seq);
   }
+  return taken;
+}
+
+/** Unremarkable: the next run, moments later, sees what is there now. */
+export function changedSince(what: string): TransientError {
+  return new TransientError(`${what} has changed since it was looked at; it is looked at again`, { reason: "Conflict" });
 }

@@ -2,6 +2,7 @@
 import { earliest } from "@keyturn/runtime";
 import { pauseInWords } from "../attention.ts";
 import { nextOpeningMs } from "../maintenance-window.ts";
+import { highestVersion } from "./api.ts";
 import { type ChainInput, sweep, type Version, withDeparture, withOwnVersions } from "./chain.ts";
 import { hindrancesOf } from "./hindrances.ts";
 import { commitsOfObjects, repairedLog } from "./log-repair.ts";
@@ -19,6 +20,7 @@ import { targetWrites, type Wanted } from "./target-writes.ts";
 export const mostSkewMs = 30_000;
 /** How long until a clock that is off is looked at again. */
 const skewRetryMs = 30_000;
+const usedUp = `versions are counted up to ${highestVersion}, and something claims the last of them: delete that record or object`;
 
 /** The plan for a set. Carried out in order, and begun anew after any of its writes, it comes to the same end. */
 export function planRotation(observed: SetObservation, nowMs: number): RotationPlan {
@@ -39,8 +41,12 @@ export function planRotation(observed: SetObservation, nowMs: number): RotationP
   const rest = standstillByPeople(observation);
   if (rest) return standStill(world, rest, serverMs);
   if (Math.abs(serverAheadMs) > mostSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
+  if (observation.damage !== undefined) return standStill(world, { reason: "HistoryDamaged", message: observation.damage }, serverMs);
   const noted = noteSource(world, serverMs);
-  return noted ? advance(world, noted, serverMs) : standStill(world, standstillOf(world.sight), serverMs);
+  if (!noted) return standStill(world, standstillOf(world.sight), serverMs);
+  // A record beyond the last number would not be known as one, and be made again in every pass.
+  if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return standStill(world, { reason: "HistoryDamaged", message: usedUp }, serverMs);
+  return advance(world, noted, serverMs);
 }
 
 /** What one plan is made from. */
@@ -313,7 +319,8 @@ function skewed(serverAheadMs: number): Standstill {
 }
 
 function nextFree(seq: number, taken: readonly number[]): number {
+  const all = new Set(taken);
   let free = seq;
-  while (taken.includes(free)) free++;
+  while (all.has(free)) free++;
   return free;
 }

@@ -22,6 +22,8 @@ export type ConditionReason =
   | "NameConflict"
   /** The API server does not take the object, or the version's record. */
   | "WriteRefused"
+  /** The history itself stops the set: a version's record cannot be read, or the numbers of versions are used up. */
+  | "HistoryDamaged"
   /** The operator's clock and the API server's are too far apart for any time to be believed. */
   | "ClockSkew"
   /** The target or the source is paused: nothing moves here, and what the target holds stays as it is. */

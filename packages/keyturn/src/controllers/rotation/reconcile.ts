@@ -27,6 +27,7 @@ import { planRotation } from "./plan.ts";
 import type { RotationPlan } from "./rotation-plan.ts";
 import { conditionNotices, statusOf, versionNotices } from "./status.ts";
 import { statusMark } from "./target-settings.ts";
+import { DamagedRecordError } from "./version-record.ts";
 import { watchRotation } from "./watches.ts";
 
 const controller = "rotation";
@@ -76,6 +77,11 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
             });
           }
           if (isApiError(error, "Forbidden", "Invalid", "BadRequest")) await report(refusedPlan(plan, error.message), reporting);
+          if (error instanceof DamagedRecordError) {
+            const halted = planRotation({ ...observation, damage: error.message }, now);
+            show(run.key, numbersOf(halted));
+            await report({ ...halted, writes: [] }, reporting);
+          }
           throw error;
         }
         metrics.written(run.key, plan);

@@ -64,6 +64,7 @@ export type Standstill =
         | "ContentTooLarge"
         | "ClockSkew"
         | "WriteRefused"
+        | "HistoryDamaged"
         | "Paused"
         | "NotSelected";
       readonly message: string;

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { KubeObject, Secret } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { readSource } from "./source-content.ts";
+import { largestContentBytes } from "./version-record.ts";
 
 const whole = { watchPath: undefined, rotatePath: undefined };
 
@@ -57,6 +58,12 @@ test("a megabyte of random bytes still fits; what cannot fit is refused without 
     reason: "ContentTooLarge",
     message: expect.stringMatching(/^a version of \d+ bytes does not fit/),
   });
+});
+
+test("what packs well is refused as soon as its record could not be unpacked again", () => {
+  const filled = (bytes: number): KubeObject => secret({ key: "a".repeat(bytes) });
+  expect(digestsOf(filled(largestContentBytes - 8192), whole)).toMatchObject({ ok: true });
+  expect(digestsOf(filled(largestContentBytes), whole)).toMatchObject({ ok: false, reason: "ContentTooLarge" });
 });
 
 test("the time of the write is that of the last manager who owns something watched, to the end of its second", () => {

@@ -1,9 +1,11 @@
 // Reads a source: which version it is, and what that version consists of.
+import { Buffer } from "node:buffer";
 import { deflateRawSync } from "node:zlib";
 import type { KubeObject, ObjectMeta } from "@keyturn/runtime";
 import { type Content, contentOf, digestOf, isOwnMember, storedContent } from "./content.ts";
 import type { SourceContent } from "./observation.ts";
 import { formatPath, isRecord, objectWith, type ParsedPath, parsePath, type ResourcePath, valueAt } from "./resource-path.ts";
+import { largestContentBytes } from "./version-record.ts";
 
 /** The paths of a source as its marks give them. */
 export interface SourcePaths {
@@ -24,6 +26,8 @@ export interface ReadSource {
 const largestRecordBytes = 1024 * 1024 - 4096;
 /** Smaller ones fit in any case, so that nothing has to be tried. */
 const surelyFitsBytes = 512 * 1024;
+/** A version's text, less the names of its kind. */
+const longestTextBytes = largestContentBytes - 4096;
 /** Times of the server are cut to whole seconds; the write was not later than this after them. */
 const timeStepMs = 1000;
 
@@ -68,10 +72,13 @@ function wrongPath(watch: ParsedPath, rotate: ParsedPath): string | undefined {
   return `rotate-path: .${first} belongs to the object itself and cannot be rotated; give a rotate-path such as .data`;
 }
 
-/** How large a version's record is. */
+/** How large a version's record is, or its content if that is too large by itself. */
 function recordSize(payload: Content): number {
   const text = JSON.stringify(payload);
-  return text.length <= surelyFitsBytes ? text.length : deflateRawSync(text).byteLength;
+  if (text.length <= surelyFitsBytes) return text.length;
+  // What is longer could not be unpacked again.
+  const bytes = Buffer.byteLength(text);
+  return bytes > longestTextBytes ? bytes : deflateRawSync(text).byteLength;
 }
 
 /** When the latest of those who own something under the path last changed something. */

@@ -2,13 +2,17 @@
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret } from "@keyturn/runtime";
+import { type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret, TerminalError } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../../operator-identity.ts";
 import {
   digestAnnotation,
+  highestVersion,
   kindAnnotation,
+  latestTimeMs,
   logAnnotation,
+  parseTime,
+  parseVersion,
   RotationTarget,
   rotationSetMark,
   seenAtAnnotation,
@@ -16,7 +20,7 @@ import {
   versionRecordType,
   watchDigestAnnotation,
 } from "./api.ts";
-import type { Content } from "./content.ts";
+import { type Content, digestOf } from "./content.ts";
 import type { RecordObservation } from "./observation.ts";
 import type { RotationLog } from "./rotation-log.ts";
 import type { RotationWrite } from "./rotation-plan.ts";
@@ -27,6 +31,12 @@ const component = "rotation-version";
 /** Where the content is in a record. */
 const contentKey = "content";
 
+/**
+ * The longest text that a version may be; a record that unpacks to more is damaged. A Secret or ConfigMap holds 1 MiB, which is 6 MiB of JSON if every
+ * character has to be escaped.
+ */
+export const largestContentBytes = 8 * 1024 * 1024;
+
 /** What a record holds: the kind of object, and its content. */
 export interface VersionContent {
   readonly apiVersion: string;
@@ -36,13 +46,15 @@ export interface VersionContent {
 
 const versionContent = z.object({ apiVersion: z.string(), kind: z.string(), content: z.record(z.string(), z.unknown()) });
 
-const timeMs = z.number();
+const timeMs = z.number().min(0).max(latestTimeMs);
 const rotationLog = z.object({
   source: z.union([
     z.object({ state: z.literal("present"), uid: z.string(), sinceMs: timeMs }),
     z.object({ state: z.enum(["gone", "unreadable"]), sinceMs: timeMs }),
   ]),
-  commits: z.array(z.object({ seq: z.int(), digest: z.string(), departedMs: timeMs.exactOptional(), at: z.record(z.string(), timeMs) })),
+  commits: z.array(
+    z.object({ seq: z.int().min(1).max(highestVersion), digest: z.string(), departedMs: timeMs.exactOptional(), at: z.record(z.string(), timeMs) }),
+  ),
   frozen: z.array(z.object({ fromMs: timeMs, toMs: timeMs })),
   backfilled: z.array(z.string()),
 });
@@ -97,45 +109,51 @@ export interface RecordMarks extends Omit<RecordObservation, "uid" | "resourceVe
   readonly log: string;
 }
 
-/** The marks of a record; undefined for any other Secret. */
+/** The marks of a record; undefined for any other Secret, such as a copy of one under another name. */
 export function recordMarksOf({ metadata }: KubeObject): RecordMarks | undefined {
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   const set = labels[rotationSetMark];
   if (labels[managedByLabel] !== keyturn.name || labels[componentLabel] !== component || set === undefined) return undefined;
-  const seq = Number(annotations[versionAnnotation]);
-  const seenAtMs = Date.parse(annotations[seenAtAnnotation] ?? "");
+  const seq = parseVersion(annotations[versionAnnotation]);
+  const seenAtMs = parseTime(annotations[seenAtAnnotation]);
   const { [kindAnnotation]: resource, [digestAnnotation]: digest, [watchDigestAnnotation]: watchDigest, [logAnnotation]: log = "" } = annotations;
-  if (!Number.isSafeInteger(seq) || Number.isNaN(seenAtMs) || !resource || !digest || !watchDigest) return undefined;
+  if (seq === undefined || seenAtMs === undefined || !resource || !digest || !watchDigest || metadata.name !== recordName(set, seq)) return undefined;
   return { set, seq, resource, digest, watchDigest, seenAtMs, log, owners: ownerReferences.map(({ uid }) => uid) };
 }
 
 /** The log in a record's annotation; undefined if somebody has damaged it. */
 export function parseLog(text: string): RotationLog | undefined {
-  return rotationLog.safeParse(parseJson(text)).data;
-}
-
-/** The content in a record. Throws if it is none, without showing anything of it. */
-export function contentOfRecord(record: Secret, name: ObjectName): VersionContent {
-  const encoded = record.data?.[contentKey];
-  const parsed = encoded === undefined ? undefined : versionContent.safeParse(parseJson(inflated(encoded))).data;
-  if (!parsed) throw new Error(`version record ${name.namespace}/${name.name} cannot be read: delete it, and the version is given up`);
-  return parsed;
-}
-
-function inflated(encoded: string): string {
   try {
-    return inflateRawSync(Buffer.from(encoded, "base64")).toString("utf8");
+    return rotationLog.safeParse(JSON.parse(text)).data;
   } catch {
-    // What zlib says about bytes that it cannot read helps nobody.
-    return "";
+    // A text that is no JSON was edited: the log of another record counts.
+    return undefined;
   }
 }
 
-function parseJson(text: string): unknown {
+/** A record's content cannot be read, or is not what the record says. Only a person can decide that its version is given up. */
+export class DamagedRecordError extends TerminalError {
+  constructor({ namespace, name }: ObjectName) {
+    super(`version record ${namespace}/${name} cannot be read: delete it, and the version is given up`, { reason: "HistoryDamaged" });
+    this.name = "DamagedRecordError";
+  }
+}
+
+/** The content in a record. Throws a `DamagedRecordError` if there is none, without showing anything of it. */
+export function contentOfRecord(record: Secret, name: ObjectName): VersionContent {
+  const content = readableContent(record);
+  if (!content) throw new DamagedRecordError(name);
+  return content;
+}
+
+/** The content in a record; undefined if it is damaged. */
+export function readableContent({ metadata, data }: Secret): VersionContent | undefined {
   try {
-    return JSON.parse(text);
+    const packed = Buffer.from(data?.[contentKey] ?? "", "base64");
+    const version = versionContent.parse(JSON.parse(inflateRawSync(packed, { maxOutputLength: largestContentBytes }).toString("utf8")));
+    return digestOf(version.content) === metadata.annotations?.[digestAnnotation] ? version : undefined;
   } catch {
-    // The parser quotes its input, which may be a Secret's content.
+    // What zlib says helps nobody, and the parsers quote their input, which may be a Secret's content.
     return undefined;
   }
 }

@@ -101,6 +101,14 @@ describe("an agent", () => {
     expect(againAtMs).toBe(now + 2 * minute);
   });
 
+  it.each(["9".repeat(400), "Infinity", "-3", "1.5", "many"])("that notes %s things has none", (count) => {
+    const { metadata, ...rest } = lease("one", { checksum: "md5-b" });
+    const annotations = { ...metadata.annotations, [agentAnnotations.secrets]: count, [agentAnnotations.differences]: `missing=${count},changed=2` };
+    const { record } = agentRecord({ ...rest, metadata: { ...metadata, annotations } }, { counting: "md5-b", nowMs: now });
+    expect(record).toMatchObject({ secrets: 0, differences: { unexpected: 0, changed: 2 } });
+    expect(JSON.stringify(record)).not.toContain("null");
+  });
+
   it("that is silent is an error, and nothing but its own notes is kept", () => {
     const kept = keepAgentLease(lease("one", { checksum: "md5-a", renewedMinutes: -60 }));
     expect(JSON.stringify(kept)).not.toContain("applied");

@@ -125,7 +125,7 @@ export function agentRecord(lease: AgentLease, { counting, nowMs }: { readonly c
     checksum,
     generation: noteOf(lease, "generation"),
     ...defined("matches", counting === undefined ? undefined : counting === checksum),
-    secrets: Number(noteOf(lease, "secrets")) || 0,
+    secrets: countIn(noteOf(lease, "secrets")),
     ...defined("promotedMs", timeMs(noteOf(lease, "promotedAt"))),
     ...defined("verifiedMs", timeMs(noteOf(lease, "verifiedAt"))),
     ...defined("renewedMs", timeMs(spec?.renewTime)),
@@ -147,8 +147,13 @@ function noteOf({ metadata }: AgentLease, name: keyof typeof agentAnnotations): 
 }
 
 function differenceCounts(text: string): AgentRecord["differences"] {
-  const count = (direction: string): number => Number(new RegExp(`\\b${direction}=(\\d+)`).exec(text)?.[1] ?? 0);
+  const count = (direction: string): number => countIn(new RegExp(`\\b${direction}=(\\d+)`).exec(text)?.[1]);
   return { missing: count("missing"), unexpected: count("unexpected"), changed: count("changed") };
+}
+
+/** A number of things as an agent notes it; 0 for what is none, such as one so large that the page could not show it. */
+function countIn(text = ""): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
 function validUntilMs({ spec }: AgentLease): number | undefined {

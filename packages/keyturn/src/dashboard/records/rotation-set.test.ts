@@ -96,6 +96,13 @@ function shown(overrides: Partial<ShownSet> = {}): ShownSet {
 }
 
 describe("a set", () => {
+  it("is drawn the same with an object in it that only claims a version", () => {
+    const honest = shown();
+    const forged: ObjectObservation = { ...kept("forged", 2, -1), applied: { seq: 2, digest: "00", atMs: at(-1) }, digest: "00" };
+    const objectsOf: ShownSet["objectsOf"] = (each) => [forged, ...honest.objectsOf(each)];
+    expect(rotationSetRecord({ ...honest, objectsOf }, now)).toEqual(rotationSetRecord(honest, now));
+  });
+
   it("has a lane per target with what each held, holds and gets", () => {
     const made = rotationSetRecord(shown(), now);
     expect(made?.record).toMatchObject({

@@ -2,6 +2,7 @@
 import type { FreezeStretch, HeldStretch, ObjectRef, PlannedStep, RotationLane, RotationSetRecord } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, earliest, findCondition, type Kind, parseStoredDuration, resourceOf, type Stored } from "@keyturn/runtime";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
+import { withBelievedMarks } from "../../controllers/rotation/believed-marks.ts";
 import { forecast } from "../../controllers/rotation/forecast.ts";
 import type {
   Hindrance,
@@ -40,17 +41,19 @@ export function rotationSetId(namespace: string, set: string): string {
 /** The record of a set; undefined if it has no targets. */
 export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { readonly record: RotationSetRecord }) | undefined {
   const { namespace, set, records, kinds } = shown;
-  const observed = shown.targets.map((target) => observedTarget(target, shown));
+  const newest = records.toSorted((a, b) => b.seq - a.seq)[0];
+  const source = sourceRefOf(shown.targets, { namespace, kinds });
+  const sources = sourcesOf(newest, source);
+  const seen = shown.targets.map((target) => observedTarget(target, shown));
+  const observed = withBelievedMarks(seen, { sources, records });
   const ranks = ranksOf(observed);
   const byName = new Map(shown.targets.map((target) => [target.metadata.name, target]));
   const first = byName.get(ranks[0]?.members[0]?.name ?? "");
   if (!first) return undefined;
 
-  const newest = records.toSorted((a, b) => b.seq - a.seq)[0];
   const log = newest?.log;
   const commits = allCommits(records);
-  const source = sourceRefOf(shown.targets, { namespace, kinds });
-  const observation = { namespace, set, sources: sourcesOf(newest, source), targets: observed, records, takenSeqs: [] };
+  const observation = { namespace, set, sources, targets: observed, records, takenSeqs: [] };
   const steps = log ? plannedSteps(observation, records, nowMs) : new Map<string, readonly PlannedStep[]>();
   const summaries = new Map(shown.targets.map((target) => [target.metadata.name, rotationSummary(target, nowMs)]));
   const lanes = ranks.flatMap((rank) =>
