@@ -3,7 +3,6 @@ import { Ingress, Namespace, Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
 import { certificate, IngressCheckSum, SecretCheckSum, soon, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
@@ -126,12 +125,13 @@ describe("what people do to a checksum of ours", () => {
 });
 
 describe("what flags choose", () => {
-  test("another annotation for the version, as in the document's sample", async () => {
+  test("another annotation for the version", async () => {
     await using place = await verifiedNamespace(cluster(), "annotation");
-    await place.startOperator({ flags: { "checksum.version-annotations": "fs.ingress.alibaba/version" } });
-    const { metadata, ...rest } = place.secret("alibaba-com-ecc-118", undefined, certificate(0));
-    await place.put({ ...rest, metadata: { ...metadata, annotations: { "fs.ingress.alibaba/version": "5792" } } });
-    await place.published(["118-5792"]);
+    await place.startOperator({ flags: { "checksum.version-annotations": "example.com/version" } });
+    await place.putSecret("shop-7", 1);
+    const { metadata, ...rest } = place.secret("bank-8", undefined, certificate(0));
+    await place.put({ ...rest, metadata: { ...metadata, annotations: { "example.com/version": "2" } } });
+    await place.published(["8-2"]);
   });
 
   test("only Secrets with certain labels, and of every type", async () => {
@@ -164,13 +164,14 @@ describe("what flags choose", () => {
     );
   });
 
-  test("namespaces by label: from the moment they have it, and not after they have lost it", async () => {
+  test("namespaces by label: from the moment they have it, and not after they have lost it; nothing elsewhere is read", async () => {
     await using place = await verifiedNamespace(cluster(), "labelled");
     const { namespace } = place;
     await place.putSecret("shop-7", 1);
     const operator = await place.startClusterOperator({ "checksum.namespace-selector": `verified=${namespace}` });
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
     expect(await place.checksums()).toEqual([]);
+    expect(await operator.metrics()).not.toMatch(/^keyturn_checksum_objects_read_total\{.*\} [1-9]/m);
     await cluster().client.mergePatch(Namespace, { name: namespace }, { metadata: { labels: { verified: namespace } } });
     const { metadata } = await place.published(["7-1"]);
     await cluster().client.mergePatch(Namespace, { name: namespace }, { metadata: { labels: { verified: null } } });
@@ -184,6 +185,16 @@ describe("what flags choose", () => {
   });
 });
 
-test("the version annotation is Tengine's unless a flag says otherwise", () => {
-  expect(defaultVersionAnnotation).toBe("nginx.ingress.kubernetes.io/version");
+test("the document's sample Secrets count without any flag", async () => {
+  await using place = await verifiedNamespace(cluster(), "samples");
+  await place.startOperator();
+  const samples = [
+    ["alibaba-com-ecc-118", "5792"],
+    ["alibaba-com-rsa-119", "5793"],
+  ] as const;
+  for (const [index, [name, version]] of samples.entries()) {
+    const { metadata, ...rest } = place.secret(name, undefined, certificate(index));
+    await place.put({ ...rest, metadata: { ...metadata, annotations: { "fs.ingress.alibaba/version": version } } });
+  }
+  await place.published(["118-5792", "119-5793"]);
 });

@@ -1,5 +1,5 @@
 // What users do to Secrets and checksums in a simulation, and what must hold of what is published.
-import { type Kind, type KubeObject, Secret } from "@keyturn/runtime";
+import { type Kind, type KubeObject, Namespace, Secret } from "@keyturn/runtime";
 import { objectPath } from "../../packages/runtime/src/client/kind.ts";
 import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
 import { drawInt, drawOne } from "../../packages/runtime/src/testing/simulation/draw.ts";
@@ -96,6 +96,26 @@ export const checksumActions: readonly UserAction[] = [
   },
 ];
 
+/** What choosing the namespace by label adds to that. */
+export const namespaceSelector = "keyturn.io/checksum=enabled";
+
+/** Puts the label on the namespace, or takes it away. */
+export function choose(world: World, chosen: boolean): void {
+  const [label = "", value = ""] = namespaceSelector.split("=");
+  const metadata = { name: namespace, labels: chosen ? { [label]: value } : {} };
+  world.request({
+    method: "PATCH",
+    path: `${objectPath(Namespace, { name: namespace })}?fieldManager=user&force=true`,
+    headers: { "content-type": "application/apply-patch+yaml" },
+    body: JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata }),
+  });
+}
+
+export const choiceActions: readonly UserAction[] = [
+  { name: "chooses the namespace", weight: 3, run: (world) => choose(world, true) },
+  { name: "unchooses the namespace", weight: 2, run: (world) => choose(world, false) },
+];
+
 /** From the read that proves a state to the write that publishes it: network and all. A cache that is behind can be so for minutes. */
 const runMs = 10_000;
 
@@ -123,6 +143,12 @@ export function publishedRight(): (write: ObservedWrite, world: World) => string
     if (before && !after && world.objects(SecretCheckSum).length === 0) return "the last checksum was removed";
     return undefined;
   };
+}
+
+/** Whether the namespace has the label. */
+export function isChosen(world: World): boolean {
+  const [label = ""] = namespaceSelector.split("=");
+  return world.objects(Namespace).some((object) => nameIn(object) === namespace && label in objectOr(objectOr(object["metadata"])["labels"]));
 }
 
 /** What is still missing once nothing goes wrong any more. */

@@ -34,6 +34,7 @@ export type {
 export { createHttpTransport } from "./client/http-transport.ts";
 export { apiVersionOf, collectionPath, defineKind, type Kind, resourceOf } from "./client/kind.ts";
 export { createClient } from "./client/kube-client.ts";
+export { pagedList, type PagedListOptions } from "./client/paged-list.ts";
 export {
   keyOf,
   keyOfObject,

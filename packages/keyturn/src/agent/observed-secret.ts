@@ -1,6 +1,5 @@
 // What is kept of a Secret: its id and digest, and when its certificate holds. Never its content.
-import { Buffer } from "node:buffer";
-import { X509Certificate } from "node:crypto";
+import { leafOf } from "../controllers/checksum/leaf-certificate.ts";
 import type { Member } from "../controllers/checksum/member.ts";
 import type { IdRules } from "../controllers/checksum/object-id.ts";
 import { type SecretContent, secretMember } from "../controllers/checksum/secret-id.ts";
@@ -19,16 +18,7 @@ export function secretObserver(rules: IdRules): (secret: SecretContent) => Obser
     const member = secretMember(secret, rules);
     const encoded = secret.data?.["tls.crt"];
     if (member.state === "leftOut" || !encoded) return { member };
-    return { member, ...datesOf(Buffer.from(encoded, "base64")) };
+    const leaf = leafOf(encoded);
+    return { member, ...(leaf && { notBeforeMs: leaf.validFromDate.getTime(), notAfterMs: leaf.validToDate.getTime() }) };
   };
-}
-
-function datesOf(certificate: Buffer): Omit<ObservedSecret, "member"> {
-  try {
-    const { validFromDate, validToDate } = new X509Certificate(certificate);
-    return { notBeforeMs: validFromDate.getTime(), notAfterMs: validToDate.getTime() };
-  } catch {
-    // It counts, so it can be read by those who matter; Node is stricter about what stands around a certificate. Without dates it is taken to hold.
-    return {};
-  }
 }

@@ -80,6 +80,33 @@ it("goes through a refused WatchList, pages, a cut, a silence and a 410 with a f
   expect(changes).toEqual(["added ns/a", "added ns/b", "added ns/c", "updated ns/a", "deleted ns/b", "deleted ns/c", "updated ns/a", "added ns/d"]);
 });
 
+it("begins a watch that comes after another once that one is synced", async () => {
+  const { server, caches, stop, settle } = scriptedCaches();
+  const first = caches.watch(widgets, { labels: "first=yes" });
+  const known: number[] = [];
+  const second = caches.watch(widgets, { after: first, keep: () => known.push(first.size) });
+  caches.start(stop.signal);
+  await settle();
+  expect(server.exchanges.map(({ query }) => query.get("labelSelector"))).toEqual(["first=yes"]);
+  expect(caches.statusOf(second).state).toEqual({ type: "idle" });
+  answerStream(server, "10", ["a", "b"]);
+  await settle();
+  expect(server.exchanges).toHaveLength(2);
+  answerStream(server, "10", ["c"]);
+  await settle();
+  expect([second.synced, known]).toEqual([true, [2]]);
+});
+
+it("begins no watch after another if everything ends before that one is synced", async () => {
+  const { server, caches, stop, settle } = scriptedCaches();
+  caches.watch(widgets, { labels: "second=yes", after: caches.watch(widgets) });
+  caches.start(stop.signal);
+  await settle();
+  stop.abort();
+  await settle();
+  expect(server.exchanges).toHaveLength(1);
+});
+
 it("says what right is missing, what kind is not there, and when all is well again; logs ever more rarely", async () => {
   const { clock, server, log, caches, stop, settle } = scriptedCaches();
   const cache = caches.watch(widgets, { namespace: "ns" });

@@ -53,6 +53,7 @@ interface SharedWatch {
   readonly keep: Keep;
   readonly sent: Sent;
   readonly optional: boolean;
+  readonly after: Cache<unknown> | undefined;
   readonly store: Store<unknown>;
   readonly reflector: Reflector<unknown>;
   readonly writes: WriteSight;
@@ -78,7 +79,7 @@ export class CacheRegistry implements Caches {
   watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
   watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   watch<T extends KubeObject, V>(kind: Kind<T>, options: WatchOptions<T, V> & { readonly only?: "metadata" } = {}): Cache<V> {
-    const { keep, indexes = {}, only: sent = "whole", optional = false, ...selection } = options;
+    const { keep, indexes = {}, only: sent = "whole", optional = false, after, ...selection } = options;
     const limits = new Set(kind.namespaced && selection.namespace === undefined ? this.#options.namespaces : []);
     const [first, ...others] = Array.from(limits, (namespace) => this.watch(kind, { ...options, namespace }));
     if (first && others.length > 0) {
@@ -92,7 +93,7 @@ export class CacheRegistry implements Caches {
     }
     if (first) return first;
     // The one place where the types of kept values are forgotten: a shared watch is found by the very `keep` that made its values.
-    const shared = this.#share(kind, selection, { keep: keep as Keep, sent, optional });
+    const shared = this.#share(kind, selection, { keep: keep as Keep, sent, optional, after });
     const view = new StoreCache<V>({ kind, selection, store: shared.store as Store<V>, indexes });
     this.#viewed.set(view, [shared]);
     return view;
@@ -139,8 +140,10 @@ export class CacheRegistry implements Caches {
     return shared;
   }
 
-  #share(kind: Kind, selection: Selection, { keep, sent, optional }: Pick<SharedWatch, "keep" | "sent" | "optional">): SharedWatch {
-    const isSame = (shared: SharedWatch): boolean => shared.keep === keep && shared.sent === sent && shared.optional === optional;
+  #share(kind: Kind, selection: Selection, wanted: Pick<SharedWatch, "keep" | "sent" | "optional" | "after">): SharedWatch {
+    const { keep, sent, optional, after } = wanted;
+    const isSame = (shared: SharedWatch): boolean =>
+      shared.keep === keep && shared.sent === sent && shared.optional === optional && shared.after === after;
     const found = this.#shared.find((shared) => isSame(shared) && sameKind(shared.kind, kind) && sameSelection(shared.selection, selection));
     if (found) return found;
     const { transport, clock, random, limits } = this.#options;
@@ -166,6 +169,7 @@ export class CacheRegistry implements Caches {
       keep,
       sent,
       optional,
+      after,
       store,
       reflector,
       writes: new WriteSight(store),
@@ -177,7 +181,12 @@ export class CacheRegistry implements Caches {
   }
 
   #run(shared: SharedWatch, signal: AbortSignal): void {
-    shared.reflector.run(signal).catch((error: unknown) => {
+    const begin = async (): Promise<void> => {
+      // Rejects only when the signal aborts, and then there is nothing to run.
+      if (shared.after) await shared.after.whenSynced(signal).catch(() => undefined);
+      await shared.reflector.run(signal);
+    };
+    begin().catch((error: unknown) => {
       this.#options.log.error({ err: error, resource: resourceOf(shared.kind) }, "the watch stopped on a fault of the runtime itself");
       // Nothing in the store can throw by design; going on with a cache that is silently stale would be worse than a crash.
       queueMicrotask(() => {

@@ -26,6 +26,8 @@ export interface WatchOptions<T extends KubeObject, V> extends Selection {
    * Default false: whoever watches waits for the CRD.
    */
   readonly optional?: boolean;
+  /** The watch begins when this cache is synced, so that `keep` can look things up in it from the first object on. Default: with all others. */
+  readonly after?: Cache<unknown>;
 }
 
 /** A watch that asks the API server for metadata alone (`PartialObjectMetadata`), so that bodies never reach this process. `keep` sees no more than that. */

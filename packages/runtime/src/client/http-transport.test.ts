@@ -15,6 +15,19 @@ function transportTo(server: Pick<LocalServer, "url">, options: Partial<HttpTran
 
 const get = { method: "GET", path: "/x" } as const;
 
+describe("the server's address", () => {
+  it("may have a path, whose last slashes do not count", async () => {
+    await using server = await startLocalServer((request, response) => response.end(request.url));
+    using transport = transportTo({ url: `${server.url}/clusters/a//` });
+    expect(await textOf(await transport.send(get))).toBe("/clusters/a/x");
+  });
+
+  it("may be as odd as whoever writes a kubeconfig likes", () => {
+    using transport = transportTo({ url: `https://cluster.example.com${"/".repeat(1_000_000)}x` });
+    expect(transport).toBeDefined();
+  });
+});
+
 describe("sockets", () => {
   it("uses one connection for a hundred requests, one after the other", async () => {
     await using server = await startLocalServer((_, response) => response.end("ok"));

@@ -57,7 +57,8 @@ class HttpTransport implements Transport {
 
   constructor(options: HttpTransportOptions) {
     this.#server = serverUrl(options.server);
-    this.#basePath = this.#server.pathname.replace(/\/+$/, "");
+    // Looks back, so that a long run of slashes is looked at once and not anew from each of them.
+    this.#basePath = this.#server.pathname.replace(/(?<!\/)\/+$/, "");
     this.#clock = options.clock ?? systemClock;
     this.#userAgent = options.userAgent ?? "keyturn";
     this.#session = new CredentialSession(options.credentials, this.#clock);

@@ -5,5 +5,5 @@ export function thrownPlace(error: unknown): { readonly error: string; readonly 
   if (!(error instanceof Error)) return { error: typeof error, frames: [] };
   // A message of several lines may look like frames, so it is cut off before they are looked for.
   const stack = (error.stack ?? "").replace(error.message, "");
-  return { error: error.name, frames: (stack.match(/^\s+at .*$/gm) ?? []).slice(0, 3).map((frame) => frame.trim()) };
+  return { error: error.name, frames: (stack.match(/^[ \t]+at .*$/gm) ?? []).slice(0, 3).map((frame) => frame.trim()) };
 }

@@ -1,13 +1,13 @@
 // Which objects are covered, and how checksums are published, as flags.
 import { choiceFlag, durationFlag, type Flag, listFlag, numberFlag, switchFlag, textFlag, textFlagWithDefault } from "../../flags/flag.ts";
-import { defaultVersionAnnotation } from "./object-id.ts";
+import { defaultVersionAnnotations } from "./object-id.ts";
 
 /** A namespace with this label is covered unless flags say otherwise. */
 export const namespaceLabel = "keyturn.io/checksum=enabled";
 
 const versionAnnotations = listFlag({
   name: "checksum.version-annotations",
-  help: `the annotations that may hold an object's version; the first that is there counts (default ${defaultVersionAnnotation})`,
+  help: `the annotations that may hold an object's version; the first that is there counts (default ${defaultVersionAnnotations.join(",")})`,
 });
 
 const kindNames = ["secrets", "ingresses"] as const;
@@ -27,7 +27,7 @@ const versionAnnotationsFlag: Flag<readonly string[]> = {
   ...versionAnnotations,
   parse(text) {
     const names = versionAnnotations.parse(text);
-    return names.length === 0 ? [defaultVersionAnnotation] : names;
+    return names.length === 0 ? defaultVersionAnnotations : names;
   },
 };
 

@@ -21,7 +21,7 @@ export const checksumMetrics = {
   keyturn_checksum_published_total: { type: "counter", help: "Checksums that were published.", labels: ["kind"] },
   keyturn_checksum_objects_read_total: {
     type: "counter",
-    help: "Objects that were read and hashed: each once at the start, and once for each of its changes.",
+    help: "Objects of chosen namespaces that were read and hashed: each once at the start, and once for each of its changes.",
     labels: ["kind"],
   },
   keyturn_checksum_rechecks_total: {

@@ -1,5 +1,5 @@
 // Which namespaces checksums are published in.
-import { type ControllerScope, type KubeObject, Namespace, type ObjectKey } from "@keyturn/runtime";
+import { type Cache, type ControllerScope, type KubeObject, Namespace, type ObjectKey } from "@keyturn/runtime";
 import { pausedAnnotation } from "../attention.ts";
 
 /** Named ones, or those with certain labels. */
@@ -10,6 +10,8 @@ export interface ChosenNamespaces {
   includes(namespace: string): boolean;
   /** The annotation that pauses a namespace, as it was written. Named namespaces are not looked at themselves. */
   pausedBy(namespace: string): string | undefined;
+  /** What the choice rests on; undefined if nothing has to be known for it. */
+  readonly restsOn: Cache<unknown> | undefined;
 }
 
 /** What is kept of a namespace. In one that is on its way out nothing can be created any more. */
@@ -25,12 +27,13 @@ const keepState = ({ metadata: { deletionTimestamp, annotations } }: KubeObject)
 
 /** Follows the choice; a namespace whose labels change is looked at at once. */
 export function chooseNamespaces({ watch, trigger }: Pick<ControllerScope, "watch" | "trigger">, choice: NamespaceChoice): ChosenNamespaces {
-  if (choice.type === "named") return { includes: (namespace) => choice.names.includes(namespace), pausedBy: () => undefined };
+  if (choice.type === "named") return { includes: (namespace) => choice.names.includes(namespace), pausedBy: () => undefined, restsOn: undefined };
   const labelled = watch(Namespace, { only: "metadata", labels: choice.labels, keep: keepState });
   trigger(labelled);
   return {
     includes: (namespace: ObjectKey) => labelled.get(namespace)?.isThereToStay === true,
     pausedBy: (namespace: ObjectKey) => labelled.get(namespace)?.paused,
+    restsOn: labelled,
   };
 }
 

@@ -4,8 +4,11 @@ import type { Member } from "./member.ts";
 import { MemberSet } from "./member-set.ts";
 import { type Burst, settledAtMs, withChange } from "./settle.ts";
 
-/** What the cache keeps of an object: `other` if it is not for the gateways that this checksum is for. */
-export type KeptMember = Member | "other";
+/** What is seen of an object: `other` if it is not for the gateways that this checksum is for. */
+export type SeenMember = Member | "other";
+
+/** What the cache keeps of an object: `unread` if nobody wants a checksum of its namespace, so that nothing of its content was looked at. */
+export type KeptMember = SeenMember | "unread";
 
 /** One namespace. */
 export interface NamespaceState {
@@ -16,6 +19,7 @@ export interface NamespaceState {
 
 interface Tracked {
   readonly members: MemberSet;
+  readonly unread: Set<string>;
   objects: number;
   burst: Burst | undefined;
 }
@@ -42,6 +46,18 @@ export class NamespaceMembers {
     return this.#namespaces.get(namespace) ?? { members: new MemberSet(), objects: 0 };
   }
 
+  /** Whether the object was not looked at when it last changed; without a name: whether that is so of any object there. */
+  isUnread(namespace: string, name?: string): boolean {
+    const { unread } = this.#namespaces.get(namespace) ?? {};
+    return unread !== undefined && (name === undefined ? unread.size > 0 : unread.has(name));
+  }
+
+  /** An unread object was looked at after all. That is no change of it, and begins no burst. */
+  read(namespace: string, name: string, member: SeenMember): void {
+    const tracked = this.#namespaces.get(namespace);
+    if (tracked?.unread.delete(name) && member !== "other") tracked.members.set(name, member);
+  }
+
   /** How long the latest burst of changes still needs to settle; 0 if there is none. */
   waitMs(namespace: string): number {
     const burst = this.#namespaces.get(namespace)?.burst;
@@ -57,10 +73,13 @@ export class NamespaceMembers {
   }
 
   #change(namespace: string, name: string, { value, isNew }: { readonly value: KeptMember | undefined; readonly isNew: boolean }): void {
-    const tracked = this.#namespaces.get(namespace) ?? { members: new MemberSet(), objects: 0, burst: undefined };
+    const tracked = this.#namespaces.get(namespace) ?? { members: new MemberSet(), unread: new Set(), objects: 0, burst: undefined };
     this.#namespaces.set(namespace, tracked);
-    const changed = value === undefined || value === "other" ? tracked.members.delete(name) : tracked.members.set(name, value);
-    if (changed) tracked.burst = withChange(tracked.burst, this.#clock.monotonic());
+    const wasUnread = tracked.unread.delete(name);
+    if (value === "unread") tracked.unread.add(name);
+    const isMember = value !== undefined && value !== "other" && value !== "unread";
+    const changed = isMember ? tracked.members.set(name, value) : tracked.members.delete(name);
+    if (changed || wasUnread || value === "unread") tracked.burst = withChange(tracked.burst, this.#clock.monotonic());
     tracked.objects += value === undefined ? -1 : isNew ? 1 : 0;
   }
 }

@@ -1,5 +1,6 @@
 // Numbers and versions, as Tengine's reader takes them from names and annotations.
 import { describe, expect, test } from "vitest";
+import { memberFlags } from "./flags.ts";
 import { defaultVersionAnnotation, objectIdOf } from "./object-id.ts";
 
 const rules = { versionAnnotations: [defaultVersionAnnotation] };
@@ -54,5 +55,15 @@ describe("the version", () => {
     expect(of({ [defaultVersionAnnotation]: "3" })).toEqual({ ok: true, id: "118-3" });
     expect(of({ [defaultVersionAnnotation]: "3", "fs.ingress.alibaba/version": "5792" })).toEqual({ ok: true, id: "118-5792" });
     expect(of({ [defaultVersionAnnotation]: "3", "fs.ingress.alibaba/version": "x" })).toEqual({ ok: false, reason: "VersionInvalid" });
+  });
+
+  test("is found by default where the document's sample Secrets have it, and where Tengine reads it if it is there too", () => {
+    const byDefault = { versionAnnotations: memberFlags.versionAnnotations.parse(undefined) };
+    const of = (name: string, annotations: Record<string, string>): unknown => objectIdOf({ name, annotations }, byDefault);
+    expect(of("alibaba-com-ecc-118", { "fs.ingress.alibaba/version": "5792" })).toEqual({ ok: true, id: "118-5792" });
+    expect(of("alibaba-com-rsa-119", { "fs.ingress.alibaba/version": "5793" })).toEqual({ ok: true, id: "119-5793" });
+    expect(of("alibaba-taobao-com-27555", { "nginx.ingress.kubernetes.io/version": "1" })).toEqual({ ok: true, id: "27555-1" });
+    const both = { "fs.ingress.alibaba/version": "5792", "nginx.ingress.kubernetes.io/version": "1" };
+    expect(of("alibaba-com-ecc-118", both)).toEqual({ ok: true, id: "118-1" });
   });
 });

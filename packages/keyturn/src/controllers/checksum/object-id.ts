@@ -5,6 +5,12 @@ import type { LeftOutReason } from "./reasons.ts";
 /** Where Tengine's reader finds the version of an object. */
 export const defaultVersionAnnotation = "nginx.ingress.kubernetes.io/version";
 
+/**
+ * The annotations that hold a version unless flags say otherwise: Tengine's, and the one that the sample Secrets of its document have. Where both are,
+ * Tengine's counts, because that is what Tengine itself reads.
+ */
+export const defaultVersionAnnotations: readonly string[] = [defaultVersionAnnotation, "fs.ingress.alibaba/version"];
+
 /** How ids are made, the same on both sides of a checksum. */
 export interface IdRules {
   /** Annotations that may hold the version; the first of them that an object has counts. */

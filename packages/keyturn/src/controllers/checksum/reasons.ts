@@ -10,9 +10,9 @@ export type LeftOutReason =
   | "VersionInvalid"
   /** The Secret has no `tls.crt`, or an empty one. */
   | "CertificateMissing"
-  /** `tls.crt` does not begin with a PEM certificate that can be read. */
+  /** `tls.crt` does not begin with a PEM certificate that can be read, or is larger than 128 KiB. */
   | "CertificateInvalid"
-  /** The Secret has no `tls.key`, or one that cannot be read. */
+  /** The Secret has no `tls.key`, or one that cannot be read: it is encrypted, larger than 32 KiB, or neither RSA, EC nor EdDSA. */
   | "KeyInvalid"
   /** `tls.key` is not the key of the certificate. */
   | "KeyMismatch";

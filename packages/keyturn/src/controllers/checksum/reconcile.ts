@@ -45,22 +45,26 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
     setup(scope) {
       const numbers = new ChecksumNumbers(scope.metrics, subject.checksums.kind);
       const show = scope.show(numbers);
-      const watches = watchChecksums(scope, { subject, choice, settleMs, onRead: () => numbers.countRead() });
+      const watches = watchChecksums(scope, { subject, choice, isSkipped, settleMs, onRead: () => numbers.countRead() });
 
       return async (run) => {
         const { key: namespace } = run;
-        if (isSkipped(namespace) || !watches.chosen.includes(namespace)) return show(namespace, undefined);
+        if (!watches.isChosen(namespace)) return show(namespace, undefined);
         // Nothing is computed while a burst goes on, so that a thousand changes cost no more than one.
         const waitMs = watches.members.waitMs(namespace);
         if (waitMs > 0) return { requeueAfterMs: waitMs };
-        const place = placeOf(watches, namespace);
+        if (!(await watches.readUnread(namespace, run))) {
+          numbers.countRecheck();
+          return { requeueAfterMs: recheckMs };
+        }
+        const place = placeOf(watches.places, namespace);
         const { members, objects } = watches.members.of(namespace);
         const [state, problems, published] = [members.state(), members.problems(), publishedIn(place, namespace)];
         const plan = planChecksum({ namespace, prefix: subject.prefix, state, problems, published }, policy, run.now);
         const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
         show(namespace, { state, problems, publishedMs, isAwaited: plan.statuses.some(({ status }) => isAwaited(status)) });
 
-        const pause = pauseOfNamespace(watches.chosen.pausedBy(namespace), published, run.now);
+        const pause = pauseOfNamespace(watches.pausedBy(namespace), published, run.now);
         if (pause) return carryOut(pausedChecksumPlan(published, pause, run.now), run, { name, subject, events: scope.events });
         if (plan.restsOnState && !(await isLatest(place, run, { objects, isUnchanged: () => members.state() === state }))) {
           numbers.countRecheck();

@@ -55,6 +55,8 @@ describe("is missing, with the reason", () => {
     ["half a certificate", { "tls.crt": base64(certificate.slice(0, 200)), "tls.key": keyOfLeaf }, "CertificateInvalid"],
     ["a damaged certificate", { "tls.crt": base64(spoilt), "tls.key": keyOfLeaf }, "CertificateInvalid"],
     ["a key first", { "tls.crt": base64(Buffer.from(keyOfLeaf, "base64").toString() + certificate), "tls.key": keyOfLeaf }, "CertificateInvalid"],
+    ["white space without end", { "tls.crt": base64(`-----BEGIN CERTIFICATE-----${"\n".repeat(8000)}`), "tls.key": keyOfLeaf }, "CertificateInvalid"],
+    ["more than is read", { "tls.crt": base64(certificate.padEnd(128 * 1024 + 1)), "tls.key": keyOfLeaf }, "CertificateInvalid"],
     ["no tls.key", { "tls.crt": base64(certificate) }, "KeyInvalid"],
     ["an unreadable tls.key", { "tls.crt": base64(certificate), "tls.key": base64("hello") }, "KeyInvalid"],
     ["the key of another", { ...secretData(other.certificate), "tls.key": keyOfLeaf }, "KeyMismatch"],

@@ -5,7 +5,7 @@ import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import type { CheckSumObject } from "./check-sum-object.ts";
 import { memberFlags } from "./flags.ts";
 import { ingressMember } from "./ingress-id.ts";
-import type { KeptMember } from "./namespace-members.ts";
+import type { SeenMember } from "./namespace-members.ts";
 import { secretMember } from "./secret-id.ts";
 
 /** One kind of objects and the kind of its checksums. */
@@ -19,7 +19,7 @@ export interface Subject<T extends KubeObject = KubeObject> {
   /** Whether that selection has an object in it, for objects that are not in the cluster yet. */
   readonly selects: (object: T) => boolean;
   /** What a checksum sees of an object. */
-  readonly member: (object: Stored<T> | T) => KeptMember;
+  readonly member: (object: Stored<T> | T) => SeenMember;
 }
 
 const tlsType = "kubernetes.io/tls";

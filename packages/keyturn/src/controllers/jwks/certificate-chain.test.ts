@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, type TestCertificate } from "../../../test/certificates.ts";
 import { readCertificateChain } from "./certificate-chain.ts";
-import { parseCertificatePem } from "./certificate-pem.ts";
+import { parseCertificatePem } from "../certificate.ts";
 
 const root = makeCertificate({ commonName: "root" });
 const issuing = makeCertificate({ commonName: "issuing", issuer: root });

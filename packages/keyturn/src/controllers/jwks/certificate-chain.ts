@@ -1,7 +1,8 @@
 // A certificate and those that vouch for it, read from their DER.
 import { Buffer } from "node:buffer";
-import { type KeyObject, X509Certificate } from "node:crypto";
+import type { KeyObject, X509Certificate } from "node:crypto";
 import { LruMap } from "@keyturn/runtime";
+import { readCertificate } from "../certificate.ts";
 
 /** A leaf certificate with its chain, as far as the chain holds. */
 export interface CertificateChain {
@@ -27,10 +28,10 @@ export function readCertificateChain(base64: readonly string[]): CertificateChai
 const chainsRead = new LruMap<string, { readonly chain: CertificateChain | undefined }>(2000);
 
 function parseChain(base64: readonly string[]): CertificateChain | undefined {
-  const leaf = readCertificate(base64[0]);
+  const leaf = readUsable(base64[0]);
   if (!leaf) return undefined;
   const issuers: X509Certificate[] = [];
-  for (let last = leaf, next = readCertificate(base64[1]); next && signedBy(last, next); next = readCertificate(base64[issuers.length + 1])) {
+  for (let last = leaf, next = readUsable(base64[1]); next && signedBy(last, next); next = readUsable(base64[issuers.length + 1])) {
     issuers.push(next);
     last = next;
   }
@@ -42,15 +43,14 @@ function parseChain(base64: readonly string[]): CertificateChain | undefined {
   };
 }
 
-function readCertificate(base64: string | undefined): X509Certificate | undefined {
-  if (!base64) return undefined;
+function readUsable(base64: string | undefined): X509Certificate | undefined {
+  const certificate = base64 ? readCertificate(Buffer.from(base64, "base64")) : undefined;
   try {
-    const certificate = new X509Certificate(Buffer.from(base64, "base64"));
     // OpenSSL reads the key and the dates only when asked to, and a certificate without either is of no use here.
-    const hasDates = [certificate.validFromDate, certificate.validToDate].every((date) => !Number.isNaN(date.getTime()));
-    return hasDates && certificate.publicKey ? certificate : undefined;
+    const hasDates = [certificate?.validFromDate, certificate?.validToDate].every((date) => date && !Number.isNaN(date.getTime()));
+    return hasDates && certificate?.publicKey ? certificate : undefined;
   } catch {
-    // Node has no other way to ask whether bytes are a certificate, and its messages may quote the input.
+    // Node has no other way to ask whether a key can be read, and its messages may quote the input.
     return undefined;
   }
 }

@@ -2,7 +2,8 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
-import { keepCertificateSecret, largestCertificateBytes } from "./certificate-secret.ts";
+import { certificateLimits } from "../certificate.ts";
+import { keepCertificateSecret } from "./certificate-secret.ts";
 
 const own = makeCertificate();
 const other = makeCertificate();
@@ -47,7 +48,7 @@ describe("keepCertificateSecret", () => {
     expect(keepCertificateSecret({ data: secretData(" ".repeat(100_000) + own.certificate) })).toMatchObject({
       pem: { certificates: [expect.any(String)] },
     });
-    const bytes = largestCertificateBytes + 1;
+    const bytes = certificateLimits.certificateBytes + 1;
     expect(keepCertificateSecret({ data: secretData("x".repeat(bytes)) })).toEqual({ type: "tooLarge", bytes });
   });
 });

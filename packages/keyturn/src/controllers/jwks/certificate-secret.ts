@@ -1,7 +1,6 @@
 // What is kept of a Secret: its certificates, and whether its private key belongs to them. The private key itself never enters a cache.
 import { Buffer } from "node:buffer";
-import { createPrivateKey, X509Certificate } from "node:crypto";
-import { parseCertificatePem, type CertificatePem } from "./certificate-pem.ts";
+import { certificateLimits, type CertificatePem, limitedText, parseCertificatePem, readCertificate, readPrivateKey } from "../certificate.ts";
 
 /** Whether `tls.key` is the private key of the first certificate. `unreadable`: encrypted, damaged or of an unknown kind, so nobody can tell. */
 export type PrivateKeyCheck = "matches" | "differs" | "absent" | "unreadable";
@@ -18,9 +17,6 @@ export interface SecretData {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** The largest `tls.crt` that is read, in bytes: far above any chain (a certificate is 1–2 kB), far below what would strain the cache. */
-export const largestCertificateBytes = 128 * 1024;
-
 /** One value for the many Secrets of a cluster that have no certificate. */
 const empty: CertificateSecret = Object.freeze({ type: "empty" });
 
@@ -28,20 +24,16 @@ const empty: CertificateSecret = Object.freeze({ type: "empty" });
 export function keepCertificateSecret(secret: SecretData): CertificateSecret {
   const encoded = secret.data?.["tls.crt"];
   if (!encoded) return empty;
-  const bytes = Buffer.byteLength(encoded, "base64");
-  if (bytes > largestCertificateBytes) return { type: "tooLarge", bytes };
-  const pem = parseCertificatePem(Buffer.from(encoded, "base64").toString("latin1"));
+  const text = limitedText(encoded, certificateLimits.certificateBytes);
+  if (text === undefined) return { type: "tooLarge", bytes: Buffer.byteLength(encoded, "base64") };
+  const pem = parseCertificatePem(text);
   return { type: "certificates", pem, privateKey: checkPrivateKey(pem.certificates[0], secret.data?.["tls.key"]) };
 }
 
 function checkPrivateKey(leaf: string | undefined, encodedKey: string | undefined): PrivateKeyCheck {
   if (!encodedKey) return "absent";
-  if (!leaf) return "unreadable";
-  try {
-    const privateKey = createPrivateKey(Buffer.from(encodedKey, "base64"));
-    return new X509Certificate(Buffer.from(leaf, "base64")).checkPrivateKey(privateKey) ? "matches" : "differs";
-  } catch {
-    // What OpenSSL says about a key that it cannot read helps nobody and must not get into a log.
-    return "unreadable";
-  }
+  const certificate = leaf && readCertificate(Buffer.from(leaf, "base64"));
+  const privateKey = certificate && readPrivateKey(encodedKey);
+  if (!privateKey) return "unreadable";
+  return certificate.checkPrivateKey(privateKey) ? "matches" : "differs";
 }

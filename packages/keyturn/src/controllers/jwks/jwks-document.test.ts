@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { makeCertificate } from "../../../test/certificates.ts";
 import { readCertificateChain } from "./certificate-chain.ts";
-import { parseCertificatePem } from "./certificate-pem.ts";
+import { parseCertificatePem } from "../certificate.ts";
 import { entriesOfJwks, largestDocumentBytes, problemWithJwks, renderJwks } from "./jwks-document.ts";
 import { type PublicJwk, publicJwkOf } from "./public-jwk.ts";
 

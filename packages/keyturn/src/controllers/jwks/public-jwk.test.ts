@@ -4,7 +4,7 @@ import { createHash, createPublicKey, sign, verify, X509Certificate } from "node
 import { describe, expect, test } from "vitest";
 import { makeCertificate, type TestKeyType } from "../../../test/certificates.ts";
 import { type CertificateChain, readCertificateChain } from "./certificate-chain.ts";
-import { parseCertificatePem } from "./certificate-pem.ts";
+import { parseCertificatePem } from "../certificate.ts";
 import { keyIdOf, publicJwkOf, thumbprintOf } from "./public-jwk.ts";
 import { algorithmsFor, keyTypeOf } from "./signature-algorithm.ts";
 

@@ -1,6 +1,7 @@
 // From a Secret to the key that it gives, or the reason why it gives none.
+import { certificateLimits } from "../certificate.ts";
 import { readCertificateChain } from "./certificate-chain.ts";
-import { type CertificateSecret, largestCertificateBytes } from "./certificate-secret.ts";
+import type { CertificateSecret } from "./certificate-secret.ts";
 import type { SourceKey } from "./key-history.ts";
 import { keyIdOf, publicJwkOf } from "./public-jwk.ts";
 import type { SourceReason } from "./reasons.ts";
@@ -25,7 +26,7 @@ export function readSourceKey(secret: CertificateSecret | undefined, settings: S
   if (!secret) return refused("SecretNotFound", "the Secret does not exist");
   if (secret.type === "empty") return refused("CertificateMissing", "the Secret has no tls.crt");
   if (secret.type === "tooLarge") {
-    return refused("CertificateTooLarge", `tls.crt has ${secret.bytes} bytes; no more than ${largestCertificateBytes} are read`);
+    return refused("CertificateTooLarge", `tls.crt has ${secret.bytes} bytes; no more than ${certificateLimits.certificateBytes} are read`);
   }
   const chain = readCertificateChain(secret.pem.certificates);
   if (!chain) return refused("CertificateInvalid", `tls.crt cannot be used: ${whyNoChain(secret)}`);

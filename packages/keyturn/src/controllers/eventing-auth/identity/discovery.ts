@@ -88,6 +88,7 @@ function hostOf(address: string): string | undefined {
   return URL.parse(address)?.host;
 }
 
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
+/** The address less slashes at its end. Looks at a run of slashes once: without looking back, the expression would begin anew at each of them. */
+export function withoutSlash(url: string): string {
+  return url.replace(/(?<!\/)\/+$/, "");
 }

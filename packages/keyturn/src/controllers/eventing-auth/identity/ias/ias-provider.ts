@@ -1,6 +1,6 @@
 // SAP Cloud Identity Services as an identity provider, through its Application Directory API.
 import type * as z from "zod";
-import { discoverOnce } from "../discovery.ts";
+import { discoverOnce, withoutSlash } from "../discovery.ts";
 import { IdentityError } from "../identity-error.ts";
 import type { IdentityProvider, IssuedSecret } from "../identity-provider.ts";
 import { decode, expectStatus, isGone, oddAnswer, type ProviderAnswer } from "../provider-answer.ts";
@@ -46,7 +46,7 @@ const mostSecretTries = 3;
 
 /** Opens a tenant. Nothing is asked before it is needed. The errors start with the original's words. */
 export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDependencies): IdentityProvider {
-  const url = settings.url.replace(/\/+$/, "");
+  const url = withoutSlash(settings.url);
   const authorization = `Basic ${Buffer.from(`${settings.username}:${settings.password}`).toString("base64")}`;
   const discovered = discoverOnce(http, { url, allowHttp, check: "same-host" });
   const ask = <T>({ path, ...request }: DirectoryRequest, read: (answer: ProviderAnswer) => T, signal?: AbortSignal): Promise<T> => {

@@ -1,6 +1,6 @@
 // Any OpenID server with dynamic client registration (RFC 7591) and its management (RFC 7592) as an identity provider.
 import { abortRace } from "@keyturn/runtime";
-import { discoverOnce } from "../discovery.ts";
+import { discoverOnce, withoutSlash } from "../discovery.ts";
 import { IdentityError } from "../identity-error.ts";
 import type { ApplicationRef, IdentityProvider, IssuedSecret, IssueOptions } from "../identity-provider.ts";
 import type { ProviderHttp } from "../provider-http.ts";
@@ -35,7 +35,7 @@ export interface OpenidDependencies {
  * A caller whose signal ends goes free at once, while what is under way is still brought to its end, and the grant kept.
  */
 export function openidProvider({ url, initialAccessToken }: OpenidSettings, { http, allowHttp }: OpenidDependencies): IdentityProvider {
-  const issuer = url.replace(/\/+$/, "");
+  const issuer = withoutSlash(url);
   const discovered = discoverOnce(http, { url: issuer, allowHttp, check: "same-issuer" });
   const registrations = new Registrations({ http, allowHttp, issuer, ...(initialAccessToken !== undefined && { initialAccessToken }) });
 
