@@ -60,9 +60,10 @@ export class ApiError extends Error {
   }
 }
 
-/** How long a `Status` asks to wait; undefined if it does not say. */
+/** How long a `Status` asks to wait; undefined if it does not say, or nonsense. */
 export function retryAfterInBody({ details }: StatusBody): number | undefined {
-  return details?.retryAfterSeconds === undefined ? undefined : details.retryAfterSeconds * 1000;
+  const seconds = details?.retryAfterSeconds;
+  return typeof seconds === "number" && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
 /** True for an `ApiError` with one of the given codes. */
