@@ -21,8 +21,13 @@ const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] =
   ],
   [
     "an invalid object",
-    new ApiError("apply x", 422, { reason: "Invalid", message: "spec.a is required" }),
-    { code: "Terminal", reason: "Invalid", message: "apply x: spec.a is required" },
+    new ApiError("apply x", 422, {
+      kind: "Status",
+      reason: "Invalid",
+      message: 'spec.a: Invalid value: "hunter2"',
+      details: { causes: [{ reason: "FieldValueInvalid", field: "spec.a", message: 'Invalid value: "hunter2"' }] },
+    }),
+    { code: "Terminal", reason: "Invalid", message: "apply x: invalid: spec.a (Invalid value)" },
     "left",
   ],
   [
