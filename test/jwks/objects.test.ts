@@ -22,7 +22,7 @@ async function submit(kind: typeof JWKSConfig | typeof JWKS, namespace: string, 
   const object: KubeObject = Object.assign({ metadata: { namespace, name: "site" } }, { spec });
   return cluster()
     .client.create<KubeObject>(kind, object, { dryRun: true })
-    .catch((error: unknown) => (error instanceof ApiError ? error.message : error));
+    .catch((error: unknown) => (error instanceof ApiError ? error.body.message : error));
 }
 
 /** All that is said, and in words. */

@@ -37,5 +37,7 @@ test("the API server refuses what makes no sense, and says why", async () => {
   await expect(place.putTarget("a", { rotationOrder: 1, deletionMode: "burn" })).rejects.toThrow(/deletionMode/);
   await expect(place.putTarget("a", { rotationOrder: 1, rotationSet: "not a set" })).rejects.toThrow(/rotationSet/);
   await place.putTarget("a", { rotationOrder: 1 });
-  await expect(place.putTarget("a", { rotationOrder: 1, rotationSet: "another" })).rejects.toThrow(/cannot be changed/);
+  await expect(place.putTarget("a", { rotationOrder: 1, rotationSet: "another" })).rejects.toMatchObject({
+    body: { message: expect.stringContaining("cannot be changed") },
+  });
 });

@@ -96,6 +96,7 @@ export { LruMap } from "./lru-map.ts";
 
 // Watching it work
 export { parseBindAddress } from "./observe/bind-address.ts";
+export { limitConnections } from "./observe/connection-limit.ts";
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition } from "./observe/conditions.ts";
 export type { EventRecorder, EventToRecord } from "./observe/event-recorder.ts";
 export { type HealthCheck, simpleCheck, watchCheck } from "./observe/health-report.ts";

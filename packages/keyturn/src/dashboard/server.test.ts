@@ -1,6 +1,7 @@
 // The server as a client meets it: files, headers, refusals, limits.
 import { request as send } from "node:http";
 import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import type { IncomingMessage } from "node:http";
 import { createLogger, createMetrics, metricsOf, systemClock } from "@keyturn/runtime";
 import { afterEach, describe, expect, it } from "vitest";
@@ -181,6 +182,18 @@ describe("a request", () => {
       [200, undefined],
       [429, "10"],
     ]);
+  });
+
+  it("is answered however many idle connections are open", async () => {
+    const url = await serve({ mostStreams: 4 });
+    const idle: Socket[] = [];
+    for (let i = 0; i < 50; i++) {
+      const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) }).on("error", () => {});
+      idle.push(socket);
+      await once(socket, "connect");
+    }
+    expect((await ask(url)).status).toBe(200);
+    for (const socket of idle) socket.destroy();
   });
 
   it("for a stream beyond the limit is told to come later", async () => {

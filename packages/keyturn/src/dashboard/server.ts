@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { isIP } from "node:net";
-import { parseBindAddress } from "@keyturn/runtime";
+import { limitConnections, parseBindAddress } from "@keyturn/runtime";
 import { UsageError } from "../flags/flag.ts";
 import { RequestHandler, type RequestHandlerOptions, usualMostStreams } from "./request-handler.ts";
 
@@ -32,14 +32,20 @@ export async function startDashboardServer(options: DashboardServerOptions): Pro
   const { host, port } = address;
   const stop = new AbortController();
   const handler = new RequestHandler(options, { signal: stop.signal, isLoopback: isLoopback(host) });
-  const limits = { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 15_000, maxHeaderSize: largestHeadersBytes };
+  const limits = {
+    headersTimeout: 10_000,
+    requestTimeout: 10_000,
+    connectionsCheckingInterval: 10_000,
+    keepAliveTimeout: 15_000,
+    maxHeaderSize: largestHeadersBytes,
+  };
   const server = createServer(limits, (request, response) => {
     handler.answer({ request, response }).catch((error: unknown) => {
       options.log.error({ err: error }, "the dashboard could not answer a request");
       response.destroy();
     });
   });
-  server.maxConnections = 2 * (options.mostStreams ?? usualMostStreams);
+  limitConnections(server, 2 * (options.mostStreams ?? usualMostStreams));
   server.listen({ port, ...(host !== undefined && { host }) });
   try {
     await once(server, "listening");

@@ -1,4 +1,5 @@
 // The bodies of answers, in JSON or protobuf, and failures as typed errors, however odd what came back is.
+import { redactAndCut } from "../observe/redact.ts";
 import { decodeProtobufAnswer } from "../wire/protobuf-answer.ts";
 import { protobufType } from "../wire/protobuf-envelope.ts";
 import { ApiError, type StatusBody } from "./api-error.ts";
@@ -91,6 +92,7 @@ function oddBody(response: TransportResponse, bytes: Buffer): string {
   if (text.trim() === "") return "the answer is empty";
   if (isProtobuf(response)) return `the answer is no valid Kubernetes protobuf (${bytes.length} bytes)`;
   if (type.includes("json")) return `the answer is no valid Kubernetes JSON (${text.length} characters)`;
-  const excerpt = text.replace(/\s+/g, " ").trim().slice(0, excerptCharacters);
+  // What is in between may echo the request, and its credentials with it.
+  const excerpt = redactAndCut(text.slice(0, 10_000).replace(/\s+/g, " ").trim(), excerptCharacters);
   return `the answer is no JSON (${type}), perhaps from something in between: ${excerpt}`;
 }

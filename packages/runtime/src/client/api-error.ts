@@ -42,27 +42,110 @@ const codeOfStatus: Readonly<Record<number, ApiErrorCode>> = {
   429: "TooManyRequests",
 };
 
-/** The API server refused a request. `message` is the server's own words after what was tried. */
+/**
+ * The API server refused a request. `message` says what was tried and why it was refused, and may be shown to anybody: where the server's own words can
+ * quote what was sent, it names fields and reasons instead.
+ */
 export class ApiError extends Error {
   readonly code: ApiErrorCode;
   readonly status: number;
-  readonly body: StatusBody;
+  readonly #body: StatusBody;
   /** How long the server asks to wait, from `Retry-After` or the body; absent if it did not say. */
   readonly retryAfterMs: number | undefined;
 
   constructor(attempt: string, status: number, body: StatusBody, retryAfterMs?: number) {
-    super(`${attempt}: ${body.message ?? `the API server answered ${status}`}`);
+    super(`${attempt}: ${refusalText(status, body)}`);
     this.name = "ApiError";
     this.status = status;
-    this.body = body;
+    this.#body = body;
     this.retryAfterMs = retryAfterMs ?? retryAfterInBody(body);
     this.code = body.reason === "AlreadyExists" ? "AlreadyExists" : (codeOfStatus[status] ?? (status >= 500 ? "ServerError" : "Unexpected"));
   }
+
+  /** What the server answered. Its texts can quote values of Secrets: never show them. No property, so that nothing prints it with the error. */
+  get body(): StatusBody {
+    return this.#body;
+  }
 }
 
-/** How long a `Status` asks to wait; undefined if it does not say. */
+/** The words of k8s.io/apimachinery/pkg/util/validation/field for its reasons. */
+const causeTexts: Readonly<Record<string, string>> = {
+  FieldValueNotFound: "Not found",
+  FieldValueRequired: "Required value",
+  FieldValueDuplicate: "Duplicate value",
+  FieldValueInvalid: "Invalid value",
+  FieldValueNotSupported: "Unsupported value",
+  FieldValueForbidden: "Forbidden",
+  FieldValueTooLong: "Too long",
+  FieldValueTooMany: "Too many",
+  FieldValueTypeInvalid: "Invalid type",
+};
+
+/** Parts of the server's words that name fields, types and policies, and quote no value. */
+const harmless = new RegExp(
+  [
+    String.raw`cannot unmarshal \w+ into Go struct field \S+ of type \w+`,
+    "illegal base64 data at input byte",
+    "parsing time",
+    "quantities must match the regular expression",
+    "Object 'Kind' is missing",
+    `(?:unknown|duplicate) field "[^"]+"`,
+    String.raw`(?<=\s)\.\S+: (?:field not declared in schema|expected \w+)`,
+    "ValidatingAdmissionPolicy '[^']+' with binding '[^']+' denied request",
+    `admission webhook "[^"]+" denied the request`,
+  ].join("|"),
+  "g",
+);
+/** Where words begin that the author of a webhook or policy chose, or a dump of what was sent. */
+const quoting = /(?<=denied (?:the )?request): [\s\S]*|, got &[\s\S]*/;
+
+const mostFindings = 5;
+const longestFinding = 160;
+/** More than this is not looked at: a refused value can be as long as its author likes. */
+const longestWords = 10_000;
+const withheld = "the API server's words are withheld, for they may quote a secret; its audit log has them";
+
+/** Why a request was refused. Of a 400 and a 422, nothing is told that the server may have copied from the refused object. */
+function refusalText(status: number, { kind, code, message, details }: StatusBody): string {
+  const words = textIn(message).slice(0, longestWords) || `the API server answered ${status}`;
+  // Without a kind, the words are not the server's but this client's.
+  if (kind !== "Status") return words;
+  const refused = [status, code].find((number) => number === 400 || number === 422);
+  if (refused === undefined) return words.replace(quoting, ` (${withheld})`);
+  const subject = details?.kind && details.name ? `${details.kind} "${details.name}" is invalid` : refused === 400 ? "bad request" : "invalid";
+  const fields = fieldsIn(details);
+  const findings = [...new Set(fields.length > 0 ? fields : words.match(harmless))].map(shortened);
+  if (findings.length === 0) return `${subject}: ${withheld}`;
+  const more = findings.length > mostFindings ? [`${findings.length - mostFindings} more`] : [];
+  return `${subject}: ${[...findings.slice(0, mostFindings), ...more].join(", ")}`;
+}
+
+/** The fields that were refused, each with a reason in words of our own choice. In parentheses: after a colon they would look like a field's value. */
+function fieldsIn(details: StatusBody["details"]): readonly string[] {
+  const causes: readonly unknown[] = Array.isArray(details?.causes) ? details.causes : [];
+  return causes.flatMap((cause) => {
+    if (typeof cause !== "object" || cause === null) return [];
+    const [field, reason, words] = ["field", "reason", "message"].map((name) => textIn(Reflect.get(cause, name)));
+    if (!field || field === "<nil>") return [];
+    return `${field} (${words?.endsWith("field is immutable") ? "field is immutable" : (causeTexts[reason ?? ""] ?? "refused")})`;
+  });
+}
+
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Paths contain keys of maps and lists, as long as whoever wrote them likes; in those that begin with a dot, what is in quotes is a value. */
+function shortened(finding: string): string {
+  const told = finding.startsWith(".") ? finding.replace(/"(?:[^"\\]|\\.)*"/g, "…").replace(/: (.*)$/, " ($1)") : finding;
+  const plain = told.replace(/\p{Cc}/gu, "");
+  return plain.length > longestFinding ? `${plain.slice(0, longestFinding)}…` : plain;
+}
+
+/** How long a `Status` asks to wait; undefined if it does not say, or nonsense. */
 export function retryAfterInBody({ details }: StatusBody): number | undefined {
-  return details?.retryAfterSeconds === undefined ? undefined : details.retryAfterSeconds * 1000;
+  const seconds = details?.retryAfterSeconds;
+  return typeof seconds === "number" && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
 /** True for an `ApiError` with one of the given codes. */

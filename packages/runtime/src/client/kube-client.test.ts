@@ -260,12 +260,18 @@ describe("odd answers", () => {
     const attempt = scripted([{ status: 200, body: html }]).client.get(ConfigMap, name);
     await expect(attempt).rejects.toMatchObject({ code: "Unexpected", status: 200 });
     await expect(attempt).rejects.toThrow(
-      `get configmaps a/b: the answer is no JSON (text/html), perhaps from something in between: <html> <h1>Sign in</h1>${"x".repeat(177)}`,
+      `get configmaps a/b: the answer is no JSON (text/html), perhaps from something in between: <html> <h1>Sign in</h1>${"x".repeat(176)}…`,
     );
     await expect(scripted([{ status: 403, body: "blocked" }]).client.get(ConfigMap, name)).rejects.toMatchObject({
       code: "Forbidden",
       message: "get configmaps a/b: 403: the answer is no JSON (text/html), perhaps from something in between: blocked",
     });
+  });
+
+  it("does not quote credentials that something in between echoes", async () => {
+    const echo = "<pre>GET /api\nAuthorization: Bearer opaque-token-4711\n</pre>";
+    const attempt = scripted([{ status: 502, body: echo }]).client.request({ method: "DELETE", path: "/api" });
+    await expect(attempt).rejects.toThrow("<pre>GET /api Authorization: Bearer [redacted] </pre>");
   });
 
   it("does not quote broken JSON, which may be half a Secret", async () => {

@@ -52,7 +52,7 @@ export interface ControllerScope {
   watch<T extends KubeObject, V = Stored<T>>(this: void, kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
   /** Reconciles the keys that `keysOf` names whenever the cache changes. Default: the object's own key. */
   trigger<V>(this: void, cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;
-  /** Reconciles a key that no watched object stands for, such as a period or an outside signal. */
+  /** Reconciles a key that no watched object stands for, such as a period or an outside signal: at once, or after `afterMs`, of which at least 10 count. */
   enqueue(this: void, key: ObjectKey, options?: { readonly afterMs?: number }): void;
   /**
    * Shows something of keys, such as metrics, while this process works on them. What the returned function is given is shown, and undefined hides it;
@@ -77,7 +77,7 @@ export interface Run {
 
 /** What a reconcile asks for when it is done. */
 export interface Outcome {
-  /** Run this key again then, unless something changes earlier. */
+  /** Run this key again then, unless something changes earlier: after 10 ms at least. Zero, less, and what is no number count as a second and are logged. */
   readonly requeueAfterMs?: number;
 }
 

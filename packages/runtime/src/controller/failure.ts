@@ -11,7 +11,10 @@ export interface Failure {
   readonly code: "Transient" | "Terminal" | "Waiting";
   readonly reason: string;
   readonly message: string;
+  /** Exactly then, instead of the backoff. */
   readonly retryAfterMs: number | undefined;
+  /** What the API server asks to wait, beside the backoff. */
+  readonly serverAskedMs?: number | undefined;
   /** For the log, when nobody foresaw the error. */
   readonly unexpected?: UnexpectedError;
 }
@@ -46,6 +49,7 @@ function apiFailure(error: ApiError): Failure {
     code: "Transient",
     reason: code === "Unexpected" ? "UnexpectedAnswer" : code,
     message: right ? `the operator lacks the right to ${right}; grant it and this goes on by itself` : message,
-    retryAfterMs,
+    retryAfterMs: undefined,
+    serverAskedMs: retryAfterMs,
   };
 }

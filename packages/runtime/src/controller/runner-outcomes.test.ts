@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { ApiError } from "../client/api-error.ts";
 import { ConnectionError } from "../client/transport.ts";
+import { silentLog } from "../manager/lease-simulation.fixture.ts";
+import type { Logger } from "../observe/logger.ts";
 import { TerminalError, TransientError, WaitingError } from "./errors.ts";
 import type { ReportedOutcome } from "./report.ts";
 import { deaf, runnerRig } from "./runner-rig.fixture.ts";
@@ -19,8 +21,13 @@ const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] =
   ],
   [
     "an invalid object",
-    new ApiError("apply x", 422, { reason: "Invalid", message: "spec.a is required" }),
-    { code: "Terminal", reason: "Invalid", message: "apply x: spec.a is required" },
+    new ApiError("apply x", 422, {
+      kind: "Status",
+      reason: "Invalid",
+      message: 'spec.a: Invalid value: "hunter2"',
+      details: { causes: [{ reason: "FieldValueInvalid", field: "spec.a", message: 'Invalid value: "hunter2"' }] },
+    }),
+    { code: "Terminal", reason: "Invalid", message: "apply x: invalid: spec.a (Invalid value)" },
     "left",
   ],
   [
@@ -95,6 +102,57 @@ test("`retryAfterMs` says when, for failures and for waiting", async () => {
   lead();
   await clock.advance(20_000);
   expect(atMs).toEqual([0, 3_000, 10_000]);
+});
+
+test.each([Number.NaN, 0, -5])("a key that asks for %d ms does not spin, holds up no other, and is logged once", async (requeueAfterMs) => {
+  const atMs: Record<string, number[]> = { "test/a": [], "test/b": [] };
+  const logged: unknown[] = [];
+  const log: Logger = { ...silentLog, child: () => log, warn: (fields: unknown) => void logged.push(fields) };
+  const { clock, world, lead } = runnerRig(
+    async ({ key }) => (atMs[key]?.push(clock.monotonic()), { requeueAfterMs: key === "test/a" ? requeueAfterMs : 2_000 }),
+    {},
+    { log },
+  );
+  for (const name of ["a", "b"]) world.put(name, 1);
+  lead();
+  await clock.advance(6_000);
+  expect(atMs).toEqual({ "test/a": [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000], "test/b": [0, 2_000, 4_000, 6_000] });
+  expect(logged).toEqual([{ key: "test/a", askedMs: String(requeueAfterMs), delayMs: 1_000 }]);
+});
+
+test("a key asked for after what is no number runs once, in this term or the next", async () => {
+  const atMs: number[] = [];
+  const { clock, scope, lead } = runnerRig(async () => void atMs.push(clock.monotonic()));
+  scope?.enqueue("test/a", { afterMs: Number.NaN });
+  lead();
+  await clock.advance(5_000);
+  scope?.enqueue("test/a", { afterMs: 0 });
+  await clock.advance(5_000);
+  expect(atMs).toEqual([1_000, 5_000]);
+});
+
+test("what the server asks for with `Retry-After` comes on top of the backoff, and no key is parked by it", async () => {
+  const gapsOf = async (retryAfterMs: number): Promise<readonly (readonly number[])[]> => {
+    const atMs: Record<string, number[]> = {};
+    const { clock, world, lead } = runnerRig(
+      ({ key }) => {
+        (atMs[key] ??= []).push(clock.monotonic());
+        return Promise.reject(new ApiError("apply x", 429, { reason: "TooManyRequests" }, retryAfterMs));
+      },
+      { backoff: { firstMs: 1_000, longestMs: 60_000 } },
+    );
+    for (const name of ["a", "b"]) world.put(name, 1);
+    lead();
+    await clock.advance(1_000_000);
+    return Object.values(atMs).map((times) => times.slice(1, 8).map((ms, index) => ms - (times[index] ?? 0)));
+  };
+  const [a = [], b = []] = await gapsOf(1_000);
+  expect(a).toHaveLength(7);
+  expect(a.every((gapMs, index) => gapMs >= 1_000 + Math.min(500 * 2 ** index, 30_000))).toBe(true);
+  expect(a.some((gapMs, index) => gapMs === b[index])).toBe(false);
+  const [parked = []] = await gapsOf(1e12);
+  expect(parked.length).toBeGreaterThan(1);
+  expect(parked.every((gapMs) => gapMs >= 300_000 && gapMs <= 360_000)).toBe(true);
 });
 
 test("a report that fails or hangs breaks nothing and holds no other key", async () => {

@@ -12,6 +12,7 @@ import type { EventRecorder } from "../observe/event-recorder.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
+import { clampedDelayMs } from "../queue/work-queue.ts";
 import { runtimeTracer, withSpan } from "../observe/tracing.ts";
 import type { Random } from "../random.ts";
 import type { ControllerDefinition, ControllerScope, Reconcile } from "./controller.ts";
@@ -95,6 +96,7 @@ export class ControllerRunner {
       backoff: new KeyBackoff(definition.backoff ?? defaultBackoff, random),
       clock,
       log,
+      oddDelay: oddDelayLog(log),
       observer,
       trackedClient: (onWrite) => (options.dryRun ? options.client : trackAnswers(options.client, onWrite)),
       whenSeen: (write) => this.#whenSeen(write, log),
@@ -180,8 +182,9 @@ export class ControllerRunner {
         this.#triggers.push(cacheTrigger(cache, keysOf, log));
       },
       enqueue: (key, { afterMs = 0 } = {}) => {
-        this.#asked.ask(key, clock.monotonic() + afterMs);
-        for (const session of this.#sessions) session.enqueue(key, { afterMs });
+        // Here, zero means at once.
+        this.#asked.ask(key, clock.monotonic() + (afterMs === 0 ? 0 : clampedDelayMs(afterMs)));
+        for (const session of this.#sessions) session.enqueue(key, afterMs === 0 ? {} : { afterMs });
       },
       show: (view) => {
         const shown = new ShownKeys(view, (key) => this.#worksOn(key));
@@ -214,6 +217,17 @@ export class ControllerRunner {
     }
     return seen;
   }
+}
+
+/** Says once for each controller that it asked for a delay that makes no sense: who does so once usually does so in every run. */
+function oddDelayLog(log: Logger): Workplace["oddDelay"] {
+  let said = false;
+  return (key, askedMs, delayMs) => {
+    if (said) return;
+    said = true;
+    // As text, for JSON has no NaN.
+    log.warn({ key, askedMs: String(askedMs), delayMs }, "a delay that makes no sense was asked for and replaced; this is said once");
+  };
 }
 
 /** A span for each run; requests made within it are its children. */

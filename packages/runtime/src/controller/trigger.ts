@@ -60,6 +60,6 @@ export class AskedKeys {
   }
 
   replay(enqueue: Enqueue, nowMs: number): void {
-    for (const [key, { dueMs }] of this.#dueMs) enqueue(key, { afterMs: Math.max(0, dueMs - nowMs) });
+    for (const [key, { dueMs }] of this.#dueMs) enqueue(key, dueMs > nowMs ? { afterMs: dueMs - nowMs } : {});
   }
 }

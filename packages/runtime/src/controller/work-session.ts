@@ -41,6 +41,8 @@ export interface Workplace {
   readonly backoff: KeyBackoff;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Told of delays that the queue has to replace. */
+  readonly oddDelay: (key: ObjectKey, askedMs: number, delayMs: number) => void;
   readonly observer: ControllerObserver;
   /** A client whose writes are recorded. */
   readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
@@ -52,6 +54,9 @@ export interface Workplace {
 interface RunningRun extends StartedRun {
   readonly startedMs: number;
 }
+
+/** As long as the longest backoff: a server may slow a key down, not park it. */
+const longestServerAskedMs = 300_000;
 
 /** Works on keys from `work` until its term is over. */
 export class WorkSession {
@@ -66,8 +71,8 @@ export class WorkSession {
     this.#place = place;
     this.#term = term;
     this.#owns = owns;
-    const { clock, observer, controller, slots } = place;
-    this.#queue = new WorkQueue({ clock, onReady: () => slots.wake(), onAdded: () => observer.added(controller) });
+    const { clock, observer, controller, slots, oddDelay: onOddDelay } = place;
+    this.#queue = new WorkQueue({ clock, onReady: () => slots.wake(), onAdded: () => observer.added(controller), onOddDelay });
   }
 
   /** Keys ready, keys delayed, and when each running run started. */
@@ -214,7 +219,8 @@ export class WorkSession {
     return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: undefined };
   }
 
-  #scheduleRetry(key: ObjectKey, priority: number, { code, reason, message, retryAfterMs, unexpected }: Failure): void {
+  #scheduleRetry(key: ObjectKey, priority: number, failure: Failure): void {
+    const { code, reason, message, retryAfterMs, serverAskedMs = 0, unexpected } = failure;
     const { backoff, log, observer, controller } = this.#place;
     const fields = { key, reason, error: message, ...unexpected };
     switch (code) {
@@ -229,7 +235,8 @@ export class WorkSession {
         return;
       case "Transient": {
         const backoffMs = backoff.fail(key);
-        const afterMs = retryAfterMs ?? backoffMs;
+        // On top of what the server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
+        const afterMs = retryAfterMs ?? Math.min(serverAskedMs, longestServerAskedMs) + backoffMs;
         log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
         this.#queue.add(key, { priority, afterMs });
         observer.retried(controller);

@@ -1,5 +1,6 @@
 // Probes and scrapes over real sockets.
-import { createServer } from "node:net";
+import { type IncomingMessage, request as send } from "node:http";
+import { connect, createServer, type Socket } from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import type { WatchStatus } from "../cache/caches.ts";
@@ -137,6 +138,63 @@ describe("health server", () => {
     const attempt = start({ metricsBindAddress: `127.0.0.1:${port}` });
     await expect(attempt).rejects.toThrow(`cannot listen on 127.0.0.1:${port} for metrics: the port is in use; choose another or stop what uses it`);
     other.close();
+  });
+});
+
+describe("when there are more connections than are taken", () => {
+  const clients: Socket[] = [];
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.destroy();
+  });
+
+  /** Opens 500 connections from an address, one after the other, and waits until the server has closed all but so many of them. */
+  async function crowd(url: string | undefined, left: number, { localAddress, sent = "" }: { localAddress: string; sent?: string }): Promise<void> {
+    const closings: Promise<unknown>[] = [];
+    for (let i = 0; i < 500; i++) {
+      const client = connect({ host: "127.0.0.1", port: Number(new URL(url ?? "").port), localAddress }).resume();
+      clients.push(client);
+      client.on("error", () => client.destroy());
+      await once(client, "connect");
+      if (sent) client.write(sent);
+      closings.push(new Promise((resolve) => client.once("close", resolve)));
+    }
+    await Promise.all(closings.slice(0, 500 - left));
+  }
+
+  /** A request on a connection of its own, as kubelet makes it. */
+  async function probe(url: string | undefined, localAddress: string): Promise<number | undefined> {
+    const request = send(`${url}/healthz`, { localAddress, agent: false });
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    await response.resume().toArray();
+    return response.statusCode;
+  }
+
+  test.each([
+    ["idle ones from another address", "127.0.0.2", ""],
+    ["idle ones from the prober's own address", "127.0.0.1", ""],
+    ["halves of requests", "127.0.0.1", "GET /healthz HTTP/1.1\r\nhost: a\r\n"],
+    ["answered ones that are kept", "127.0.0.2", "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"],
+  ])("every probe is answered: %s", async (_case, localAddress, sent) => {
+    const { healthUrl, metricsUrl } = await start({ metricsBindAddress: "127.0.0.1:00" });
+    expect(metricsUrl).not.toBe(healthUrl);
+    for (const url of [healthUrl, metricsUrl]) {
+      await crowd(url, 64, { localAddress, sent });
+      const statuses: unknown[] = [];
+      for (let i = 0; i < 8; i++) statuses.push(await probe(url, "127.0.0.1"));
+      expect(new Set(statuses)).toEqual(new Set([url === healthUrl ? 200 : 404]));
+    }
+  });
+
+  test("a connection from an address with few is kept", async () => {
+    const { healthUrl } = await start();
+    const kept = connect({ host: "127.0.0.1", port: Number(new URL(healthUrl ?? "").port) });
+    clients.push(kept);
+    await once(kept, "connect");
+    await crowd(healthUrl, 63, { localAddress: "127.0.0.2" });
+    kept.write("GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n");
+    const [answer] = await once(kept, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { once } from "node:events";
 import { parseBindAddress } from "./bind-address.ts";
+import { limitConnections } from "./connection-limit.ts";
 import { healthReport } from "./health-report.ts";
 import type { HealthCheck } from "./health-report.ts";
 import type { Logger } from "./logger.ts";
@@ -48,6 +49,9 @@ interface Answer {
   readonly type: string;
   readonly body: string;
 }
+
+/** Probes and scrapers are few; whoever opens more is neither. */
+const mostConnections = 64;
 
 const plainText = "text/plain; charset=utf-8";
 
@@ -98,14 +102,17 @@ interface Service {
 async function listen(purpose: string, bindAddress: string, { routes, log }: Service): Promise<Listening | undefined> {
   const address = parseBindAddress(bindAddress);
   if (address.type === "off") return undefined;
-  const server = createServer({ headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 15_000, maxHeaderSize: 8192 }, (request, response) => {
+  // Node looks only every half minute for requests that take too long to arrive, unless told otherwise.
+  const limits = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 5000, keepAliveTimeout: 15_000, maxHeaderSize: 8192 };
+  const server = createServer(limits, (request, response) => {
     answer(request, response, routes).catch((error: unknown) => {
       log.error({ err: error, path: request.url }, "could not answer a probe or scrape");
       response.destroy();
     });
   });
-  // Probes and scrapers are few; whoever opens more is neither.
-  server.maxConnections = 64;
+  limitConnections(server, mostConnections);
+  // One who does not read the answer is cut off as well.
+  server.setTimeout(15_000);
   const { host, port } = address;
   server.listen({ port, ...(host !== undefined && { host }) });
   try {

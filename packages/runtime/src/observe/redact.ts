@@ -6,7 +6,7 @@ export const redacted = "[redacted]";
 
 /** One quick look that ordinary text does not pass, so that the rules below run only where there may be something to find. */
 const suspicious =
-  /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"|\.key|:\/\/[^/\s]*@|stringData/i;
+  /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"| value: |\.key|:\/\/[^/\s]*@|stringData/i;
 
 /** How the name of a secret field ends. What stands before it does not matter and is not matched, or long words would take quadratic time. */
 const secretWord = String.raw`(?:pass(?:word|wd|phrase)|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
@@ -20,6 +20,8 @@ const rules: readonly (readonly [RegExp, string])[] = [
   // JWTs and whatever else is base64url of JSON, whole or cut; and those once more in base64.
   [/eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*/g, redacted],
   [/ZXlK[A-Za-z0-9+/=_-]{16,}/g, redacted],
+  // What the API server quotes of a refused object, in Go's quotes or bare.
+  [/((?:Invalid|Unsupported|Duplicate) value: )(?:"(?:[^"\\]|\\[\s\S])*(?:"|$)|[^\s",;]+)/g, `$1${redacted}`],
   // Passwords in URLs.
   [/(:\/\/[^/\s:@]*):[^/\s@]+@/g, `$1:${redacted}@`],
   // The data of a Secret written out as JSON, with the quotes escaped or not.

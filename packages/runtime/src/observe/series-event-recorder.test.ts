@@ -16,7 +16,7 @@ async function* bytesOf(text: string): AsyncIterable<Uint8Array> {
   yield Buffer.from(text);
 }
 
-type Fault = "none" | "down" | "forbidden";
+type Fault = "none" | "down" | "forbidden" | "busy";
 
 function setUp() {
   const clock = new VirtualClock();
@@ -30,7 +30,8 @@ function setUp() {
     send(request) {
       if (state.fault === "down") return Promise.reject(new ConnectionError("refused"));
       const forbidden = { status: 403, body: JSON.stringify({ kind: "Status", reason: "Forbidden", message: "no", code: 403 }) };
-      const answer = state.fault === "forbidden" ? forbidden : server.handle(request);
+      const busy = { status: 429, body: JSON.stringify({ kind: "Status", reason: "TooManyRequests", details: { retryAfterSeconds: 1e9 } }) };
+      const answer = state.fault === "forbidden" ? forbidden : state.fault === "busy" ? busy : server.handle(request);
       if (!("body" in answer)) throw new Error("a watch was not expected");
       writes.push(request);
       return Promise.resolve({ status: answer.status, headers: {}, body: bytesOf(answer.body) });
@@ -174,6 +175,16 @@ describe("SeriesEventRecorder", () => {
     await clock.advance(600_000);
     expect(await dropped()).toEqual(['runtime_events_dropped_total{cause="unreachable"} 1']);
     expect(lines).toHaveLength(1);
+  });
+
+  test("is not parked by a server that asks for years", async () => {
+    const { clock, events, stored, state } = setUp();
+    state.fault = "busy";
+    events.record(published);
+    await clock.advance(0);
+    state.fault = "none";
+    await clock.advance(302_000);
+    expect(await stored()).toHaveLength(1);
   });
 
   test("a refusal is counted, and logged once", async () => {

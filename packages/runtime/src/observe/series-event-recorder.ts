@@ -192,7 +192,9 @@ export class SeriesEventRecorder {
           this.#warn(error);
           return this.#dropped(passing ? "unreachable" : "refused");
         }
-        const waitMs = (isApiError(error) ? error.retryAfterMs : undefined) ?? 500 * 2 ** attempt * (0.5 + random());
+        const askedMs = (isApiError(error) ? error.retryAfterMs : undefined) ?? 0;
+        // No longer than five minutes: the queue behind this one is short.
+        const waitMs = Math.min(askedMs, 300_000) + 500 * 2 ** attempt * (0.5 + random());
         // Rejects only when the recorder is closed, and then the loop above ends it.
         await sleep(clock, waitMs, this.#closed.signal).catch(() => undefined);
       }

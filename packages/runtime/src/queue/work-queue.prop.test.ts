@@ -46,7 +46,7 @@ const operation = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant("add" as const),
       key,
-      afterMs: fc.constantFrom(0, 0, 5, 10, 50),
+      afterMs: fc.constantFrom(undefined, undefined, 10, 15, 50),
       priority: fc.constantFrom(-100, 0, 0, 7),
     }),
   },
@@ -77,8 +77,8 @@ test("hands out what the model allows, never a running key, and loses nothing", 
         const allowedBefore = model.candidates(clock.monotonic());
         switch (step.type) {
           case "add":
-            queue.add(step.key, step);
-            model.add(step.key, clock.monotonic() + step.afterMs, step.priority);
+            queue.add(step.key, { priority: step.priority, ...(step.afterMs !== undefined && { afterMs: step.afterMs }) });
+            model.add(step.key, clock.monotonic() + (step.afterMs ?? 0), step.priority);
             break;
           case "take":
             takeOne();
@@ -102,6 +102,46 @@ test("hands out what the model allows, never a running key, and loses nothing", 
       expect(model.wishes).toEqual([]);
     }),
     { numRuns: 300 },
+  );
+});
+
+test("a delay that makes no sense is replaced, told, and holds up no other key", async () => {
+  const odd = fc.oneof(
+    fc.constantFrom(Number.NaN, 0, -0, -1, -Infinity, Infinity, Number.MAX_VALUE, Number.MIN_VALUE, Number.EPSILON, 2 ** 31, 2 ** 53),
+    fc.double(),
+    fc.double({ max: 0 }),
+    fc.integer(),
+  );
+  const tenYearsMs = 10 * 365 * 24 * 3_600_000;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(odd, { minLength: 1, maxLength: 8 }),
+      fc.array(fc.integer({ min: 10, max: 5_000 }), { maxLength: 8 }),
+      async (odds, sane) => {
+        const clock = new VirtualClock();
+        const told: number[] = [];
+        const atMs = new Map<string, number>();
+        const queue: WorkQueue = new WorkQueue({
+          clock,
+          onReady: () => {
+            for (let taken = queue.take(); taken; taken = queue.take()) atMs.set(taken.key, clock.monotonic());
+          },
+          onOddDelay: (_key, askedMs) => told.push(askedMs),
+        });
+        for (const [index, afterMs] of odds.entries()) queue.add(`odd-${index}`, { afterMs });
+        for (const [index, afterMs] of sane.entries()) queue.add(`sane-${index}`, { afterMs });
+
+        await clock.advance(5_000);
+        expect(sane.map((_, index) => atMs.get(`sane-${index}`))).toEqual(sane);
+        await clock.advance(tenYearsMs);
+        for (const [index, askedMs] of odds.entries()) {
+          const ranAtMs = atMs.get(`odd-${index}`);
+          expect(ranAtMs).toBe(askedMs > 0 ? Math.min(Math.max(askedMs, 10), tenYearsMs) : 1_000);
+        }
+        expect(told).toEqual(odds.filter((askedMs) => !(askedMs > 0 && askedMs <= tenYearsMs)));
+        expect(clock.nextTimerInMs).toBeUndefined();
+      },
+    ),
   );
 });
 

@@ -6,12 +6,29 @@ import type { HeapItem } from "./indexed-heap.ts";
 /** The priority of keys from an initial list, so that they yield to live changes (0). The value is controller-runtime's `LowPriority`. */
 export const initialListPriority = -100;
 
+/** As long as the shortest backoff: what is to come again sooner would keep a worker busy with one key. */
+const shortestDelayMs = 10;
+/** Ten years. Longer delays are mistakes, or mean "never", which is what no delay at all is for. */
+const longestDelayMs = 10 * 365 * 24 * 3_600_000;
+/** What a delay counts as that is no number above zero: it says nothing, and whoever computed it may do so again at once. */
+const unclearDelayMs = 1_000;
+
 /** How to add a key. */
 export interface AddOptions {
   /** Higher runs first; default 0. */
   readonly priority?: number;
-  /** Not before that long from now; default 0. */
+  /** Not before that long from now; see `clampedDelayMs` for what is taken. Default: at once. */
   readonly afterMs?: number;
+}
+
+/** The delay that an asked one counts as: from 10 ms to ten years, and a second for zero, for less and for what is no number. */
+export function clampedDelayMs(askedMs: number): number {
+  return askedMs > 0 ? Math.min(Math.max(askedMs, shortestDelayMs), longestDelayMs) : unclearDelayMs;
+}
+
+/** True for delays that nobody means; short ones are only rounded up. */
+function isOddDelay(askedMs: number): boolean {
+  return !(askedMs > 0 && askedMs <= longestDelayMs);
 }
 
 /** A key that was handed out. */
@@ -29,6 +46,8 @@ export interface WorkQueueOptions {
   readonly onReady: () => void;
   /** Called when a key enters the queue that was not in it, or was only delayed. */
   readonly onAdded?: () => void;
+  /** Called with a delay that is zero, negative, too long or no number, and with what it counts as. */
+  readonly onOddDelay?: (key: string, askedMs: number, delayMs: number) => void;
 }
 
 interface Entry extends HeapItem {
@@ -51,6 +70,7 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #onReady: () => void;
   readonly #onAdded: () => void;
+  readonly #onOddDelay: NonNullable<WorkQueueOptions["onOddDelay"]>;
   /** Keys that are ready or delayed, and not running. */
   readonly #entries = new Map<string, Entry>();
   readonly #ready = new IndexedHeap<Entry>((a, b) => (a.priority === b.priority ? a.sequence < b.sequence : a.priority > b.priority));
@@ -61,10 +81,11 @@ export class WorkQueue {
   #timer: { readonly dueMs: number; readonly timer: Timer } | undefined;
   #closed = false;
 
-  constructor({ clock, onReady, onAdded = () => {} }: WorkQueueOptions) {
+  constructor({ clock, onReady, onAdded = () => {}, onOddDelay = () => {} }: WorkQueueOptions) {
     this.#clock = clock;
     this.#onReady = onReady;
     this.#onAdded = onAdded;
+    this.#onOddDelay = onOddDelay;
   }
 
   /** Keys that could be taken now. */
@@ -80,11 +101,11 @@ export class WorkQueue {
   }
 
   /** Asks for a run of the key. Does nothing once the queue is closed. */
-  add(key: string, { priority = 0, afterMs = 0 }: AddOptions = {}): void {
+  add(key: string, { priority = 0, afterMs }: AddOptions = {}): void {
     if (this.#closed) return;
     this.#promote();
     const nowMs = this.#clock.monotonic();
-    const dueMs = nowMs + Math.max(0, afterMs);
+    const dueMs = nowMs + (afterMs === undefined ? 0 : this.#delayMs(key, afterMs));
     if (this.#taken.has(key)) {
       const again = this.#taken.get(key);
       if (again) merge(again, dueMs, priority);
@@ -128,6 +149,13 @@ export class WorkQueue {
     this.#entries.clear();
     while (this.#ready.pop());
     while (this.#delayed.pop());
+  }
+
+  /** One delay that is no number would never be due, and hold up every other: a heap cannot order it. */
+  #delayMs(key: string, askedMs: number): number {
+    const delayMs = clampedDelayMs(askedMs);
+    if (isOddDelay(askedMs)) this.#onOddDelay(key, askedMs, delayMs);
+    return delayMs;
   }
 
   #entry(key: string, dueMs: number, priority: number): Entry {

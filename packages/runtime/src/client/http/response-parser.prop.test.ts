@@ -98,6 +98,15 @@ describe("responses", () => {
     );
   });
 
+  it.each(["A: 1\nB: 2", "A: 1\n", "A: 1\rB: 2", "A: 1\r", "A: 1\0", "A: 1\r\nB\n: 2"])(
+    "with a line break that is none are refused: %j",
+    (header) => {
+      const parser = new ResponseParser();
+      parser.begin(new Heard());
+      expect(() => parser.take(bytes(`HTTP/1.1 204 No Content\r\n${header}\r\n\r\n`))).toThrow(MalformedResponse);
+    },
+  );
+
   it("fail on any bytes with nothing but a MalformedResponse that does not quote them", () => {
     const begun = fc.constantFrom("", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
     fc.assert(

@@ -216,6 +216,8 @@ export class ResponseParser {
 
 /** The headers of a head, whose first line is the status. */
 function readHeaders(head: string): Record<string, string> {
+  // A lone CR or LF ends a line for some readers, and a zero a text (RFC 9110, section 5.5).
+  if (/\r(?!\n)|(?<!\r)\n|\0/.test(head)) throw new MalformedResponse("the answer's headers have a line break that is none");
   const headers: Record<string, string> = {};
   for (let start = head.indexOf("\r\n"); start >= 0;) {
     const end = head.indexOf("\r\n", start + 2);

@@ -1,0 +1,50 @@
+// Keeps a small HTTP server answering while somebody opens more connections than it takes.
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/**
+ * At most `most` connections are open at a time. One that comes is always taken; for it, another one is closed: of the address with the most
+ * connections, one that is not being answered rather than one that is, and the oldest of those. `Server.maxConnections` would refuse the new one, so that
+ * whoever holds that many open, idle, keeps everybody else out.
+ */
+export function limitConnections(server: Server, most: number): void {
+  /** By address, in the order in which they were opened. */
+  const open = new Map<string, Set<Socket>>();
+  const answering = new Set<Socket>();
+  let count = 0;
+  server.on("connection", (socket: Socket) => {
+    const address = socket.remoteAddress ?? "";
+    const forget = (): void => {
+      const sockets = open.get(address);
+      if (!sockets?.delete(socket)) return;
+      count -= 1;
+      if (sockets.size === 0) open.delete(address);
+    };
+    if (count >= most) oldestOf(largest(open.values()), answering)?.destroy();
+    const known = open.get(address);
+    if (known) known.add(socket);
+    else open.set(address, new Set([socket]));
+    count += 1;
+    socket.once("close", forget);
+  });
+  server.on("request", ({ socket }, response) => {
+    answering.add(socket);
+    response.once("close", () => answering.delete(socket));
+  });
+}
+
+function largest(groups: Iterable<ReadonlySet<Socket>>): ReadonlySet<Socket> {
+  let found: ReadonlySet<Socket> = new Set();
+  for (const group of groups) if (group.size > found.size) found = group;
+  return found;
+}
+
+function oldestOf(sockets: ReadonlySet<Socket>, answering: ReadonlySet<Socket>): Socket | undefined {
+  let first: Socket | undefined;
+  for (const socket of sockets) {
+    if (socket.destroyed) continue;
+    if (!answering.has(socket)) return socket;
+    first ??= socket;
+  }
+  return first;
+}
