@@ -6,7 +6,7 @@ import type { Inspection, Inspector } from "./inspector.ts";
 import { restartTimeMs, rolloutLabel } from "./marks.ts";
 import type { FleetMetrics } from "./metrics.ts";
 import { finishNotice, Notices, restartNotice } from "./notices.ts";
-import { type Decision, type Fleet, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
+import { type Fleet, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
 import { finishRollout, restartableKinds, type RestartTarget, restartWorkload } from "./restart.ts";
 import type { SidecarsWatches } from "./watches.ts";
 import { keepAny } from "./workload.ts";
@@ -47,7 +47,8 @@ export class Rollouts {
     const { limits, show, dryRun } = this.#options;
     let plan = planRollouts(this.#fleet(new Map()), limits, run.now);
     // The caches may not show yet what the leader before us has started.
-    if (plan.rows.some(({ decision }) => decision.type === "restart")) plan = planRollouts(this.#fleet(await this.#rolling(run)), limits, run.now);
+    if (plan.rows.some(({ decision }) => decision.type === "restart"))
+      plan = planRollouts(this.#fleet(await this.#rolling(run)), limits, run.now);
     show(run.key, plan);
     for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
     if (dryRun) this.#log(plan, run);
@@ -91,7 +92,7 @@ export class Rollouts {
       if (decision.type !== "finish") continue;
       const finished = await this.#write(row, run, async (target) => {
         // It was planned from what was recorded a moment ago; what is written goes by what the cache shows now.
-        if (this.#decisionNow(this.#options.inspector.inspect(row.id), run.now)?.type !== "finish") return changed;
+        if (this.#rowNow(this.#options.inspector.inspect(row.id), run.now)?.decision.type !== "finish") return changed;
         await finishRollout(target, decision);
         run.log.info({ workload: row.id, helped: decision.helped }, "a rollout is finished");
         return finishNotice(row);
@@ -102,37 +103,45 @@ export class Rollouts {
     if (!done) return false;
     let restarts = 0;
     for (const row of rows) {
-      const { decision } = row;
-      if (decision.type !== "restart") continue;
+      if (row.decision.type !== "restart") continue;
       if (++restarts > restartsPerRun) return false;
+      let isAnswered = true;
       const restarted = await this.#write(row, run, async (target) => {
-        if (!(await this.#isStillDue(row.id, target, run))) return undefined;
-        await restartWorkload(target, { nowMs: run.now, digest: decision.digest });
-        this.#options.metrics.restarted(row.outdated ?? "");
-        run.log.info({ workload: row.id, why: row.why }, "restarted a workload");
-        return restartNotice(row);
+        const now = await this.#lastLook(row.id, target, run);
+        if (now?.decision.type !== "restart") {
+          isAnswered = now?.decision.type !== "unknown" || now.decision.reason !== "WebhookFailed";
+          return undefined;
+        }
+        await restartWorkload(target, { nowMs: run.now, digest: now.decision.digest });
+        this.#options.metrics.restarted(now.outdated ?? "");
+        run.log.info({ workload: now.id, why: now.why }, "restarted a workload");
+        return restartNotice(now);
       });
+      // The others may depend on the same webhook, and each would wait for it; the next plan is made without what it said.
+      if (!isAnswered) return false;
       done &&= restarted;
     }
     return done;
   }
 
   /**
-   * Whether it is still due by itself, with its pods read just now: the cache of pods may be behind that of workloads, and nothing that is current,
-   * or that somebody has begun to roll out meanwhile, is to be restarted.
+   * What is decided about it by itself, with its pods read and its webhooks asked just now: the cache of pods may be behind that of workloads, and
+   * nothing that is current, that somebody has begun to roll out meanwhile, or whose new pods nobody could inject is to be restarted.
    */
-  async #isStillDue(id: WorkloadId, { workload, client }: RestartTarget, { signal, log, now }: Run): Promise<boolean> {
+  async #lastLook(id: WorkloadId, { workload, client }: RestartTarget, { signal, log, now }: Run): Promise<Row | undefined> {
     const { namespace } = workload.source;
     const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
-    if (this.#decisionNow(this.#options.inspector.inspectPods(id, items), now)?.type === "restart") return true;
-    log.debug({ workload: id }, "not restarted: it has changed since it was looked at");
-    return false;
+    const row = this.#rowNow(await this.#options.inspector.lookAgain(id, items, signal), now);
+    if (row?.decision.type === "unknown" && row.decision.reason !== "Pending") {
+      log.warn({ workload: id, reason: row.decision.reason, why: row.why }, "not restarted: it is no longer known what new pods would get");
+    } else if (row?.decision.type !== "restart") log.debug({ workload: id }, "not restarted: it has changed since it was looked at");
+    return row;
   }
 
   /** What would be decided about one workload if there were no other. */
-  #decisionNow({ candidate }: Inspection, nowMs: number): Decision | undefined {
+  #rowNow({ candidate }: Inspection, nowMs: number): Row | undefined {
     const candidates = candidate ? [{ ...candidate, retryAtMs: undefined }] : [];
-    return planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined }, this.#options.limits, nowMs).rows[0]?.decision;
+    return planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined }, this.#options.limits, nowMs).rows[0];
   }
 
   /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */
