@@ -6,14 +6,14 @@ import type { Inspection, Inspector } from "./inspector.ts";
 import { restartTimeMs, rolloutLabel } from "./marks.ts";
 import type { FleetMetrics } from "./metrics.ts";
 import { finishNotice, Notices, restartNotice } from "./notices.ts";
-import { type Fleet, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
+import { type Fleet, lastOf, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
 import { finishRollout, restartableKinds, type RestartTarget, restartWorkload } from "./restart.ts";
 import type { SidecarsWatches } from "./watches.ts";
 import { keepAny } from "./workload.ts";
 
 /** What rollouts are planned and made with. */
 export interface RolloutsOptions {
-  readonly scope: Pick<ControllerScope, "events" | "namespaces" | "log">;
+  readonly scope: Pick<ControllerScope, "clock" | "events" | "namespaces" | "log">;
   readonly watches: SidecarsWatches;
   readonly inspector: Inspector;
   readonly record: FleetRecord;
@@ -38,6 +38,8 @@ export class Rollouts {
   readonly #options: RolloutsOptions;
   readonly #notices = new Notices();
   #logged = "";
+  /** Restart times that lie in the future, and when each was first seen. */
+  #ahead: ReadonlyMap<number, number> = new Map();
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
@@ -45,10 +47,10 @@ export class Rollouts {
 
   async reconcile(run: Run): Promise<Outcome> {
     const { limits, show, dryRun } = this.#options;
-    let plan = planRollouts(this.#fleet(new Map()), limits, run.now);
+    let plan = planRollouts(this.#fleet(new Map(), run.now), limits, run.now);
     // The caches may not show yet what the leader before us has started.
     if (plan.rows.some(({ decision }) => decision.type === "restart"))
-      plan = planRollouts(this.#fleet(await this.#rolling(run)), limits, run.now);
+      plan = planRollouts(this.#fleet(await this.#rolling(run), run.now), limits, run.now);
     show(run.key, plan);
     for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
     if (dryRun) this.#log(plan, run);
@@ -56,17 +58,18 @@ export class Rollouts {
     return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
   }
 
-  #fleet(rolling: Fleet["rolling"]): Fleet {
+  #fleet(rolling: Fleet["rolling"], nowMs: number): Fleet {
     const { record, limits } = this.#options;
-    return { candidates: record.candidates, rolling, lastRestartMs: limits.restartDelayMs > 0 ? this.#lastRestartMs(rolling) : undefined };
+    return { candidates: record.candidates, rolling, lastRestartMs: limits.restartDelayMs > 0 ? this.#lastRestartMs(rolling, nowMs) : undefined };
   }
 
-  #lastRestartMs(rolling: Fleet["rolling"]): number | undefined {
+  #lastRestartMs(rolling: Fleet["rolling"], nowMs: number): number | undefined {
     const cached = Array.from(this.#options.watches.workloads.values()).flatMap((cache) =>
       Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt)),
     );
-    const times = [...cached, ...rolling.values()].filter((time) => time !== undefined);
-    return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+    // A time ahead of our clock is of a restart before it was first seen, and counts as that; it must neither hide the others nor hold them for ever.
+    this.#ahead = new Map(cached.flatMap((time) => (time !== undefined && time > nowMs ? [[time, this.#ahead.get(time) ?? nowMs]] : [])));
+    return lastOf([...cached, ...rolling.values(), ...this.#ahead.values()], nowMs);
   }
 
   /** Every restart that is under way, as the API server knows it. */
@@ -112,7 +115,8 @@ export class Rollouts {
           isAnswered = now?.decision.type !== "unknown" || now.decision.reason !== "WebhookFailed";
           return undefined;
         }
-        await restartWorkload(target, { nowMs: run.now, digest: now.decision.digest });
+        // As late as it is: what follows is delayed from this time, and istiod may have taken its time to answer.
+        await restartWorkload(target, { nowMs: this.#options.scope.clock.now(), digest: now.decision.digest });
         this.#options.metrics.restarted(now.outdated ?? "");
         run.log.info({ workload: now.id, why: now.why }, "restarted a workload");
         return restartNotice(now);
