@@ -129,15 +129,22 @@ describe("reported, not restarted", () => {
 
   test("anything in a dry run, which says what it would do", patiently, async () => {
     await using place = await meshNamespace(cluster(), "dry-run");
-    await place.put(Deployment, "web");
+    await Promise.all([place.put(Deployment, "web"), place.put(StatefulSet, "by-hand", { spec: { updateStrategy: { type: "OnDelete" } } })]);
     const operator = await place.startOperator({ "sidecars.dry-run": "true" });
     await place.upgrade({ tag: "1.27.0" });
-    await soon(() =>
-      expect(operator.logLines.filter(({ msg }) => msg === "dry run: an outdated workload")).toMatchObject([
-        { workload: `Deployment/${place.namespace}/web`, decision: { type: "restart" } },
-      ]),
-    );
+    await soon(() => {
+      const said = operator.logLines.filter(({ msg }) => msg === "dry run: an outdated workload");
+      expect(said).toContainEqual(
+        expect.objectContaining({ workload: `Deployment/${place.namespace}/web`, decision: { type: "restart", digest: expect.any(String) } }),
+      );
+      expect(said).toContainEqual(
+        expect.objectContaining({ workload: `StatefulSet/${place.namespace}/by-hand`, decision: { type: "skip", reason: "OnDelete" } }),
+      );
+    });
     expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
+    // What is still to be written is written before it ends.
+    await operator.stop();
+    expect([...(await place.events("web")), ...(await place.events("by-hand"))]).toEqual([]);
   });
 });
 

@@ -42,6 +42,8 @@ export interface Workplace {
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: ControllerObserver;
+  /** What writes do is withheld. */
+  readonly dryRun: boolean;
   /** A client whose writes are recorded. */
   readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
   /** Resolves when every cache of the controller shows the write; to false if it may have been undone unseen. */
@@ -170,7 +172,7 @@ export class WorkSession {
 
   /** What a run is given. Most runs find nothing to do: what costs something is made when it is first asked for. */
   #given(key: ObjectKey, now: number, signal: SignalOnDemand): Run {
-    const { log, backoff } = this.#place;
+    const { log, backoff, dryRun } = this.#place;
     const makeClient = (): Client => this.#client(key, signal);
     let client: Client | undefined;
     let keyLog: Logger | undefined;
@@ -186,6 +188,12 @@ export class WorkSession {
       },
       get log() {
         return (keyLog ??= log.child({ key }));
+      },
+      done(message, fields = {}, count = () => {}) {
+        const said = (keyLog ??= log.child({ key }));
+        if (dryRun) return said.info(fields, `would have ${message}; withheld by dry run`);
+        said.info(fields, message);
+        count();
       },
     };
   }

@@ -52,9 +52,11 @@ export class Rollouts {
     if (plan.rows.some(({ decision }) => decision.type === "restart"))
       plan = planRollouts(this.#fleet(await this.#rolling(run), run.now), limits, run.now);
     show(run.key, plan);
-    for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
     if (dryRun) this.#log(plan, run);
-    else if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };
+    else {
+      for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
+      if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };
+    }
     return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
   }
 
@@ -97,7 +99,7 @@ export class Rollouts {
         // It was planned from what was recorded a moment ago; what is written goes by what the cache shows now.
         if (this.#rowNow(this.#options.inspector.inspect(row.id), run.now)?.decision.type !== "finish") return changed;
         await finishRollout(target, decision);
-        run.log.info({ workload: row.id, helped: decision.helped }, "a rollout is finished");
+        run.done("finished a rollout", { workload: row.id, helped: decision.helped });
         return finishNotice(row);
       });
       done &&= finished;
@@ -117,8 +119,7 @@ export class Rollouts {
         }
         // As late as it is: what follows is delayed from this time, and istiod may have taken its time to answer.
         await restartWorkload(target, { nowMs: this.#options.scope.clock.now(), digest: now.decision.digest });
-        this.#options.metrics.restarted(now.outdated ?? "");
-        run.log.info({ workload: now.id, why: now.why }, "restarted a workload");
+        run.done("restarted a workload", { workload: now.id, why: now.why }, () => this.#options.metrics.restarted(now.outdated ?? ""));
         return restartNotice(now);
       });
       // The others may depend on the same webhook, and each would wait for it; the next plan is made without what it said.
@@ -187,13 +188,17 @@ export class Rollouts {
     return uid === undefined ? {} : { uid };
   }
 
-  /** In a dry run the log says what would happen, once for each change of it. */
+  /** In a dry run the log says what would happen and what Events would say, once for each change of it. */
   #log({ rows }: RolloutPlan, { log }: Run): void {
-    const due = rows.filter(({ outdated }) => outdated !== undefined);
+    const due = rows.filter(({ outdated, decision }) => outdated !== undefined || (decision.type === "unknown" && decision.reason !== "Pending"));
     const text = JSON.stringify(due.map(({ id, decision }) => [id, decision]));
     if (text === this.#logged) return;
     this.#logged = text;
-    for (const { id, why, decision } of due) log.info({ workload: id, why, decision }, "dry run: an outdated workload");
+    for (const { id, why, decision } of due)
+      log.info(
+        { workload: id, why, decision },
+        decision.type === "unknown" ? "dry run: a workload that cannot be judged" : "dry run: an outdated workload",
+      );
   }
 }
 
