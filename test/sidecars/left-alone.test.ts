@@ -108,17 +108,43 @@ describe("reported, not restarted", () => {
     await place.hasSidecar(Deployment, "web", newImage);
   });
 
+  test("what would get an image that cannot be run", patiently, async () => {
+    await using place = await meshNamespace(cluster(), "no-image");
+    const gateway = { containers: [{ name: "istio-proxy", image: "auto" }] };
+    await Promise.all([place.put(Deployment, "gateway", { replicas: 1, podSpec: gateway }), place.put(Deployment, "web", { replicas: 1 })]);
+    await place.startOperator();
+    // A native sidecar, and a custom template that still sets something of a container of that name.
+    const patch = [
+      { op: "add", path: "/spec/initContainers", value: [{ name: "istio-proxy", image: newImage, restartPolicy: "Always" }] },
+      { op: "add", path: "/spec/containers/-", value: { name: "istio-proxy" } },
+    ];
+    place.istiod.misbehave({ type: "alter", response: { patch: Buffer.from(JSON.stringify(patch)).toString("base64") } });
+    await place.upgrade({ tag: "1.27.0" });
+    expect(await place.eventSays("web", "SidecarImageInvalid")).toContain('the image ""');
+    await place.labelNamespace({ "istio.io/rev": null });
+    expect(await place.eventSays("gateway", "SidecarImageInvalid")).toContain('the image "auto"');
+    expect(await place.sidecars("gateway")).toEqual([oldImage]);
+    expect(await place.restartedAt(Deployment, "gateway")).toBeUndefined();
+  });
+
   test("anything in a dry run, which says what it would do", patiently, async () => {
     await using place = await meshNamespace(cluster(), "dry-run");
-    await place.put(Deployment, "web");
+    await Promise.all([place.put(Deployment, "web"), place.put(StatefulSet, "by-hand", { spec: { updateStrategy: { type: "OnDelete" } } })]);
     const operator = await place.startOperator({ "sidecars.dry-run": "true" });
     await place.upgrade({ tag: "1.27.0" });
-    await soon(() =>
-      expect(operator.logLines.filter(({ msg }) => msg === "dry run: an outdated workload")).toMatchObject([
-        { workload: `Deployment/${place.namespace}/web`, decision: { type: "restart" } },
-      ]),
-    );
+    await soon(() => {
+      const said = operator.logLines.filter(({ msg }) => msg === "dry run: an outdated workload");
+      expect(said).toContainEqual(
+        expect.objectContaining({ workload: `Deployment/${place.namespace}/web`, decision: { type: "restart", digest: expect.any(String) } }),
+      );
+      expect(said).toContainEqual(
+        expect.objectContaining({ workload: `StatefulSet/${place.namespace}/by-hand`, decision: { type: "skip", reason: "OnDelete" } }),
+      );
+    });
     expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
+    // What is still to be written is written before it ends.
+    await operator.stop();
+    expect([...(await place.events("web")), ...(await place.events("by-hand"))]).toEqual([]);
   });
 });
 

@@ -3,11 +3,12 @@ import { DaemonSet, Deployment, Lease, StatefulSet } from "@keyturn/runtime";
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
+import { consentLabel, restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
 import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
 import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
+const oldImage = "docker.io/istio/proxyv2:1.26.0";
 const newImage = "docker.io/istio/proxyv2:1.27.0";
 const newestImage = "docker.io/istio/proxyv2:1.28.0";
 const patiently = { timeout: 180_000 };
@@ -94,6 +95,45 @@ test("a rollout that does not get healthy stops all further ones, until it does"
   await cluster().kubectl("-n", place.namespace, "scale", "deployment", "a", "--replicas=2");
   await place.hasSidecar(Deployment, "a", newImage);
   await place.hasSidecar(Deployment, "b", newImage);
+});
+
+test("while istiod answers nobody, workloads that it was asked about before are not restarted either", patiently, async () => {
+  await using place = await meshNamespace(cluster(), "frozen");
+  const { webhooks = [], ...configuration } = place.istiod.revisionConfiguration();
+  await place.putWebhooks({ ...configuration, webhooks: webhooks.map((webhook) => Object.assign({}, webhook, { timeoutSeconds: 1 })) });
+  // Without an old pod beside it, a new one that cannot be made is an outage.
+  const names = ["a", "b", "c"];
+  await Promise.all(names.map((name) => place.put(Deployment, name, { replicas: 1, spec: { strategy: { type: "Recreate" } } })));
+  const operator = await place.startOperator({ "sidecars.restart-delay": "10s" });
+  await place.upgrade({ tag: "1.27.0" });
+  await place.hasSidecar(Deployment, "a", newImage);
+  place.istiod.misbehave({ type: "silence" });
+  for (const name of ["b", "c"]) {
+    expect(await place.eventSays(name, "WebhookFailed")).toContain("no whole answer within 1 s");
+    expect(await place.restartedAt(Deployment, name)).toBeUndefined();
+    expect(await place.sidecars(name)).toEqual([oldImage]);
+  }
+  await soon(async () => expect(await metric(operator, 'keyturn_sidecars_unknown_workloads{reason="WebhookFailed"}')).toBeGreaterThan(1));
+  place.istiod.misbehave(undefined);
+  await place.hasSidecar(Deployment, "b", newImage);
+  await place.hasSidecar(Deployment, "c", newImage);
+  expect(await metric(operator, 'keyturn_sidecars_restarts_total{reason="ImageDiffers"}')).toBe(3);
+});
+
+test("between any two restarts there is the whole delay, even if somebody has written a restart in the future", patiently, async () => {
+  await using place = await meshNamespace(cluster(), "delay");
+  const future = { [restartedAtAnnotation]: new Date(Date.now() + 365 * 24 * 3_600_000).toISOString() };
+  const names = ["a", "b", "c"];
+  await Promise.all([
+    place.put(Deployment, "future", { replicas: 1, podAnnotations: future, labels: { [consentLabel]: "disabled" } }),
+    ...names.map((name) => place.put(Deployment, name, { replicas: 1 })),
+  ]);
+  await place.startOperator({ "sidecars.restart-delay": "4s" });
+  await place.upgrade({ tag: "1.27.0" });
+  for (const name of names) await place.hasSidecar(Deployment, name, newImage);
+  const [a = 0, b = 0, c = 0] = await Promise.all(names.map(async (name) => Date.parse((await place.restartedAt(Deployment, name)) ?? "")));
+  // They are written in whole seconds: 4 s apart may be 3.1 s.
+  expect([b - a, c - b].every((apartMs) => apartMs >= 5000)).toBe(true);
 });
 
 describe("nothing that is due gets lost", () => {

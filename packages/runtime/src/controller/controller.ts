@@ -73,6 +73,11 @@ export interface Run {
   readonly now: number;
   /** How often this key has failed in a row before this run. */
   readonly failures: number;
+  /**
+   * Says what a write has done, such as `published a checksum`: logs it and calls `count`, if there is something to count. In a dry run nothing was
+   * done, so it is logged as withheld and not counted.
+   */
+  done(this: void, message: string, fields?: Readonly<Record<string, unknown>>, count?: () => void): void;
 }
 
 /** What a reconcile asks for when it is done. */

@@ -1,5 +1,6 @@
 // Which keys a controller's runner runs and when, in virtual time.
 import { describe, expect, test } from "vitest";
+import { createLogger } from "../observe/pino-logger.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { runnerRig } from "./runner-rig.fixture.ts";
 import { SmallWorld, type Thing, thingKind } from "./small-world.fixture.ts";
@@ -200,4 +201,22 @@ test("a controller is told whether it may change anything, and when to close wha
   usual.runner.close();
   expect(usual.scope?.closed.aborted).toBe(true);
   expect(runnerRig(() => Promise.resolve(), {}, { dryRun: true }).scope?.dryRun).toBe(true);
+});
+
+test("what was done is logged and counted; in a dry run it is logged as withheld, and nothing is counted", async () => {
+  for (const dryRun of [false, true]) {
+    const lines: string[] = [];
+    const log = createLogger({ destination: { write: (line) => lines.push(line) } });
+    let counted = 0;
+    const { world, clock, lead } = runnerRig(async ({ done }) => done("turned a key", { times: 1 }, () => counted++), {}, { dryRun, log });
+    world.put("a", 1);
+    const { ended, stop } = lead();
+    await clock.advance(0);
+    stop();
+    await ended;
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { controller: "demo", key: "test/a", times: 1, msg: dryRun ? "would have turned a key; withheld by dry run" : "turned a key" },
+    ]);
+    expect(counted).toBe(dryRun ? 0 : 1);
+  }
 });

@@ -98,6 +98,7 @@ export class ControllerRunner {
       log,
       oddDelay: oddDelayLog(log),
       observer,
+      dryRun: options.dryRun ?? false,
       trackedClient: (onWrite) => (options.dryRun ? options.client : trackAnswers(options.client, onWrite)),
       whenSeen: (write) => this.#whenSeen(write, log),
       report: async (key, report, signal) => options.report?.({ controller: name, primary: definition.primary, key, ...report }, signal),

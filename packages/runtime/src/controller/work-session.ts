@@ -44,6 +44,8 @@ export interface Workplace {
   /** Told of delays that the queue has to replace. */
   readonly oddDelay: (key: ObjectKey, askedMs: number, delayMs: number) => void;
   readonly observer: ControllerObserver;
+  /** What writes do is withheld. */
+  readonly dryRun: boolean;
   /** A client whose writes are recorded. */
   readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
   /** Resolves when every cache of the controller shows the write; to false if it may have been undone unseen. */
@@ -175,7 +177,7 @@ export class WorkSession {
 
   /** What a run is given. Most runs find nothing to do: what costs something is made when it is first asked for. */
   #given(key: ObjectKey, now: number, signal: SignalOnDemand): Run {
-    const { log, backoff } = this.#place;
+    const { log, backoff, dryRun } = this.#place;
     const makeClient = (): Client => this.#client(key, signal);
     let client: Client | undefined;
     let keyLog: Logger | undefined;
@@ -191,6 +193,12 @@ export class WorkSession {
       },
       get log() {
         return (keyLog ??= log.child({ key }));
+      },
+      done(message, fields = {}, count = () => {}) {
+        const said = (keyLog ??= log.child({ key }));
+        if (dryRun) return said.info(fields, `would have ${message}; withheld by dry run`);
+        said.info(fields, message);
+        count();
       },
     };
   }

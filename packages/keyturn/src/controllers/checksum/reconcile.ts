@@ -70,8 +70,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
           numbers.countRecheck();
           return { requeueAfterMs: recheckMs };
         }
-        const outcome = await carryOut(plan, run, { name, subject, events: scope.events });
-        if (plan.publish) numbers.countPublished();
+        const outcome = await carryOut(plan, run, { name, subject, events: scope.events, countPublished: () => numbers.countPublished() });
         watches.members.endBurst(namespace, state);
         return outcome;
       };
@@ -93,17 +92,24 @@ async function isLatest(
   );
 }
 
+interface CarryOutOptions<T extends KubeObject> {
+  readonly name: string;
+  readonly subject: Subject<T>;
+  readonly events: EventRecorder;
+  readonly countPublished?: () => void;
+}
+
 async function carryOut<T extends KubeObject>(
   { publish, removals, statuses, notices, nextAtMs }: ChecksumPlan,
-  { client, key: namespace, signal, log, now }: Run,
-  { name, subject, events }: { readonly name: string; readonly subject: Subject<T>; readonly events: EventRecorder },
+  { client, key: namespace, signal, done, now }: Run,
+  { name, subject, events, countPublished }: CarryOutOptions<T>,
 ): Promise<Outcome> {
   const kind = subject.checksums;
   const writer = ownedWriter({ client, operator: keyturn, controller: name, owner: { kind: Namespace, name: { name: namespace } }, signal });
   if (publish) {
     // The caches were just seen to be up to date, so that nothing has this name but the same checksum, made by another replica.
     await writer.apply(kind, publish, { seen: "absent" });
-    log.info({ namespace, checksum: publish.spec.checksum, count: publish.spec.count }, "published a checksum");
+    done("published a checksum", { namespace, checksum: publish.spec.checksum, count: publish.spec.count }, countPublished);
   }
   for (const removal of removals) await writer.remove(kind, removal);
   const fieldManager = fieldManagerOf(keyturn, name);

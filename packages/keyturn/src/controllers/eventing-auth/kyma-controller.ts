@@ -21,7 +21,7 @@ export function kymaController(selects: Selects): ControllerDefinition {
       scope.trigger(kymas);
       scope.trigger(auths);
 
-      return async ({ key, client, log, now }) => {
+      return async ({ key, client, done, now }) => {
         const { namespace = "", name: runtime } = nameOf(key);
         const auth = auths.get(key);
         const kyma = kymas.get(key);
@@ -40,13 +40,13 @@ export function kymaController(selects: Selects): ControllerDefinition {
             if (!isApiError(error, "AlreadyExists")) throw error;
             throw new TransientError(error.message, { reason: "Conflict", cause: error });
           });
-          log.info({ key }, "created an EventingAuth for a Kyma");
+          done("created an EventingAuth for a Kyma");
         }
         if (step.type === "own" && auth) {
           const { resourceVersion } = auth.metadata;
           const patch = { metadata: { resourceVersion, ownerReferences: step.ownerReferences } };
           await client.mergePatch(EventingAuth, { namespace, name: runtime }, patch, writer);
-          log.info({ key }, "made a Kyma the owner of its EventingAuth");
+          done("made a Kyma the owner of its EventingAuth");
         }
         if (step.type === "delete" && auth) {
           // The cache may be behind, and credentials that are in use are at stake.
@@ -54,7 +54,7 @@ export function kymaController(selects: Selects): ControllerDefinition {
           if (live?.metadata.uid === controllingKyma(auth)?.uid) return {};
           const { uid, resourceVersion } = auth.metadata;
           await client.delete(EventingAuth, { namespace, name: runtime }, { uid, resourceVersion });
-          log.info({ key }, "deleted the EventingAuth of a Kyma that is gone");
+          done("deleted the EventingAuth of a Kyma that is gone");
         }
         return {};
       };

@@ -74,7 +74,8 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
         const object = await addFinalizer(run, { kind, object: observed.object }, jwksFinalizer);
 
         const plan = planJwks({ ...observed, object }, run.now);
-        countKeys(run.key, plan.status);
+        // In a dry run what was published before stays published.
+        countKeys(run.key, scope.dryRun ? object.status : plan.status);
         const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
         const writes = pendingWrites(plan, context);
         if (writes.length > 0) {
@@ -120,5 +121,5 @@ async function deleteJwks(observed: Observation, run: Run, controller: string): 
     if (write.verb === "remove") await writer.remove(write.kind, write.name);
   }
   await dropFinalizer(run.client, { kind, object }, jwksFinalizer);
-  run.log.info({ key: keyOfObject(object), cleanupOnDelete }, "cleaned up after a deleted object");
+  run.done("cleaned up after a deleted object", { cleanupOnDelete });
 }

@@ -67,8 +67,11 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
         const plan = planRotation(observation, now);
         show(run.key, numbersOf(plan));
         try {
-          await makeWrites(plan, { observed, kinds, memory, client, fieldManager, signal });
+          // What a dry run writes is nowhere to be found intact later.
+          await makeWrites(plan, { observed, kinds, memory: scope.dryRun ? createReadMemory() : memory, client, fieldManager, signal });
         } catch (error) {
+          // In a dry run later writes may need what earlier ones were to leave, and the server cannot check them.
+          if (scope.dryRun && isApiError(error, "NotFound", "AlreadyExists")) return {};
           if (error instanceof RefusedTargetError) {
             memory.refusals.set(keyOf({ namespace, name: error.target }), { message: error.message, untilMs: now + refusalMs });
             throw new TransientError(`the object of target ${error.target} was refused; the set goes on without it`, {
@@ -84,7 +87,7 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
           }
           throw error;
         }
-        metrics.written(run.key, plan);
+        if (!scope.dryRun) metrics.written(run.key, plan);
         await report(plan, reporting);
         return outcomeOf(plan, observation, now);
       };

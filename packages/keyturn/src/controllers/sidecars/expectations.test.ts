@@ -15,7 +15,14 @@ function store(answers: readonly (Expectation | Error)[]) {
     const answer = answers[asked++] ?? known;
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
   };
-  return { clock, told, expectations, get: (key: string, asker: string) => expectations.get(key, asker, ask), asked: () => asked };
+  return {
+    clock,
+    told,
+    expectations,
+    get: (key: string, asker: string) => expectations.get(key, asker, ask),
+    renew: (key: string, asker: string) => expectations.renew(key, asker, ask),
+    asked: () => asked,
+  };
 }
 
 test("one call serves everybody with the same question, and all are told", async () => {
@@ -54,4 +61,30 @@ test("after clear everything is asked anew", async () => {
   expect(get("k", "a").expectation.type).toBe("pending");
   await clock.advance(0);
   expect(asked()).toBe(2);
+});
+
+test("what is known is asked again on request, and a failure then takes its place", async () => {
+  const { get, renew, told, clock } = store([known, failed, known, failed]);
+  get("k", "a");
+  await clock.advance(0);
+  expect(await renew("k", "a")).toBe(failed);
+  expect(told).toEqual(["a", "a"]);
+  expect(get("k", "a")).toEqual({ expectation: failed, againInMs: 5000 });
+  expect(await renew("k", "a")).toBe(known);
+  expect(get("k", "a").expectation).toBe(known);
+  // An answer in between begins the waits anew.
+  await renew("k", "a");
+  expect(get("k", "a").againInMs).toBe(5000);
+});
+
+test("what a webhook said that no longer answers is asked anew, and nothing else", async () => {
+  const of = (webhook: string): Expectation => ({ type: "known", sidecar: undefined, webhooks: [webhook] });
+  const { get, told, expectations, clock } = store([of("w"), of("v")]);
+  get("k", "a");
+  get("l", "b");
+  await clock.advance(0);
+  expectations.doubt("w", ["a", "b"]);
+  expect(told).toEqual(["a", "b", "a", "b"]);
+  expect(get("l", "b").expectation).toEqual(of("v"));
+  expect(get("k", "a").expectation.type).toBe("pending");
 });

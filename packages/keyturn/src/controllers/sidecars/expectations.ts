@@ -1,4 +1,4 @@
-// What new pods would get, asked once per question and kept until the configuration changes.
+// What new pods would get, asked once per question and kept until the configuration changes or a restart depends on it.
 import type { Clock, Timer } from "@keyturn/runtime";
 import type { Expectation } from "./injection/expectation.ts";
 
@@ -36,7 +36,7 @@ export class Expectations {
   readonly #clock: Clock;
   readonly #onAnswer: (asker: string) => void;
 
-  /** `onAnswer` is told the name of each asker. */
+  /** `onAnswer` is told the name of each asker who should look again. */
   constructor({ clock, onAnswer }: { readonly clock: Clock; readonly onAnswer: (asker: string) => void }) {
     this.#clock = clock;
     this.#onAnswer = onAnswer;
@@ -44,8 +44,7 @@ export class Expectations {
 
   /** What is known. If there is no answer, or it is time to try again, `ask` is called, unless that is under way. */
   get(key: string, asker: string, ask: () => Promise<Expectation>): Answer {
-    const question = this.#questions.get(key) ?? { expectation: { type: "pending" }, asking: false, waiting: new Set(), failures: 0, againMs: 0 };
-    this.#questions.set(key, question);
+    const question = this.#question(key);
     const { type } = question.expectation;
     if (type === "known" || type === "undecidable") return { expectation: question.expectation, againInMs: undefined };
     const nowMs = this.#clock.monotonic();
@@ -61,6 +60,22 @@ export class Expectations {
     return { expectation: question.expectation, againInMs: undefined };
   }
 
+  /** Asks now, whatever is known. Resolves to the answer, which is kept; never rejects. */
+  async renew(key: string, asker: string, ask: () => Promise<Expectation>): Promise<Answer["expectation"]> {
+    const question = this.#question(key);
+    question.waiting.add(asker);
+    await this.#ask(question, ask);
+    return question.expectation;
+  }
+
+  /** Forgets what this webhook has said, because it no longer answers: none of that is to be acted upon until it is asked again. `askers` are told. */
+  doubt(webhook: string, askers: readonly string[]): void {
+    for (const [key, { expectation }] of this.#questions) {
+      if (expectation.type === "known" && expectation.webhooks.includes(webhook)) this.#questions.delete(key);
+    }
+    for (const asker of askers) this.#onAnswer(asker);
+  }
+
   /** Resolves when nothing is being asked. */
   async answered(): Promise<void> {
     while (this.#asked.size > 0) await Promise.all(this.#asked);
@@ -69,6 +84,12 @@ export class Expectations {
   /** Forgets everything. What is under way is still told of, and asked again. */
   clear(): void {
     this.#questions.clear();
+  }
+
+  #question(key: string): Question {
+    const question = this.#questions.get(key) ?? { expectation: { type: "pending" }, asking: false, waiting: new Set(), failures: 0, againMs: 0 };
+    this.#questions.set(key, question);
+    return question;
   }
 
   /** Resolves when the next question may be put. */
@@ -95,7 +116,9 @@ export class Expectations {
       question.expectation = { type: "failed", webhook: "", message: error instanceof Error ? error.message : String(error) };
     }
     question.asking = false;
-    const retryMs = question.expectation.type === "failed" ? Math.min(firstRetryMs * 2 ** question.failures++, longestRetryMs) : longestRetryMs;
+    const isFailed = question.expectation.type === "failed";
+    const retryMs = isFailed ? Math.min(firstRetryMs * 2 ** question.failures, longestRetryMs) : longestRetryMs;
+    question.failures = isFailed ? question.failures + 1 : 0;
     question.againMs = this.#clock.monotonic() + retryMs;
     const askers = Array.from(question.waiting);
     question.waiting.clear();

@@ -1,5 +1,5 @@
 // Looks at one workload at a time: its pods, what new ones would get, and what follows from that for the plan.
-import { type Cache, type DeepReadonly, keyOf, nameOf, type Pod, type PodTemplateSpec, type Stored } from "@keyturn/runtime";
+import { abortRace, type Cache, type DeepReadonly, keyOf, nameOf, type Pod, type PodTemplateSpec, type Stored } from "@keyturn/runtime";
 import type { Selects } from "../attention.ts";
 import { type Candidate, type WorkloadId, workloadRef } from "./candidate.ts";
 import type { Expectations } from "./expectations.ts";
@@ -50,6 +50,12 @@ interface Asked {
   readonly template: () => PodTemplateSpec;
 }
 
+/** A verdict, and when it is to be looked at again. */
+interface Judged {
+  readonly verdict: Candidate["verdict"];
+  readonly againInMs: number | undefined;
+}
+
 /** Inspects workloads from what the caches show. */
 export class Inspector {
   readonly #options: InspectorOptions;
@@ -76,11 +82,20 @@ export class Inspector {
     return this.#candidate(id, workload, pods);
   }
 
-  /** The same from pods that were read just now, for a last look before a restart. */
-  inspectPods(id: WorkloadId, pods: readonly Stored<Pod>[]): Inspection {
+  /**
+   * The same from pods that were read just now and with the webhooks asked anew, for a last look before a restart: while they do not answer, the API
+   * server could make no pods either. Rejects only with the signal's reason.
+   */
+  async lookAgain(id: WorkloadId, pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<Inspection> {
     const workload = this.workload(id);
     if (!workload || workload.deleting) return nothing;
-    const { replicaSets } = this.#options.watches;
+    const { watches, expectations } = this.#options;
+    const question = this.#question(askedOf(workload));
+    if ("key" in question) {
+      const renewed = await abortRace(expectations.renew(question.key, id, question.ask), signal);
+      if (renewed.type === "failed") expectations.doubt(renewed.webhook, idsIn(watches));
+    }
+    const { replicaSets } = watches;
     const { namespace, uid } = workload.source;
     const live = pods.map(this.#keep).filter((pod) => pod !== deadPod);
     return this.#candidate(
@@ -91,15 +106,11 @@ export class Inspector {
   }
 
   #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): Inspection {
-    const { ref, source, progress, restarting, restartedAt, hindrance, restartedFor, desired } = workload;
+    const { ref, progress, restarting, restartedAt, hindrance, restartedFor, desired } = workload;
     const counted = countedPods(workload, pods);
     // Nobody need be asked about a workload without pods. What we have begun is finished, whoever looks after it from then on.
     if ((counted.length === 0 || !workload.isSelected) && !restarting) return nothing;
-    const { verdict, againInMs } = this.#verdict(id, counted, {
-      source,
-      templateDigest: workload.templateDigest,
-      template: () => templateOf(workload),
-    });
+    const { verdict, againInMs } = this.#verdict(id, counted, askedOf(workload));
     if (verdict.type === "current" && !restarting) return { candidate: undefined, againInMs };
     const candidate = {
       ref,
@@ -142,12 +153,17 @@ export class Inspector {
     return { candidate: { ref, verdict, ...state, hindrance, consent: this.#consent(undefined, ref.namespace) }, againInMs };
   }
 
-  #verdict(
-    id: WorkloadId,
-    pods: readonly DeepReadonly<LivePod>[],
-    asked: Asked,
-  ): { readonly verdict: Candidate["verdict"]; readonly againInMs: number | undefined } {
-    const { configuration, expectations, watches, expect, whole, compareHub, namespaceSettlesInMs } = this.#options;
+  #verdict(id: WorkloadId, pods: readonly DeepReadonly<LivePod>[], asked: Asked): Judged {
+    const question = this.#question(asked);
+    if (!("key" in question)) return question;
+    const { expectations, compareHub } = this.#options;
+    const { expectation, againInMs } = expectations.get(question.key, id, question.ask);
+    return { verdict: judge(pods, expectation, { compareHub }), againInMs };
+  }
+
+  /** What is to be asked, or why nobody can be asked yet. */
+  #question(asked: Asked): { readonly key: string; readonly ask: () => Promise<Expectation> } | Judged {
+    const { configuration, watches, expect, whole, namespaceSettlesInMs } = this.#options;
     const { namespace } = asked.source;
     const namespaceLabels = watches.namespaces.get(namespace);
     const settlesInMs = Math.max(configuration.settlesInMs, namespaceSettlesInMs(namespace));
@@ -158,8 +174,7 @@ export class Inspector {
     // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar cannot be told.
     const options = { namespaceLabels, injectors: configuration.injectors, whole: whole && asked.source.kind !== "Pod" };
     const key = expectationKey({ ...asked, ...options, configurationVersion: configuration.version });
-    const { expectation, againInMs } = expectations.get(key, id, () => expect({ ...asked.source, template: asked.template() }, options));
-    return { verdict: judge(pods, expectation, { compareHub }), againInMs };
+    return { key, ask: () => expect({ ...asked.source, template: asked.template() }, options) };
   }
 
   #consent(own: string | undefined, namespace: string): Candidate["consent"] {
@@ -178,6 +193,10 @@ export class Inspector {
     const { pods } = this.#options.watches;
     return keys.map((key) => pods.get(key)).filter((pod) => pod !== undefined && pod !== deadPod);
   }
+}
+
+function askedOf(workload: DeepReadonly<Workload>): Asked {
+  return { source: workload.source, templateDigest: workload.templateDigest, template: () => templateOf(workload) };
 }
 
 function uidIn(cache: Cache<unknown>, key: string): readonly string[] {

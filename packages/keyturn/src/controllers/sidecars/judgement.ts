@@ -3,6 +3,7 @@ import type { DeepReadonly } from "@keyturn/runtime";
 import type { Verdict, WorkloadRef } from "./candidate.ts";
 import type { Answer } from "./expectations.ts";
 import { compareSidecar, type ComparisonOptions } from "./injection/comparison.ts";
+import { isRunnableImage } from "./injection/image-reference.ts";
 import { type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
 import type { LivePod } from "./live-pod.ts";
 import { restartTimeMs } from "./marks.ts";
@@ -33,8 +34,15 @@ export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answe
       return { type: "unknown", reason: "WebhookUndecidable", message: `webhook ${expectation.webhook}: ${expectation.message}` };
     case "known":
     default:
-      return compared(pods, expectation.sidecar, options);
+      return expectation.sidecar && !isRunnableImage(expectation.sidecar.image)
+        ? { type: "unknown", reason: "SidecarImageInvalid", message: invalidImage(expectation.sidecar) }
+        : compared(pods, expectation.sidecar, options);
   }
+}
+
+/** Whatever the live pods have, a restart would only replace them by pods that do not start. */
+function invalidImage({ image }: Sidecar): string {
+  return `the sidecar of a new pod would have the image "${image}", which cannot be run; see whether it is to be injected, and what its template sets`;
 }
 
 function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | undefined, options: ComparisonOptions): Verdict {

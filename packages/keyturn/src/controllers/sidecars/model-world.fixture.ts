@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { Candidate, Verdict } from "./candidate.ts";
 import { countedPods } from "./judgement.ts";
 import { restartTime, restartTimeMs } from "./marks.ts";
-import { type Fleet, type Limits, planRollouts } from "./plan.ts";
+import { type Fleet, lastOf, type Limits, planRollouts } from "./plan.ts";
 
 interface ModelPod {
   /** Of the template that it was made from; somebody's own changes, not restarts. */
@@ -223,8 +223,8 @@ export class ModelWorld {
   }
 
   #fleet(candidates: readonly Candidate[], rolling: Fleet["rolling"]): Fleet {
-    const times = this.#leading().workloads.flatMap(({ restartedAt }) => restartTimeMs(restartedAt) ?? []);
-    return { candidates, rolling, lastRestartMs: times.length > 0 ? Math.max(...times) : undefined };
+    const times = this.#leading().workloads.map(({ restartedAt }) => restartTimeMs(restartedAt));
+    return { candidates, rolling, lastRestartMs: lastOf(times, this.#nowMs) };
   }
 
   #candidate(index: number, pods: readonly ModelPod[]): Candidate | undefined {

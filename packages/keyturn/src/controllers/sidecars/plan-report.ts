@@ -24,7 +24,7 @@ import { idsIn, Inspector } from "./inspector.ts";
 import { ListedCache } from "./listed-cache.ts";
 import { restartTimeMs } from "./marks.ts";
 import { skipInWords } from "./notices.ts";
-import { type Decision, planRollouts, type Row } from "./plan.ts";
+import { type Decision, lastOf, planRollouts, type Row } from "./plan.ts";
 import type { SidecarsOptions } from "./reconcile.ts";
 import { skippedFields, watchSidecars } from "./watches.ts";
 
@@ -78,8 +78,10 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
   const rolling = new Map(
     workloads.filter(({ restarting }) => restarting).map(({ ref, restartedAt }) => [workloadId(ref), restartTimeMs(restartedAt)] as const),
   );
-  const times = workloads.flatMap(({ restartedAt }) => restartTimeMs(restartedAt) ?? []);
-  const lastRestartMs = times.length > 0 ? Math.max(...times) : undefined;
+  const lastRestartMs = lastOf(
+    workloads.map(({ restartedAt }) => restartTimeMs(restartedAt)),
+    nowMs,
+  );
   const { rows } = planRollouts({ candidates, rolling, lastRestartMs }, limits, nowMs);
   return { text: textOf(rows), data: { workloads: rows.map(dataOf) } };
 }

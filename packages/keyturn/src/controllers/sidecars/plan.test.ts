@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Candidate } from "./candidate.ts";
 import { outdatedCandidate } from "./candidate.fixture.ts";
-import { type Decision, type Fleet, type Limits, planRollouts } from "./plan.ts";
+import { type Decision, type Fleet, lastOf, type Limits, planRollouts } from "./plan.ts";
 import { limitsFor } from "./limits.fixture.ts";
 
 const now = Date.parse("2026-03-04T12:00:00Z");
@@ -55,10 +55,19 @@ describe("how many", () => {
     const result = plan([workload("a"), workload("b")], { restartDelayMs: minute });
     expect(result.decisions).toEqual({ a: "restart", b: "wait RestartDelay" });
     expect(result.inMinutes).toBe(1);
-    expect(plan([workload("a")], { restartDelayMs: 3 * minute }, { lastRestartMs: now - minute })).toEqual({
-      decisions: { a: "wait RestartDelay" },
-      inMinutes: 2,
-    });
+  });
+
+  it("a delay is at least as long as asked for, whatever whole seconds have cut off", () => {
+    const restarted = (agoMs: number) => plan([workload("a")], { restartDelayMs: 5000 }, { lastRestartMs: now - agoMs });
+    expect(restarted(5999).decisions).toEqual({ a: "wait RestartDelay" });
+    expect(restarted(6000).decisions).toEqual({ a: "restart" });
+    expect(restarted(3000).inMinutes).toBe(3000 / minute);
+    expect(plan([workload("a")], { restartDelayMs: 0 }, { lastRestartMs: now }).decisions).toEqual({ a: "restart" });
+  });
+
+  it("the last restart is the last that has been", () => {
+    expect(lastOf([now - minute, undefined, now + minute, now - 2 * minute], now)).toBe(now - minute);
+    expect(lastOf([undefined, now + minute], now)).toBeUndefined();
   });
 });
 
@@ -100,9 +109,11 @@ describe("a rollout", () => {
 });
 
 describe("when", () => {
-  it("not within the cooldown, and then by itself", () => {
-    expect(plan([workload("a", { restartedAtMs: now - 2 * minute })])).toEqual({ decisions: { a: "wait CoolingDown" }, inMinutes: 3 });
-    expect(plan([workload("a", { restartedAtMs: now - 5 * minute })]).decisions).toEqual({ a: "restart" });
+  it("not within the cooldown and the second that the annotation may have cut off, and then by itself", () => {
+    const since = (agoMs: number) => plan([workload("a", { restartedAtMs: now - agoMs })]);
+    expect(since(2 * minute)).toEqual({ decisions: { a: "wait CoolingDown" }, inMinutes: 3 + 1000 / minute });
+    expect(since(5 * minute + 999).decisions).toEqual({ a: "wait CoolingDown" });
+    expect(since(5 * minute + 1000).decisions).toEqual({ a: "restart" });
   });
 
   it("a restart in a far future counts as none", () => {

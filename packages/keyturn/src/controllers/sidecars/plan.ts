@@ -27,7 +27,7 @@ export interface Fleet {
   readonly candidates: readonly Candidate[];
   /** Restarts under way that the API server knows of, with their time, whether or not the caches show them already. */
   readonly rolling: ReadonlyMap<WorkloadId, number | undefined>;
-  /** When any workload was last restarted. */
+  /** When any workload was last restarted, in whole seconds. */
   readonly lastRestartMs: number | undefined;
 }
 
@@ -62,8 +62,14 @@ export interface RolloutPlan {
   readonly nextAtMs: number | undefined;
 }
 
-/** The annotation has whole seconds: two restarts within one would be one. */
-const shortestCooldownMs = 1000;
+/** The annotation has whole seconds: a restart may be that much later than it says, and two within one second would be one. */
+const restartTimeStepMs = 1000;
+
+/** The last of these restarts; one in the future was not written by our clock, and says nothing about when it was. */
+export function lastOf(restartTimesMs: readonly (number | undefined)[], nowMs: number): number | undefined {
+  const times = restartTimesMs.filter((time) => time !== undefined).filter((time) => time <= nowMs);
+  return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+}
 
 /** Plans. The order of restarts is that of the ids, so that every leader would choose the same. */
 export function planRollouts(fleet: Fleet, limits: Limits, nowMs: number): RolloutPlan {
@@ -120,7 +126,7 @@ function ownDecision(candidate: Candidate, limits: Limits, nowMs: number): Decis
   if (limits.optIn && consent !== "enabled") return skip("NotOptedIn");
   if (restartedFor === verdict.digest) return skip("RestartWithoutEffect");
   if (progress === "rolling") return { type: "wait", reason: "RolloutInProgress", untilMs: undefined };
-  const cooldownMs = Math.max(limits.cooldownMs, shortestCooldownMs);
+  const cooldownMs = limits.cooldownMs + restartTimeStepMs;
   // A time that lies further ahead than that was not written by a clock; it would hold the workload for ever.
   if (restartedAtMs !== undefined && Math.abs(nowMs - restartedAtMs) < cooldownMs) {
     return { type: "wait", reason: "CoolingDown", untilMs: restartedAtMs + cooldownMs };
@@ -148,7 +154,7 @@ class Pace {
     const opensMs = nextOpeningMs(limits.maintenance, nowMs);
     if (stuck > 0 && !limits.continueWhenStuck) this.#halt = { type: "wait", reason: "RolloutStuck", untilMs: undefined };
     else if (opensMs > nowMs) this.#halt = { type: "wait", reason: "OutsideWindow", untilMs: opensMs };
-    else if (lastRestartMs !== undefined && lastRestartMs <= nowMs) this.#delayFrom(lastRestartMs);
+    else if (lastRestartMs !== undefined) this.#delayFrom(lastRestartMs + restartTimeStepMs);
   }
 
   /** Decides about the next workload that is due. */
@@ -161,7 +167,8 @@ class Pace {
   }
 
   #delayFrom(restartMs: number): void {
-    const untilMs = restartMs + this.#limits.restartDelayMs;
-    if (untilMs > this.#nowMs) this.#halt = { type: "wait", reason: "RestartDelay", untilMs };
+    const { restartDelayMs } = this.#limits;
+    const untilMs = restartMs + restartDelayMs;
+    if (restartDelayMs > 0 && untilMs > this.#nowMs) this.#halt = { type: "wait", reason: "RestartDelay", untilMs };
   }
 }

@@ -47,7 +47,9 @@ export type UnknownReason =
   /** The webhook would not allow the pod. */
   | "WebhookRefused"
   /** Whether the webhook would be called cannot be decided here. */
-  | "WebhookUndecidable";
+  | "WebhookUndecidable"
+  /** The sidecar of a new pod would have an image that cannot be run: none, `auto`, or no image reference. */
+  | "SidecarImageInvalid";
 
 /** What an Event on a workload can say, besides a reason above. */
 export type EventReason =

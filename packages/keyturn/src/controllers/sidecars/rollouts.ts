@@ -6,14 +6,14 @@ import type { Inspection, Inspector } from "./inspector.ts";
 import { restartTimeMs, rolloutLabel } from "./marks.ts";
 import type { FleetMetrics } from "./metrics.ts";
 import { finishNotice, Notices, restartNotice } from "./notices.ts";
-import { type Decision, type Fleet, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
+import { type Fleet, lastOf, type Limits, planRollouts, type RolloutPlan, type Row } from "./plan.ts";
 import { finishRollout, restartableKinds, type RestartTarget, restartWorkload } from "./restart.ts";
 import type { SidecarsWatches } from "./watches.ts";
 import { keepAny } from "./workload.ts";
 
 /** What rollouts are planned and made with. */
 export interface RolloutsOptions {
-  readonly scope: Pick<ControllerScope, "events" | "namespaces" | "log">;
+  readonly scope: Pick<ControllerScope, "clock" | "events" | "namespaces" | "log">;
   readonly watches: SidecarsWatches;
   readonly inspector: Inspector;
   readonly record: FleetRecord;
@@ -38,6 +38,8 @@ export class Rollouts {
   readonly #options: RolloutsOptions;
   readonly #notices = new Notices();
   #logged = "";
+  /** Restart times that lie in the future, and when each was first seen. */
+  #ahead: ReadonlyMap<number, number> = new Map();
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
@@ -45,27 +47,31 @@ export class Rollouts {
 
   async reconcile(run: Run): Promise<Outcome> {
     const { limits, show, dryRun } = this.#options;
-    let plan = planRollouts(this.#fleet(new Map()), limits, run.now);
+    let plan = planRollouts(this.#fleet(new Map(), run.now), limits, run.now);
     // The caches may not show yet what the leader before us has started.
-    if (plan.rows.some(({ decision }) => decision.type === "restart")) plan = planRollouts(this.#fleet(await this.#rolling(run)), limits, run.now);
+    if (plan.rows.some(({ decision }) => decision.type === "restart"))
+      plan = planRollouts(this.#fleet(await this.#rolling(run), run.now), limits, run.now);
     show(run.key, plan);
-    for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
     if (dryRun) this.#log(plan, run);
-    else if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };
+    else {
+      for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
+      if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };
+    }
     return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
   }
 
-  #fleet(rolling: Fleet["rolling"]): Fleet {
+  #fleet(rolling: Fleet["rolling"], nowMs: number): Fleet {
     const { record, limits } = this.#options;
-    return { candidates: record.candidates, rolling, lastRestartMs: limits.restartDelayMs > 0 ? this.#lastRestartMs(rolling) : undefined };
+    return { candidates: record.candidates, rolling, lastRestartMs: limits.restartDelayMs > 0 ? this.#lastRestartMs(rolling, nowMs) : undefined };
   }
 
-  #lastRestartMs(rolling: Fleet["rolling"]): number | undefined {
+  #lastRestartMs(rolling: Fleet["rolling"], nowMs: number): number | undefined {
     const cached = Array.from(this.#options.watches.workloads.values()).flatMap((cache) =>
       Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt)),
     );
-    const times = [...cached, ...rolling.values()].filter((time) => time !== undefined);
-    return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+    // A time ahead of our clock is of a restart before it was first seen, and counts as that; it must neither hide the others nor hold them for ever.
+    this.#ahead = new Map(cached.flatMap((time) => (time !== undefined && time > nowMs ? [[time, this.#ahead.get(time) ?? nowMs]] : [])));
+    return lastOf([...cached, ...rolling.values(), ...this.#ahead.values()], nowMs);
   }
 
   /** Every restart that is under way, as the API server knows it. */
@@ -91,9 +97,9 @@ export class Rollouts {
       if (decision.type !== "finish") continue;
       const finished = await this.#write(row, run, async (target) => {
         // It was planned from what was recorded a moment ago; what is written goes by what the cache shows now.
-        if (this.#decisionNow(this.#options.inspector.inspect(row.id), run.now)?.type !== "finish") return changed;
+        if (this.#rowNow(this.#options.inspector.inspect(row.id), run.now)?.decision.type !== "finish") return changed;
         await finishRollout(target, decision);
-        run.log.info({ workload: row.id, helped: decision.helped }, "a rollout is finished");
+        run.done("finished a rollout", { workload: row.id, helped: decision.helped });
         return finishNotice(row);
       });
       done &&= finished;
@@ -102,37 +108,45 @@ export class Rollouts {
     if (!done) return false;
     let restarts = 0;
     for (const row of rows) {
-      const { decision } = row;
-      if (decision.type !== "restart") continue;
+      if (row.decision.type !== "restart") continue;
       if (++restarts > restartsPerRun) return false;
+      let isAnswered = true;
       const restarted = await this.#write(row, run, async (target) => {
-        if (!(await this.#isStillDue(row.id, target, run))) return undefined;
-        await restartWorkload(target, { nowMs: run.now, digest: decision.digest });
-        this.#options.metrics.restarted(row.outdated ?? "");
-        run.log.info({ workload: row.id, why: row.why }, "restarted a workload");
-        return restartNotice(row);
+        const now = await this.#lastLook(row.id, target, run);
+        if (now?.decision.type !== "restart") {
+          isAnswered = now?.decision.type !== "unknown" || now.decision.reason !== "WebhookFailed";
+          return undefined;
+        }
+        // As late as it is: what follows is delayed from this time, and istiod may have taken its time to answer.
+        await restartWorkload(target, { nowMs: this.#options.scope.clock.now(), digest: now.decision.digest });
+        run.done("restarted a workload", { workload: now.id, why: now.why }, () => this.#options.metrics.restarted(now.outdated ?? ""));
+        return restartNotice(now);
       });
+      // The others may depend on the same webhook, and each would wait for it; the next plan is made without what it said.
+      if (!isAnswered) return false;
       done &&= restarted;
     }
     return done;
   }
 
   /**
-   * Whether it is still due by itself, with its pods read just now: the cache of pods may be behind that of workloads, and nothing that is current,
-   * or that somebody has begun to roll out meanwhile, is to be restarted.
+   * What is decided about it by itself, with its pods read and its webhooks asked just now: the cache of pods may be behind that of workloads, and
+   * nothing that is current, that somebody has begun to roll out meanwhile, or whose new pods nobody could inject is to be restarted.
    */
-  async #isStillDue(id: WorkloadId, { workload, client }: RestartTarget, { signal, log, now }: Run): Promise<boolean> {
+  async #lastLook(id: WorkloadId, { workload, client }: RestartTarget, { signal, log, now }: Run): Promise<Row | undefined> {
     const { namespace } = workload.source;
     const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
-    if (this.#decisionNow(this.#options.inspector.inspectPods(id, items), now)?.type === "restart") return true;
-    log.debug({ workload: id }, "not restarted: it has changed since it was looked at");
-    return false;
+    const row = this.#rowNow(await this.#options.inspector.lookAgain(id, items, signal), now);
+    if (row?.decision.type === "unknown" && row.decision.reason !== "Pending") {
+      log.warn({ workload: id, reason: row.decision.reason, why: row.why }, "not restarted: it is no longer known what new pods would get");
+    } else if (row?.decision.type !== "restart") log.debug({ workload: id }, "not restarted: it has changed since it was looked at");
+    return row;
   }
 
   /** What would be decided about one workload if there were no other. */
-  #decisionNow({ candidate }: Inspection, nowMs: number): Decision | undefined {
+  #rowNow({ candidate }: Inspection, nowMs: number): Row | undefined {
     const candidates = candidate ? [{ ...candidate, retryAtMs: undefined }] : [];
-    return planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined }, this.#options.limits, nowMs).rows[0]?.decision;
+    return planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined }, this.#options.limits, nowMs).rows[0];
   }
 
   /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */
@@ -174,13 +188,17 @@ export class Rollouts {
     return uid === undefined ? {} : { uid };
   }
 
-  /** In a dry run the log says what would happen, once for each change of it. */
+  /** In a dry run the log says what would happen and what Events would say, once for each change of it. */
   #log({ rows }: RolloutPlan, { log }: Run): void {
-    const due = rows.filter(({ outdated }) => outdated !== undefined);
+    const due = rows.filter(({ outdated, decision }) => outdated !== undefined || (decision.type === "unknown" && decision.reason !== "Pending"));
     const text = JSON.stringify(due.map(({ id, decision }) => [id, decision]));
     if (text === this.#logged) return;
     this.#logged = text;
-    for (const { id, why, decision } of due) log.info({ workload: id, why, decision }, "dry run: an outdated workload");
+    for (const { id, why, decision } of due)
+      log.info(
+        { workload: id, why, decision },
+        decision.type === "unknown" ? "dry run: a workload that cannot be judged" : "dry run: an outdated workload",
+      );
   }
 }
 

@@ -4,7 +4,7 @@ import { type WorkloadId, workloadRef } from "../../controllers/sidecars/candida
 import { FleetRecord } from "../../controllers/sidecars/fleet.ts";
 import { idsIn } from "../../controllers/sidecars/inspector.ts";
 import { restartTimeMs } from "../../controllers/sidecars/marks.ts";
-import { planRollouts, type Row } from "../../controllers/sidecars/plan.ts";
+import { lastOf, planRollouts, type Row } from "../../controllers/sidecars/plan.ts";
 import { Rollout } from "../../controllers/sidecars/rollout-kind.ts";
 import type { SidecarsSight } from "../../controllers/sidecars/sight.ts";
 import { idOfWorkload, workloadsOfPodChange, workloadsOfReplicaSetChange } from "../../controllers/sidecars/watches.ts";
@@ -76,7 +76,7 @@ class SidecarsSource implements RecordSource {
     }
     if (this.#planned) return;
     this.#planned = true;
-    const lastRestartMs = limits.restartDelayMs > 0 ? this.#lastRestartMs() : undefined;
+    const lastRestartMs = limits.restartDelayMs > 0 ? this.#lastRestartMs(nowMs) : undefined;
     const { rows, nextAtMs } = planRollouts({ candidates: this.#record.candidates, rolling: new Map(), lastRestartMs }, limits, nowMs);
     const before = this.#rows;
     this.#rows = new Map(rows.map((row) => [row.id, row]));
@@ -122,14 +122,11 @@ class SidecarsSource implements RecordSource {
     this.#scope.touch(planKey);
   }
 
-  #lastRestartMs(): number | undefined {
-    let latestMs: number | undefined;
-    for (const cache of this.#sight.watches.workloads.values()) {
-      for (const [, { restartedAt }] of cache.entries()) {
-        const atMs = restartTimeMs(restartedAt);
-        if (atMs !== undefined) latestMs = Math.max(atMs, latestMs ?? atMs);
-      }
-    }
-    return latestMs;
+  #lastRestartMs(nowMs: number): number | undefined {
+    const caches = Array.from(this.#sight.watches.workloads.values());
+    return lastOf(
+      caches.flatMap((cache) => Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt))),
+      nowMs,
+    );
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseImage, sameImage } from "./image-reference.ts";
+import { isRunnableImage, parseImage, sameImage } from "./image-reference.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 
@@ -36,3 +36,27 @@ test.each([
   expect(sameImage(right, left, { compareHub: false })).toBe(without);
   expect(sameImage(left, right, { compareHub: true })).toBe(withHub);
 });
+
+test.each([
+  "proxyv2",
+  "istio/proxyv2:1.27.0",
+  "reg:5000/istio/proxyv2",
+  "[::1]:5000/proxyv2:1",
+  `gcr.io/a_b/c--d/e__f:1-x@${digest}`,
+  "auto:1",
+  "example/auto",
+])("%s can be run", (image) => expect(isRunnableImage(image)).toBe(true));
+
+test.each([
+  "",
+  "auto",
+  " ",
+  ":1.27.0",
+  "istio/",
+  "istio//proxyv2",
+  "istio/proxyv2:",
+  "istio/Proxyv2",
+  "istio/proxyv2@",
+  "istio/proxyv2@sha256:1",
+  "{{ .Values.hub }}/proxyv2",
+])('"%s" cannot', (image) => expect(isRunnableImage(image)).toBe(false));

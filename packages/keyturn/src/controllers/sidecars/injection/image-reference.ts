@@ -31,6 +31,27 @@ export function parseImage(image: string): ImageReference {
   return { registry, repository: registry === dockerHub && !repository.includes("/") ? `library/${repository}` : repository, tag, digest };
 }
 
+/** In templates of gateways: whatever istiod injects. It stays there if istiod does not. */
+const injectedImage = "auto";
+
+/** The grammar of https://github.com/distribution/reference/blob/v0.6.0/regexp.go, part by part. */
+const registryForm = /^(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?$/;
+const nameForm = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/;
+const tagForm = /^\w[\w.-]{0,127}$/;
+const digestForm = /^[A-Za-z][\w+.-]*:[0-9A-Fa-f]{32,}$/;
+
+/** True if a node can be told to run it: a reference to an image, and not one that injection was to replace. */
+export function isRunnableImage(image: string): boolean {
+  if (image === injectedImage) return false;
+  const { registry, repository, tag, digest } = parseImage(image);
+  return (
+    registryForm.test(registry) &&
+    repository.split("/").every((name) => nameForm.test(name)) &&
+    (tag === undefined || tagForm.test(tag)) &&
+    (digest === undefined || digestForm.test(digest))
+  );
+}
+
 /**
  * True if both mean the same image: by the digest if they have one, otherwise by the tag.
  * Without `compareHub` only the last part of the repository counts, so that a mirror of the same image is the same.
