@@ -4,7 +4,7 @@ import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import type { ServerClock } from "../client/server-clock.ts";
-import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
+import type { KubeObject, Stored } from "../client/object.ts";
 import { trackAnswers } from "../client/tracked-client.ts";
 import type { WriteRecord } from "../client/write-record.ts";
 import type { Clock } from "../clock.ts";
@@ -117,9 +117,9 @@ export class ControllerRunner {
     await Promise.all(Array.from(this.#caches, (cache) => cache.whenSynced(signal)));
   }
 
-  /** Works on the keys that `owns` admits until the term is over and no run is under way. The caches must have synced. */
-  async work(term: Term, owns: (key: ObjectKey) => boolean = () => true): Promise<void> {
-    const session = new WorkSession(this.#place, term, owns);
+  /** Works on all keys until the term is over and no run is under way. The caches must have synced. */
+  async work(term: Term): Promise<void> {
+    const session = new WorkSession(this.#place, term);
     const sweep = (): void => this.#shown.forEach((shown) => shown.sweep());
     this.#sessions.add(session);
     // A lost lease takes effect at once, also while the last runs are still being stopped.
@@ -184,15 +184,15 @@ export class ControllerRunner {
         for (const session of this.#sessions) session.enqueue(key, { afterMs });
       },
       show: (view) => {
-        const shown = new ShownKeys(view, (key) => this.#worksOn(key));
+        const shown = new ShownKeys(view, () => this.#mayShow());
         this.#shown.push(shown);
         return (key, value) => shown.set(key, value);
       },
     };
   }
 
-  #worksOn(key: ObjectKey): boolean {
-    for (const session of this.#sessions) if (session.worksOn(key)) return true;
+  #mayShow(): boolean {
+    for (const session of this.#sessions) if (session.active) return true;
     return false;
   }
 
