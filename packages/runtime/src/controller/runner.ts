@@ -12,9 +12,8 @@ import type { EventRecorder } from "../observe/event-recorder.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
-import { runtimeTracer, withSpan } from "../observe/tracing.ts";
 import type { Random } from "../random.ts";
-import type { ControllerDefinition, ControllerScope, Reconcile } from "./controller.ts";
+import type { ControllerDefinition, ControllerScope } from "./controller.ts";
 import { failureOf } from "./failure.ts";
 import { KeyHolds } from "./key-holds.ts";
 import type { Activity, ControllerObserver } from "./observer.ts";
@@ -84,7 +83,7 @@ export class ControllerRunner {
     observer.registered(name, { concurrency, activity: () => this.activity() });
     this.#place = {
       controller: name,
-      reconcile: traced(name, definition.setup(this.#scope(log, options.events(name)))),
+      reconcile: definition.setup(this.#scope(log, options.events(name))),
       deadlineMs: definition.deadlineMs ?? 60_000,
       abandonAfterMs: options.abandonAfterMs ?? 1_000,
       reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
@@ -214,10 +213,4 @@ export class ControllerRunner {
     }
     return seen;
   }
-}
-
-/** A span for each run; requests made within it are its children. */
-function traced(controller: string, reconcile: Reconcile): Reconcile {
-  const tracer = runtimeTracer();
-  return (run) => withSpan(tracer, `reconcile ${controller}`, { controller, key: run.key, failures: run.failures }, () => reconcile(run));
 }
