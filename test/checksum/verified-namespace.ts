@@ -25,7 +25,7 @@ export interface StartOptions {
 export const soon: Soon = soonWithin(30_000);
 
 /** Certificates that come and go; made once, because making them is slow. */
-export const certificates: readonly TestCertificate[] = Array.from({ length: 6 }, (_, index) => makeCertificate({ commonName: `site-${index}` }));
+const certificates: readonly TestCertificate[] = Array.from({ length: 6 }, (_, index) => makeCertificate({ commonName: `site-${index}` }));
 
 /** A certificate of the pool. */
 export function certificate(index: number): TestCertificate {

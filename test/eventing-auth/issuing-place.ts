@@ -42,7 +42,7 @@ export interface StartOptions {
 }
 
 /** The name of the Secret in the runtime's cluster; the document's. */
-export const targetSecretName = "eventing-webhook-auth";
+const targetSecretName = "eventing-webhook-auth";
 
 /** Two clusters and several operators on a busy machine take their time. */
 vi.setConfig({ testTimeout: 240_000 });

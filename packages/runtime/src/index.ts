@@ -65,14 +65,13 @@ export type { Caches, WatchStatus } from "./cache/caches.ts";
 
 // Writing a controller
 export type { AccessRule, Verb } from "./controller/access.ts";
-export { conditionReporter } from "./controller/condition-reporter.ts";
 export { carryOut, pendingWrites, type PlanContext } from "./controller/carry-out.ts";
 export type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "./controller/controller.ts";
-export { type OutcomeError, TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
-export { addFinalizer, dropFinalizer, hasFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
+export { TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
+export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export { type Live, liveIn, type OwnedWriter, ownedWriter, type WriteResult } from "./controller/owned-writer.ts";
 export { fieldManagerOf, managedByLabel, managedBySelector, type Operator } from "./controller/operator.ts";
-export { isOwnedBy, ownerReferenceTo } from "./controller/owner-reference.ts";
+export { ownerReferenceTo } from "./controller/owner-reference.ts";
 export { marked, NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
 export { apply, type Notice, type Plan, remove, type Write } from "./controller/plan.ts";
 export type { KeyView } from "./controller/shown-keys.ts";

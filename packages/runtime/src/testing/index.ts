@@ -2,7 +2,6 @@
 export { VirtualClock } from "./virtual-clock.ts";
 export { everything, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
-export { accessCluster } from "./cluster/cluster-access.ts";
 export type { ClusterAccess } from "./cluster/cluster-access.ts";
 export type { Grant, ServiceAccountName, Subject } from "./cluster/access-grant.ts";
 export type { Manifests } from "./cluster/manifests.ts";
