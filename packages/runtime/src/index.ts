@@ -4,7 +4,7 @@
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { formatDuration, parseDuration } from "./duration.ts";
 export { earliest } from "./earliest.ts";
-export { type HeapItem, IndexedHeap } from "./queue/indexed-heap.ts";
+export { type HeapItem, IndexedHeap } from "./heap.ts";
 export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 
@@ -56,6 +56,7 @@ export {
   type DeepReadonly,
   type MetadataOnly,
   type MetadataWatchOptions,
+  statesOf,
   type SubscribeOptions,
   type WatchOptions,
 } from "./cache/cache.ts";
@@ -91,6 +92,10 @@ export { type CustomKind, type DecodedObject, defineCustomKind, type ObjectOf } 
 
 // Bounded memory
 export { LruMap } from "./lru-map.ts";
+
+// What was read or thrown
+export { messageOf } from "./error-message.ts";
+export { isRecord } from "./json.ts";
 
 // Watching it work
 export { parseBindAddress } from "./observe/bind-address.ts";
