@@ -61,7 +61,7 @@ export {
   type WatchOptions,
 } from "./cache/cache.ts";
 export { createCaches } from "./cache/cache-registry.ts";
-export { type LabelMatcher, parseLabelSelector } from "./cache/label-selector.ts";
+export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/label-selector.ts";
 export type { Caches, WatchStatus } from "./cache/caches.ts";
 
 // Writing a controller
@@ -96,6 +96,7 @@ export { LruMap } from "./lru-map.ts";
 // What was read or thrown
 export { messageOf } from "./error-message.ts";
 export { isRecord } from "./json.ts";
+export { applyJsonPatch, JsonPatchError } from "./json-patch.ts";
 
 // Watching it work
 export { parseBindAddress } from "./observe/bind-address.ts";
