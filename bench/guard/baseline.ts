@@ -7,7 +7,7 @@ import { roundsOf } from "../measure/verdict.ts";
 import type { RatioGoal } from "../scenario.ts";
 
 /** Where it is. */
-export const baselineFile = join(import.meta.dirname, "..", "baseline.json");
+const baselineFile = join(import.meta.dirname, "..", "baseline.json");
 
 const baselineSchema = z.object({
   /** When it was written, and what it belongs to; for people. */

@@ -66,7 +66,7 @@ export async function runScenario(scenario: Scenario, bed: Bed, effort: Effort):
 }
 
 /** Whether another round is to be run, which will take `roundMs`. */
-export function wantsMore(rounds: number, effort: Effort & { readonly startedMs: number; readonly roundMs: number }): boolean {
+function wantsMore(rounds: number, effort: Effort & { readonly startedMs: number; readonly roundMs: number }): boolean {
   if (rounds < effort.atLeast) return true;
   return rounds < effort.atMost && effort.now() + effort.roundMs <= effort.startedMs + effort.budgetMs;
 }

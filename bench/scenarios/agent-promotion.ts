@@ -13,7 +13,7 @@ import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/
 import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/member-set.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
 import { secretMember } from "../../packages/keyturn/src/controllers/checksum/secret-id.ts";
-import { forEachParallel } from "../../packages/keyturn/src/parallel.ts";
+import { forEachParallel } from "../../packages/keyturn/src/semaphore.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { nginxCommand, socketIn, tlsConfiguration } from "../../test/agent/tls-configuration.ts";
 import type { Contestants } from "../contestants.ts";

@@ -1,6 +1,5 @@
 // Injected pods as Deployments make them, some workloads with the sidecar of an older Istio, and the control plane that is asked about them.
-import { type Client, Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
-import { applyPatch } from "../../packages/keyturn/src/controllers/sidecars/injection/json-patch.ts";
+import { applyJsonPatch, type Client, Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
 import { draftPod } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
 import { injectionPatch } from "../../packages/keyturn/src/dev/stand-ins/istiod/pod-injection.ts";
@@ -93,5 +92,5 @@ async function seedWorkload(
 function injectedPod(draft: Pod, namespace: string, tag: string): Pod {
   const patch = injectionPatch(draft, { namespace, settings: { ...settings, tag }, proxyEnv: {} });
   // The stand-in's own patch of a pod gives a pod.
-  return applyPatch(draft, patch) as Pod;
+  return applyJsonPatch(draft, patch) as Pod;
 }

@@ -25,7 +25,7 @@ export interface StartOptions {
 export const soon: Soon = soonWithin(30_000);
 
 /** Certificates that come and go; made once, because making them is slow. */
-export const certificates: readonly TestCertificate[] = Array.from({ length: 6 }, (_, index) => makeCertificate({ commonName: `site-${index}` }));
+const certificates: readonly TestCertificate[] = Array.from({ length: 6 }, (_, index) => makeCertificate({ commonName: `site-${index}` }));
 
 /** A certificate of the pool. */
 export function certificate(index: number): TestCertificate {
@@ -37,7 +37,7 @@ export async function verifiedNamespace(cluster: ClusterAccess, prefix: string):
   await cluster.apply(renderCrds([checksumFeature]));
   const namespace = await cluster.namespace(prefix);
   const access = controllersWith({ "checksum.namespaces": namespace }).flatMap((controller) => controller.access);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
   const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
   const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
   return new VerifiedNamespace(cluster, namespace, kubeconfig);
@@ -75,7 +75,7 @@ export class VerifiedNamespace implements AsyncDisposable {
     const { namespace } = this;
     const controllers = controllersWith({ "checksum.settle": "100ms", ...flags });
     const access = controllers.flatMap((controller) => controller.access);
-    const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
+    const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
     const kubeconfig = await this.cluster.kubeconfigFor({
       serviceAccount: { namespace, name: "cluster-operator" },
       rules: policyRules([...access, ...manager.access]),

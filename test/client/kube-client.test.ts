@@ -15,7 +15,7 @@ import type { Client } from "../../packages/runtime/src/client/client.ts";
 import { createHttpTransport } from "../../packages/runtime/src/client/http-transport.ts";
 import { defineKind } from "../../packages/runtime/src/client/kind.ts";
 import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
-import { formatMicroTime, parseMicroTime } from "../../packages/runtime/src/client/micro-time.ts";
+import { formatMicroTime } from "../../packages/runtime/src/client/micro-time.ts";
 import type { KubeObject, Stored } from "../../packages/runtime/src/client/object.ts";
 import { observeTransport, type RequestObservation } from "../../packages/runtime/src/client/observed-transport.ts";
 import { trackAnswers } from "../../packages/runtime/src/client/tracked-client.ts";
@@ -129,7 +129,6 @@ describe("reads and writes", () => {
     const time = formatMicroTime(Date.UTC(2026, 0, 2, 3, 4, 5, 6) + 0.007);
     const lease = await client.create(Lease, { metadata: { namespace, name: "times" }, spec: { renewTime: time } });
     expect(lease.spec?.renewTime).toBe("2026-01-02T03:04:05.006007Z");
-    expect(parseMicroTime(time)).toBeCloseTo(Date.UTC(2026, 0, 2, 3, 4, 5, 6) + 0.007, 3);
     await fails(client.create(Lease, { metadata: { namespace, name: "millis" }, spec: { renewTime: "2026-01-02T03:04:05.006Z" } }), "BadRequest");
   });
 });

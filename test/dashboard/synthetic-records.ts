@@ -39,7 +39,7 @@ function healthOf(index: number): { readonly health: Health; readonly reason: st
 }
 
 /** The five steps, all of them on. */
-export function stepRecords(): readonly StepRecord[] {
+function stepRecords(): readonly StepRecord[] {
   const summaries = {
     "eventing-auth": "Gives every runtime an application at the identity provider.",
     rotation: "Keeps next, current and previous versions of a credential.",
@@ -144,7 +144,7 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
   };
 }
 
-export function keySetRecord(index: number, nowMs: number): KeySetRecord {
+function keySetRecord(index: number, nowMs: number): KeySetRecord {
   const name = numbered("tokens", index);
   const ref = refOf("JWKSConfig", "jwksconfigs.keyturn.io", { index, name });
   const state = healthOf(index);
@@ -221,7 +221,7 @@ export function checksumRecord(index: number, nowMs: number): ChecksumRecord {
   };
 }
 
-export function agentRecord(index: number, nowMs: number): AgentRecord {
+function agentRecord(index: number, nowMs: number): AgentRecord {
   const namespace = numbered("shop", index);
   const identity = numbered("gateway", index);
   const behind = index % 13 === 12;
@@ -250,7 +250,7 @@ export function agentRecord(index: number, nowMs: number): AgentRecord {
   };
 }
 
-export function workloadRecord(index: number, nowMs: number): WorkloadRecord {
+function workloadRecord(index: number, nowMs: number): WorkloadRecord {
   const kinds = ["Deployment", "StatefulSet", "DaemonSet"] as const;
   const kind = kinds[index % 3] ?? "Deployment";
   const name = numbered("service", index);

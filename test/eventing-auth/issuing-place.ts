@@ -42,7 +42,7 @@ export interface StartOptions {
 }
 
 /** The name of the Secret in the runtime's cluster; the document's. */
-export const targetSecretName = "eventing-webhook-auth";
+const targetSecretName = "eventing-webhook-auth";
 
 /** Two clusters and several operators on a busy machine take their time. */
 vi.setConfig({ testTimeout: 240_000 });
@@ -160,7 +160,7 @@ export class IssuingPlace implements AsyncDisposable {
     const { controlPlane, namespaces, system } = this.parts;
     const flags = this.flags(more);
     const declared = eventingAuthFeature.controllers((flag) => flag.parse(flags[flag.name])).flatMap(({ access }) => access);
-    const manager = managerAccess({ operatorNamespace: system, controllerAccess: declared, leaderElection: "single" });
+    const manager = managerAccess({ operatorNamespace: system, controllerAccess: declared });
     const places = new Map<string, AccessRule[]>();
     const add = (namespace: string, rules: readonly AccessRule[]): void => void places.set(namespace, [...(places.get(namespace) ?? []), ...rules]);
     for (const rule of [...declared, ...manager.access]) {

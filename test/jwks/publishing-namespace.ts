@@ -8,6 +8,7 @@ import {
   type Kind,
   type KubeObject,
   managerAccess,
+  type PolicyRule,
   policyRules,
   Secret,
   Service,
@@ -36,6 +37,8 @@ export interface StartOptions {
   readonly flags?: Readonly<Record<string, string>>;
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
   readonly kubeconfig?: string;
+  /** Where its Leases are. Default: this namespace. */
+  readonly leases?: string;
 }
 
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
@@ -52,10 +55,15 @@ export async function kidOf({ privateKey }: TestCertificate): Promise<string> {
 export async function publishingNamespace(cluster: ClusterAccess, prefix: string): Promise<PublishingNamespace> {
   await cluster.apply(renderCrds([jwksFeature]));
   const namespace = await cluster.namespace(prefix);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: jwksAccess, leaderElection: "single" });
-  const rules = policyRules([...jwksAccess, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
-  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
+  const namespacedRules = { [namespace]: rulesIn(namespace) };
+  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules });
   return new PublishingNamespace(cluster, namespace, kubeconfig);
+}
+
+/** What an operator that works in a namespace, and has its Leases there, may do in it. */
+function rulesIn(namespace: string): readonly PolicyRule[] {
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: jwksAccess });
+  return policyRules([...jwksAccess, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
 }
 
 /** The namespace. */
@@ -72,13 +80,24 @@ export class PublishingNamespace implements AsyncDisposable {
   }
 
   /** Starts an operator that works in this namespace alone. It is stopped with the test, or by itself before. */
-  async startOperator({ flags = limitsOff, kubeconfig = this.kubeconfig }: StartOptions = {}): Promise<RunningOperator> {
+  async startOperator({ flags = limitsOff, kubeconfig = this.kubeconfig, leases = this.namespace }: StartOptions = {}): Promise<RunningOperator> {
     const flag: FlagReader = (each) => each.parse(flags[each.name]);
     const { namespace } = this;
     const controllers = jwksFeature.controllers(flag);
-    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection: { namespace } });
+    const leaderElection = { namespace: leases };
+    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection });
     this.#operators.push(operator);
     return operator;
+  }
+
+  /** Starts one that is installed in a namespace of its own, and works in this one. */
+  async startInstallation(flags: Readonly<Record<string, string>>): Promise<{ readonly operator: RunningOperator; readonly leases: string }> {
+    const leases = await this.cluster.namespace("installation");
+    const kubeconfig = await this.cluster.kubeconfigFor({
+      serviceAccount: { namespace: leases, name: "operator" },
+      namespacedRules: { [this.namespace]: rulesIn(this.namespace), [leases]: rulesIn(leases) },
+    });
+    return { operator: await this.startOperator({ flags, kubeconfig, leases }), leases };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import * as z from "zod";
 
 /** A moment at which a replica acted, on the clock that all processes of the machine share. */
-export const actSchema = z.object({ replica: z.string(), key: z.string(), type: z.enum(["run", "write"]), atMs: z.number() });
+const actSchema = z.object({ replica: z.string(), key: z.string(), type: z.enum(["run", "write"]), atMs: z.number() });
 
 export type Act = z.infer<typeof actSchema>;
 

@@ -8,7 +8,7 @@ import { cutOffs, Fleet, type Replica } from "./fleet.ts";
 
 const short = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 250 };
 const long = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 250 };
-const oneKey = { shards: 1, keys: ["a"] };
+const oneKey = { keys: ["a"] };
 /** Generous, for machines that are busy with something else. */
 const patiently = { timeout: 40_000, interval: 50 };
 

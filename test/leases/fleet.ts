@@ -12,13 +12,13 @@ import type { ReplicaSettings } from "./replica-settings.ts";
 
 /** The rights of a replica, and no more: those that elections declare, and those of its controller. */
 const rules = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "list", "delete"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
   { apiGroups: [""], resources: ["configmaps"], verbs: ["create", "patch"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ] as const;
 
 /** What all replicas of a fleet have in common. */
-export type FleetSettings = Pick<ReplicaSettings, "shards" | "keys" | "leaseTimes">;
+export type FleetSettings = Pick<ReplicaSettings, "keys" | "leaseTimes">;
 
 /** How a replica can be cut off: nothing passes and nothing breaks; the API server hears nothing; it hears everything, but its answers do not arrive. */
 export const cutOffs = ["silence", "requests are lost", "answers are lost"] as const;
@@ -112,15 +112,6 @@ export class Fleet implements AsyncDisposable {
   /** Everything that any replica did. */
   acts(): readonly Act[] {
     return this.replicas.flatMap((replica) => replica.acts());
-  }
-
-  /** Each shard's lease and its holder. */
-  async holders(): Promise<ReadonlyMap<string, string | undefined>> {
-    const leases = JSON.parse(await this.#cluster.kubectl("get", "leases", "-n", this.namespace, "-o", "json")) as {
-      readonly items: readonly { readonly metadata: { readonly name: string }; readonly spec: { readonly holderIdentity?: string } }[];
-    };
-    const shards = leases.items.filter(({ metadata }) => !metadata.name.includes("-member-"));
-    return new Map(shards.map(({ metadata, spec }) => [metadata.name, spec.holderIdentity]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,7 +8,6 @@ export const replicaSettingsSchema = z.object({
   activityFile: z.string(),
   /** Gets the address of the metrics once they are served. */
   metricsFile: z.string(),
-  shards: z.number(),
   keys: z.array(z.string()),
   leaseTimes: z.object({ leaseDurationMs: z.number(), renewDeadlineMs: z.number(), retryPeriodMs: z.number() }),
 });

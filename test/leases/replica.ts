@@ -4,7 +4,7 @@ import { ConfigMap, type ControllerDefinition, loadConfig, metricsOf, runOperato
 import type { Act } from "./activity.ts";
 import { replicaSettingsSchema } from "./replica-settings.ts";
 
-const { name, namespace, keys, shards, leaseTimes, kubeconfig, activityFile, metricsFile } = replicaSettingsSchema.parse(
+const { name, namespace, keys, leaseTimes, kubeconfig, activityFile, metricsFile } = replicaSettingsSchema.parse(
   JSON.parse(process.env["REPLICA_SETTINGS"] ?? "{}"),
 );
 
@@ -14,7 +14,6 @@ const note = (act: Omit<Act, "replica">): void => appendFileSync(activityFile, `
 /** Acts on each key about 20 times a second: at the start of a run, and with a write some time later. Shows the keys that it acts on. */
 const pulse: ControllerDefinition = {
   name: "pulse",
-  shards,
   access: [],
   setup(scope) {
     for (const key of keys) scope.enqueue(key);

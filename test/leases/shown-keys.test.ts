@@ -19,7 +19,7 @@ test(
   "a replica that lost its lease shows nothing, lives on, and shows its keys again when it has the lease again",
   { timeout: 300_000 },
   async () => {
-    await using fleet = await Fleet.open(cluster, { shards: 1, keys, leaseTimes });
+    await using fleet = await Fleet.open(cluster, { keys, leaseTimes });
     const first = await fleet.start();
     await soon(async () => expect(await first.shownKeys()).toEqual(keys));
     const second = await fleet.start();
@@ -33,18 +33,3 @@ test(
     await soon(async () => expect(await first.shownKeys()).toEqual(keys));
   },
 );
-
-test("each key of a controller with shards is shown by one replica, however many there are", { timeout: 300_000 }, async () => {
-  await using fleet = await Fleet.open(cluster, { shards: 4, keys, leaseTimes });
-  const first = await fleet.start();
-  await soon(async () => expect(await first.shownKeys()).toEqual(keys));
-  const second = await fleet.start();
-  await soon(async () => {
-    const shown = [await first.shownKeys(), await second.shownKeys()];
-    expect(shown.flat().toSorted()).toEqual(keys);
-    expect(shown.map(({ length }) => length > 0)).toEqual([true, true]);
-  });
-  second.signal("SIGTERM");
-  expect(await second.exited).toBe(0);
-  await soon(async () => expect(await first.shownKeys()).toEqual(keys));
-});

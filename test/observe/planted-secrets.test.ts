@@ -8,7 +8,7 @@ import { ConfigMap, Event } from "../../packages/runtime/src/client/core-kinds.t
 import { systemClock } from "../../packages/runtime/src/clock.ts";
 import { TransientError } from "../../packages/runtime/src/controller/errors.ts";
 import { setCondition } from "../../packages/runtime/src/observe/conditions.ts";
-import { errorLine } from "../../packages/runtime/src/observe/error-fields.ts";
+import { errorFields } from "../../packages/runtime/src/observe/error-fields.ts";
 import { watchCheck } from "../../packages/runtime/src/observe/health-report.ts";
 import { startHealthServer } from "../../packages/runtime/src/observe/health-server.ts";
 import { createMetrics } from "../../packages/runtime/src/observe/metrics.ts";
@@ -85,7 +85,7 @@ test("no planted secret is in logs, errors, Events, metrics, conditions or probe
       reason: "Planted",
       cause: new AggregateError([cause, new Error(sentence)], sentence),
     });
-    errors.push(errorLine(error));
+    errors.push(JSON.stringify(errorFields(error)));
     for (const logger of [log, text]) {
       const child = logger.child({ note: sentence, headers: { authorization: `Bearer ${bearer}` } });
       child.info({ sentence, list: [sentence], deep: { deeper: { sentence } } }, sentence);
@@ -93,9 +93,7 @@ test("no planted secret is in logs, errors, Events, metrics, conditions or probe
       child.warn(error, "failed");
     }
     const object = { namespace: "default", name: `planted-${index}` };
-    recorder
-      .forController("test")
-      .record({ kind: ConfigMap, object, type: "Warning", reason: "Planted", message: `${sentence}: ${errorLine(error)}` });
+    recorder.forController("test").record({ kind: ConfigMap, object, type: "Warning", reason: "Planted", message: `${sentence}: ${error.message}` });
   }
   const secretObject = {
     metadata: { name: "a" },

@@ -55,7 +55,7 @@ export async function rotatingNamespace(
   await cluster.apply(renderCrds([rotationFeature]));
   const namespace = await cluster.namespace(prefix);
   const access = rotationFeature.controllers(readerOf(flags)).flatMap((controller) => controller.access);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
   const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
   const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
   return new RotatingNamespace(cluster, { namespace, kubeconfig, flags });

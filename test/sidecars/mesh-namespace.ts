@@ -128,7 +128,7 @@ export class MeshNamespace implements AsyncDisposable {
   /** For a ServiceAccount with exactly these rights. */
   #kubeconfig(access: Parameters<typeof policyRules>[0]): Promise<string> {
     const { namespace } = this;
-    const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access, leaderElection: "single" });
+    const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
     const here = access.filter((rule) => rule.kind.namespaced && rule.namespace === undefined);
     const elsewhere = Object.groupBy(
       access.filter((rule) => rule.namespace !== undefined),

@@ -26,7 +26,7 @@ export interface ScriptStep {
 }
 
 /** Draws one of the items. */
-export function pick<T>(random: Random, items: readonly [T, ...T[]]): T {
+function pick<T>(random: Random, items: readonly [T, ...T[]]): T {
   return items[Math.floor(random() * items.length)] ?? items[0];
 }
 

@@ -4,7 +4,7 @@
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { formatDuration, longestDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
 export { earliest } from "./earliest.ts";
-export { type HeapItem, IndexedHeap } from "./queue/indexed-heap.ts";
+export { type HeapItem, IndexedHeap } from "./heap.ts";
 export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 
@@ -57,23 +57,23 @@ export {
   type DeepReadonly,
   type MetadataOnly,
   type MetadataWatchOptions,
+  statesOf,
   type SubscribeOptions,
   type WatchOptions,
 } from "./cache/cache.ts";
 export { createCaches } from "./cache/cache-registry.ts";
-export { type LabelMatcher, parseLabelSelector } from "./cache/label-selector.ts";
+export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/label-selector.ts";
 export type { Caches, WatchStatus } from "./cache/caches.ts";
 
 // Writing a controller
 export type { AccessRule, Verb } from "./controller/access.ts";
-export { conditionReporter } from "./controller/condition-reporter.ts";
 export { carryOut, pendingWrites, type PlanContext } from "./controller/carry-out.ts";
 export type { ControllerDefinition, ControllerScope, Outcome, Reconcile, Run } from "./controller/controller.ts";
-export { type OutcomeError, TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
-export { addFinalizer, dropFinalizer, hasFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
+export { TerminalError, TransientError, WaitingError } from "./controller/errors.ts";
+export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export { type Live, liveIn, type OwnedWriter, ownedWriter, type WriteResult } from "./controller/owned-writer.ts";
 export { fieldManagerOf, managedByLabel, managedBySelector, type Operator } from "./controller/operator.ts";
-export { isOwnedBy, ownerReferenceTo } from "./controller/owner-reference.ts";
+export { ownerReferenceTo } from "./controller/owner-reference.ts";
 export { marked, NameConflictError, type Owner, ownerOf, type Ownership, ownershipOf } from "./controller/ownership.ts";
 export { apply, type Notice, type Plan, remove, type Write } from "./controller/plan.ts";
 export type { KeyView } from "./controller/shown-keys.ts";
@@ -93,6 +93,11 @@ export { type CustomKind, type DecodedObject, defineCustomKind, type ObjectOf } 
 
 // Bounded memory
 export { LruMap } from "./lru-map.ts";
+
+// What was read or thrown
+export { messageOf } from "./error-message.ts";
+export { isRecord } from "./json.ts";
+export { applyJsonPatch, JsonPatchError } from "./json-patch.ts";
 
 // Watching it work
 export { parseBindAddress } from "./observe/bind-address.ts";

@@ -36,7 +36,7 @@ export function agentLeaseName(identity: string): string {
 }
 
 /** The annotations that describe an agent; each at least as short as anybody wants to read in a table. */
-export function annotationsOf({
+function annotationsOf({
   state,
   checksum,
   generation,

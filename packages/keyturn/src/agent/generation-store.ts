@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Disk } from "./disk.ts";
 import { type Manifest, readManifest, renderManifest } from "./manifest.ts";
-import { forEachParallel } from "../parallel.ts";
+import { forEachParallel } from "../semaphore.ts";
 import { readSecretFolder, type SecretFiles, shareSecretFolder, writeSecretFolder } from "./secret-folder.ts";
 
 /** A generation that is on the disk. */

@@ -12,7 +12,7 @@ import { digestOfFiles, type SecretFiles } from "./secret-folder.ts";
 export type Contents = Readonly<Record<string, string>>;
 
 /** The files that a content stands for. */
-export function filesFrom(content: string): SecretFiles {
+function filesFrom(content: string): SecretFiles {
   return { "tls.crt": Buffer.from(`certificate ${content}`), "tls.key": Buffer.from(`key ${content}`) };
 }
 

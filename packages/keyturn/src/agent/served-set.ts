@@ -1,5 +1,5 @@
 // What is being served: the promoted generation, whether its files are whole, and how promotions go.
-import type { Clock, Logger } from "@keyturn/runtime";
+import { type Clock, type Logger, messageOf } from "@keyturn/runtime";
 import { type Attempt, attemptOf } from "./agent-status.ts";
 import { ChangedMeanwhileError, type Generation, type GenerationStore, type ReadSecrets } from "./generation-store.ts";
 import type { Manifest } from "./manifest.ts";
@@ -136,8 +136,4 @@ export class ServedSet {
     if (!this.#promoted) return;
     await store.prune(this.#promoted).catch((error: unknown) => log.warn({ err: error }, "could not remove old generations"));
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -46,7 +46,7 @@ export async function doctorCommand(given: Readonly<Record<string, string | unde
   const manager = managerAccess({
     operatorNamespace: operatorNamespace ?? "default",
     controllerAccess: declared,
-    leaderElection: leaderElect && operatorNamespace !== undefined ? "single" : "off",
+    leaderElection: leaderElect && operatorNamespace !== undefined,
   });
   const inPlaces = Object.entries(manager.accessIn).flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
   const findings = await inSession(given, console, (session) =>

@@ -48,7 +48,7 @@ export function renderRbac(options: {
   const manager = managerAccess({
     operatorNamespace: options.serviceAccount.namespace,
     controllerAccess: declared,
-    leaderElection: options.leaderElection ? "single" : "off",
+    leaderElection: options.leaderElection,
   });
   return yamlDocuments(
     rbacObjects({

@@ -1,7 +1,7 @@
 // Access in a cluster: a bearer token, checked by the API server, and the rights of its owner for every kind that is shown.
 import { createHash } from "node:crypto";
 import { type Client, type Clock, type Logger, LruMap } from "@keyturn/runtime";
-import { forEachParallel } from "../parallel.ts";
+import { forEachParallel } from "../semaphore.ts";
 import type { AccessCheck, AccessVerdict } from "./access-check.ts";
 import type { ShownObjects } from "./dashboard.ts";
 import { type ReviewedUser, SubjectAccessReview, TokenReview } from "./review-kinds.ts";

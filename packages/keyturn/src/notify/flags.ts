@@ -2,11 +2,11 @@
 import { choiceFlag, textFlag } from "../flags/flag.ts";
 
 /** How much is told: what is wrong; that and what happens to credentials; everything. */
-export const notifiedEvents = ["warnings", "life", "all"] as const;
+const notifiedEvents = ["warnings", "life", "all"] as const;
 export type NotifiedEvents = (typeof notifiedEvents)[number];
 
 /** What a message looks like. */
-export const notificationFormats = ["generic", "slack"] as const;
+const notificationFormats = ["generic", "slack"] as const;
 export type NotificationFormat = (typeof notificationFormats)[number];
 
 export const notifyFlags = {

@@ -1,6 +1,6 @@
 // Label selectors as the API server understands them.
 import { describe, expect, it } from "vitest";
-import { parseLabelSelector } from "./label-selector.ts";
+import { parseLabelSelector, selectsLabels } from "./label-selector.ts";
 
 const labels = { app: "web", tier: "front", empty: "", "example.com/part": "x" };
 
@@ -28,5 +28,22 @@ describe("parseLabelSelector", () => {
     (selector) => expect(parseLabelSelector(selector)(labels)).toBe(false),
   );
 
-  it("says what it does not understand", () => expect(() => parseLabelSelector("app > 3")).toThrow(/"app > 3" is not understood/));
+  it.each(["app > 3", "=web", "app=a b", "app in (a", "a@b"])("says that it does not understand %j", (selector) =>
+    expect(() => parseLabelSelector(selector)).toThrow(`${JSON.stringify(selector)} is not understood`),
+  );
+});
+
+describe("selectsLabels", () => {
+  it.each([
+    [undefined, true],
+    [{}, true],
+    [{ matchLabels: { app: "web", tier: "front" } }, true],
+    [{ matchLabels: { app: "db" } }, false],
+    [{ matchLabels: { toString: "x" } }, false],
+    [{ matchExpressions: [{ key: "app", operator: "In", values: ["db", "web"] }] }, true],
+    [{ matchExpressions: [{ key: "other", operator: "NotIn", values: ["a"] }] }, true],
+    [{ matchExpressions: [{ key: "app", operator: "NotIn", values: ["web"] }] }, false],
+    [{ matchExpressions: [{ key: "empty", operator: "Exists" }] }, true],
+    [{ matchLabels: { app: "web" }, matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
+  ] as const)("%j: %s", (selector, selected) => expect(selectsLabels(selector, labels)).toBe(selected));
 });

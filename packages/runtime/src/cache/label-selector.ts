@@ -1,15 +1,45 @@
-// Kubernetes label selectors, evaluated here: which selections see an object that we wrote.
+// Kubernetes label selectors, evaluated here: as text, as in a query or a flag, and as objects have them.
+import type { LabelSelector } from "../client/core-kinds.ts";
+
+type Labels = Readonly<Record<string, string>>;
+type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 /** True for labels that the selector selects. */
-export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
+export type LabelMatcher = (labels: Labels) => boolean;
 
-const setBased = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/;
-const equality = /^([^\s!=]+)\s*(==|=|!=)\s*(\S*)$/;
+const setBased = /^([\w./-]+)\s+(in|notin)\s*\(([\w.,\s-]*)\)$/;
+const equality = /^([\w./-]+)\s*(==|=|!=)\s*([\w.-]*)$/;
+const existence = /^(!?)\s*([\w./-]+)$/;
 
 /** Parses a selector in the API's own syntax: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, joined by commas. Throws on anything else. */
 export function parseLabelSelector(selector: string): LabelMatcher {
-  const matchers = splitRequirements(selector).map(parseRequirement);
-  return (labels) => matchers.every((matches) => matches(labels));
+  const requirements = splitRequirements(selector).map(parseRequirement);
+  return (labels) => requirements.every((requirement) => holds(requirement, labels));
+}
+
+/** True if the labels are selected. A selector that is absent or empty selects everything, as in webhook configurations. */
+export function selectsLabels({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}, labels: Labels = {}): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
+    matchExpressions.every((requirement) => holds(requirement, labels))
+  );
+}
+
+/** As the API server has it: `NotIn` also selects what does not have the label. */
+function holds({ key, operator, values = [] }: Requirement, labels: Labels): boolean {
+  const present = Object.hasOwn(labels, key);
+  const listed = present && values.includes(labels[key] ?? "");
+  switch (operator) {
+    case "In":
+      return listed;
+    case "NotIn":
+      return !listed;
+    case "Exists":
+      return present;
+    case "DoesNotExist":
+    default:
+      return !present;
+  }
 }
 
 /** Splits at the commas that are not within parentheses. */
@@ -20,29 +50,12 @@ function splitRequirements(selector: string): readonly string[] {
     .filter((part) => part !== "");
 }
 
-function parseRequirement(requirement: string): LabelMatcher {
-  const inSet = setBased.exec(requirement);
-  if (inSet) {
-    const [, key = "", operator, list = ""] = inSet;
-    const values = new Set(list.split(",").map((value) => value.trim()));
-    // As the API server has it: `notin` also selects objects without the label.
-    return operator === "in"
-      ? (labels) => has(labels, key) && values.has(labels[key] ?? "")
-      : (labels) => !has(labels, key) || !values.has(labels[key] ?? "");
-  }
-  const equal = equality.exec(requirement);
-  if (equal) {
-    const [, key = "", operator, value = ""] = equal;
-    return operator === "!=" ? (labels) => !has(labels, key) || labels[key] !== value : (labels) => has(labels, key) && labels[key] === value;
-  }
-  const [, negation, key = ""] = /^(!?)\s*(\S+)$/.exec(requirement) ?? [];
-  if (key === "")
-    throw new Error(
-      `the label selector requirement ${JSON.stringify(requirement)} is not understood: use a=b, a!=b, a in (b,c), a notin (b,c), a or !a`,
-    );
-  return negation ? (labels) => !has(labels, key) : (labels) => has(labels, key);
-}
-
-function has(labels: Readonly<Record<string, string>>, key: string): boolean {
-  return Object.hasOwn(labels, key);
+function parseRequirement(text: string): Requirement {
+  const [, key = "", operator, list = ""] = setBased.exec(text) ?? [];
+  if (operator !== undefined) return { key, operator: operator === "in" ? "In" : "NotIn", values: list.split(",").map((value) => value.trim()) };
+  const [, equalKey = "", sign, value = ""] = equality.exec(text) ?? [];
+  if (sign !== undefined) return { key: equalKey, operator: sign === "!=" ? "NotIn" : "In", values: [value] };
+  const [, negation, name] = existence.exec(text) ?? [];
+  if (name !== undefined) return { key: name, operator: negation ? "DoesNotExist" : "Exists" };
+  throw new Error(`the label selector requirement ${JSON.stringify(text)} is not understood: use a=b, a!=b, a in (b,c), a notin (b,c), a or !a`);
 }

@@ -3,7 +3,7 @@ import type { Selection } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import { nameOf, type ObjectKey } from "../client/object.ts";
 import type { WriteRecord } from "../client/write-record.ts";
-import { type HeapItem, IndexedHeap } from "../queue/indexed-heap.ts";
+import { type HeapItem, IndexedHeap } from "../heap.ts";
 import { compareResourceVersions } from "../watch/resource-version.ts";
 import { type LabelMatcher, parseLabelSelector } from "./label-selector.ts";
 import type { Store } from "./store.ts";

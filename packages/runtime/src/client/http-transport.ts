@@ -9,6 +9,7 @@ import { LanePools, type ServerAddress } from "./http/lane-pools.ts";
 import { requestText } from "./http/request-text.ts";
 import { proxyFor, type Environment } from "./proxy-choice.ts";
 import { ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "./transport.ts";
+import { messageOf } from "../error-message.ts";
 
 /** Where the API server is and how to reach it. */
 export interface HttpTransportOptions {
@@ -169,8 +170,4 @@ function checkProxy(proxyUrl: string): void {
 /** Reads a small body to its end, so that its socket can be used again. */
 async function discard(response: TransportResponse): Promise<void> {
   for await (const chunk of response.body) void chunk;
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -4,6 +4,7 @@ import { ApiError, isApiError } from "./api-error.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, resourceOf } from "./kind.ts";
 import type { KubeObject, Stored } from "./object.ts";
+import { isRecord } from "../json.ts";
 
 /** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
 export function isMissingObject(error: unknown): boolean {
@@ -34,10 +35,6 @@ export function jsonPatchError(error: unknown, patch: readonly JsonPatchOperatio
   const conditional = patch.some(({ op }) => op === "test");
   if (!conditional || !isApiError(error, "Invalid") || error.body.details?.causes?.length) return error;
   return new ApiError(attempt, 409, { ...error.body, reason: "Conflict" });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const metadataOnly = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";

@@ -23,8 +23,6 @@ export interface ControllerDefinition {
   readonly concurrency?: number;
   /** After this a reconcile is cut (its signal aborts, its key is retried). Default 60,000. */
   readonly deadlineMs?: number;
-  /** Splits the keys into that many shards, each with its own Lease. Default 1. */
-  readonly shards?: number;
   /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 100 ms … 5 min. */
   readonly backoff?: BackoffOptions;
   /** Declares watches and triggers, and returns the reconcile function. Called once, before anything runs. */

@@ -41,5 +41,3 @@ export class WaitingError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 }
-
-export type OutcomeError = TransientError | TerminalError | WaitingError;

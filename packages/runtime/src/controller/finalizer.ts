@@ -5,7 +5,7 @@ import type { KubeObject, Stored } from "../client/object.ts";
 import { isApiError } from "../client/api-error.ts";
 
 /** True if the object carries the finalizer. */
-export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
+function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 

@@ -13,8 +13,3 @@ export function ownerReferenceTo<T extends KubeObject>(kind: Kind<T>, owner: Sto
     blockOwnerDeletion: true,
   };
 }
-
-/** True if `object` is owned by the very object (same uid) given. */
-export function isOwnedBy(object: KubeObject, owner: Stored<KubeObject>): boolean {
-  return object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;
-}

@@ -14,7 +14,7 @@ export interface Owner {
 export type Ownership = "ours" | "another" | "foreign";
 
 /** How an owner is written in the mark: `plural.group/namespace/name`. */
-export function ownerKey(owner: Owner): string {
+function ownerKey(owner: Owner): string {
   return `${resourceOf(owner.kind)}/${keyOf(owner.name)}`;
 }
 

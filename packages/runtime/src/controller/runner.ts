@@ -4,7 +4,7 @@ import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind } from "../client/kind.ts";
 import type { ServerClock } from "../client/server-clock.ts";
-import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
+import type { KubeObject, Stored } from "../client/object.ts";
 import { trackAnswers } from "../client/tracked-client.ts";
 import type { WriteRecord } from "../client/write-record.ts";
 import type { Clock } from "../clock.ts";
@@ -13,9 +13,8 @@ import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
 import { clampedDelayMs } from "../queue/work-queue.ts";
-import { runtimeTracer, withSpan } from "../observe/tracing.ts";
 import type { Random } from "../random.ts";
-import type { ControllerDefinition, ControllerScope, Reconcile } from "./controller.ts";
+import type { ControllerDefinition, ControllerScope } from "./controller.ts";
 import { failureOf } from "./failure.ts";
 import { KeyHolds } from "./key-holds.ts";
 import type { Activity, ControllerObserver } from "./observer.ts";
@@ -85,7 +84,7 @@ export class ControllerRunner {
     observer.registered(name, { concurrency, activity: () => this.activity() });
     this.#place = {
       controller: name,
-      reconcile: traced(name, definition.setup(this.#scope(log, options.events(name)))),
+      reconcile: definition.setup(this.#scope(log, options.events(name))),
       deadlineMs: definition.deadlineMs ?? 60_000,
       abandonAfterMs: options.abandonAfterMs ?? 1_000,
       reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
@@ -120,9 +119,9 @@ export class ControllerRunner {
     await Promise.all(Array.from(this.#caches, (cache) => cache.whenSynced(signal)));
   }
 
-  /** Works on the keys that `owns` admits until the term is over and no run is under way. The caches must have synced. */
-  async work(term: Term, owns: (key: ObjectKey) => boolean = () => true): Promise<void> {
-    const session = new WorkSession(this.#place, term, owns);
+  /** Works on all keys until the term is over and no run is under way. The caches must have synced. */
+  async work(term: Term): Promise<void> {
+    const session = new WorkSession(this.#place, term);
     const sweep = (): void => this.#shown.forEach((shown) => shown.sweep());
     this.#sessions.add(session);
     // A lost lease takes effect at once, also while the last runs are still being stopped.
@@ -188,15 +187,15 @@ export class ControllerRunner {
         for (const session of this.#sessions) session.enqueue(key, afterMs === 0 ? {} : { afterMs });
       },
       show: (view) => {
-        const shown = new ShownKeys(view, (key) => this.#worksOn(key));
+        const shown = new ShownKeys(view, () => this.#mayShow());
         this.#shown.push(shown);
         return (key, value) => shown.set(key, value);
       },
     };
   }
 
-  #worksOn(key: ObjectKey): boolean {
-    for (const session of this.#sessions) if (session.worksOn(key)) return true;
+  #mayShow(): boolean {
+    for (const session of this.#sessions) if (session.active) return true;
     return false;
   }
 
@@ -229,10 +228,4 @@ function oddDelayLog(log: Logger): Workplace["oddDelay"] {
     // As text, for JSON has no NaN.
     log.warn({ key, askedMs: String(askedMs), delayMs }, "a delay that makes no sense was asked for and replaced; this is said once");
   };
-}
-
-/** A span for each run; requests made within it are its children. */
-function traced(controller: string, reconcile: Reconcile): Reconcile {
-  const tracer = runtimeTracer();
-  return (run) => withSpan(tracer, `reconcile ${controller}`, { controller, key: run.key, failures: run.failures }, () => reconcile(run));
 }

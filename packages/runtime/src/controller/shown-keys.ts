@@ -8,28 +8,28 @@ export interface KeyView<V> {
   hide(key: ObjectKey): void;
 }
 
-/** The keys that are shown through one view. A key that is not worked on here is not shown, whoever asks for it. */
+/** The keys that are shown through one view. Outside of a term nothing is shown, whoever asks for it. */
 export class ShownKeys<V> {
   readonly #view: KeyView<V>;
-  readonly #isWorkedOn: (key: ObjectKey) => boolean;
+  readonly #isActive: () => boolean;
   readonly #keys = new Set<ObjectKey>();
 
-  constructor(view: KeyView<V>, isWorkedOn: (key: ObjectKey) => boolean) {
+  constructor(view: KeyView<V>, isActive: () => boolean) {
     this.#view = view;
-    this.#isWorkedOn = isWorkedOn;
+    this.#isActive = isActive;
   }
 
   /** Shows this of a key, or nothing more. */
   set(key: ObjectKey, value: V | undefined): void {
     // A run that does not listen to its signal outlives its term.
-    if (value === undefined || !this.#isWorkedOn(key)) return this.#hide(key);
+    if (value === undefined || !this.#isActive()) return this.#hide(key);
     this.#keys.add(key);
     this.#view.show(key, value);
   }
 
-  /** Hides the keys that are no longer worked on here. */
+  /** Hides everything, unless keys are worked on here. */
   sweep(): void {
-    for (const key of this.#keys) if (!this.#isWorkedOn(key)) this.#hide(key);
+    if (!this.#isActive()) for (const key of this.#keys) this.#hide(key);
   }
 
   #hide(key: ObjectKey): void {

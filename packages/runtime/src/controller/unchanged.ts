@@ -1,6 +1,7 @@
 // Would applying this change anything? Decides, without a request, whether a write can be left out.
 import { hash } from "node:crypto";
 import type { KubeObject } from "../client/object.ts";
+import { isRecord } from "../json.ts";
 import { appliedAnnotation, type Operator } from "./operator.ts";
 
 /** The object with a digest of itself in an annotation: what tells a later process that nothing was dropped from the desired state since. */
@@ -45,8 +46,4 @@ export function canonicalJson(value: unknown): string {
     if (member !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${canonicalJson(member)}`;
   }
   return `{${text}}`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

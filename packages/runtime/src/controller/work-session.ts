@@ -1,4 +1,4 @@
-// The work on a controller's keys, or on one shard of them, during one term.
+// The work on a controller's keys during one term.
 import type { Client } from "../client/client.ts";
 import type { WriteRecord } from "../client/write-record.ts";
 import type { ObjectKey } from "../client/object.ts";
@@ -64,15 +64,13 @@ const longestServerAskedMs = 300_000;
 export class WorkSession {
   readonly #place: Workplace;
   readonly #term: Term;
-  readonly #owns: (key: ObjectKey) => boolean;
   readonly #queue: WorkQueue;
   readonly #running = new Map<ObjectKey, RunningRun>();
   readonly #ends = new Set<Promise<void>>();
 
-  constructor(place: Workplace, term: Term, owns: (key: ObjectKey) => boolean) {
+  constructor(place: Workplace, term: Term) {
     this.#place = place;
     this.#term = term;
-    this.#owns = owns;
     const { clock, observer, controller, slots, oddDelay: onOddDelay } = place;
     this.#queue = new WorkQueue({ clock, onReady: () => slots.wake(), onAdded: () => observer.added(controller), onOddDelay });
   }
@@ -83,14 +81,14 @@ export class WorkSession {
     return { ready: this.#queue.readyCount, delayed: this.#queue.delayedCount, startedMs };
   }
 
-  /** Asks for a run of a key, if it is one of this session's. */
+  /** Asks for a run of a key. */
   enqueue(key: ObjectKey, options: AddOptions): void {
-    if (this.#owns(key)) this.#queue.add(key, options);
+    this.#queue.add(key, options);
   }
 
-  /** True if the key is one of this session's and the term is not over. */
-  worksOn(key: ObjectKey): boolean {
-    return !this.#term.signal.aborted && this.#owns(key);
+  /** False as soon as the term is over. */
+  get active(): boolean {
+    return !this.#term.signal.aborted;
   }
 
   /** Starts with every key there is, and resolves when the term is over and no run is under way; runs that do not listen are left behind. */

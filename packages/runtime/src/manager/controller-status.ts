@@ -19,8 +19,6 @@ export interface ControllerStatus {
   readonly state: ControllerState;
   /** Nothing needs anybody's attention in this process: it works, stands by, or waits for a CRD that is somebody else's to install. */
   readonly ready: boolean;
-  /** How many of the shards are worked on here. */
-  readonly shards: { readonly held: number; readonly total: number };
   readonly activity: Activity;
 }
 

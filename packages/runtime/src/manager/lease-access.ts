@@ -6,8 +6,3 @@ import { leaseKind } from "./lease.ts";
 export const leaseAccess: readonly AccessRule[] = [
   { kind: leaseKind, verbs: ["get", "create", "update"], why: "to hold one Lease per controller, so that only one replica acts at a time" },
 ];
-
-/** What it does in addition when a controller is split into shards. */
-export const shardAccess: readonly AccessRule[] = [
-  { kind: leaseKind, verbs: ["list", "delete"], why: "to see which replicas there are and share the shards out between them" },
-];

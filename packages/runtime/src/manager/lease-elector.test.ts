@@ -21,10 +21,8 @@ function elect(
   };
   const store: LeaseStore = {
     read: async (name, signal) => answer(server.leases.get(name), signal),
-    list: async (labels, signal) => answer(server.list(labels), signal),
     create: async (lease, signal) => answer(server.put(lease, "create"), signal),
     replace: async (lease, signal) => answer(server.put(lease, "replace"), signal),
-    remove: async (lease, signal) => answer(server.remove(lease), signal),
   };
   const elector = new LeaseElector({
     lease: "demo",
@@ -79,21 +77,4 @@ test("a lease that somebody deleted is lost at once, and taken anew only after w
   stop.abort();
   await clock.advance(2_000);
   await ended;
-});
-
-test("a lease that is not wanted is left alone, and given back when it is no longer wanted", async () => {
-  const clock = new VirtualClock();
-  const server = new SimulatedLeases();
-  const { elector, terms } = elect(clock, server, () => true);
-  elector.want(false);
-  void elector.run(new AbortController().signal);
-  await clock.advance(60_000);
-  expect(server.leases.size).toBe(0);
-  elector.want(true);
-  await clock.advance(100);
-  expect([elector.held, terms]).toEqual([true, ["began"]]);
-  elector.want(false);
-  await clock.advance(100);
-  expect([elector.held, terms]).toEqual([false, ["began", "ended"]]);
-  expect(server.leases.get("demo")?.spec?.holderIdentity).toBeUndefined();
 });

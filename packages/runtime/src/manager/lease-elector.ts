@@ -18,14 +18,11 @@ import type { OutageLog } from "./outage-log.ts";
 /** What one election needs. */
 export interface ElectorOptions extends Candidate {
   readonly lease: string;
-  readonly labels?: Readonly<Record<string, string>>;
   readonly store: LeaseStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly outages: OutageLog;
-  /** Whether to try for the lease from the start; default true. See `want`. */
-  readonly wanted?: boolean;
   /** How long runs may go on when the lease is to be given up, before they are cut. */
   readonly drainGraceMs: number;
   /** Does the work of a term; resolves when all of it has stopped, soon after one of the term's signals has aborted. */
@@ -52,15 +49,12 @@ export type ElectionProblem = { readonly type: "forbidden"; readonly rule: strin
 export class LeaseElector {
   readonly #options: ElectorOptions;
   #state: LeaseState = { type: "unknown" };
-  #wanted: boolean;
   #problem: ElectionProblem | undefined;
   #wake: () => void = () => {};
   #onLost: () => void = () => {};
-  #onUnwanted: () => void = () => {};
 
   constructor(options: ElectorOptions) {
     this.#options = options;
-    this.#wanted = options.wanted ?? true;
   }
 
   /** Whether this process may act now. */
@@ -72,24 +66,6 @@ export class LeaseElector {
     return this.#problem;
   }
 
-  get state(): LeaseState {
-    return this.#state;
-  }
-
-  /** From now on tries for the lease; or lets the running work end, gives the lease back and leaves it alone. */
-  want(wanted: boolean): void {
-    if (this.#wanted === wanted) return;
-    this.#wanted = wanted;
-    if (!wanted) this.#onUnwanted();
-    this.#wake();
-  }
-
-  /** Tells what the Lease was seen to be, for those who read several at once. `atMs` is when the answer came. */
-  observe(lease: Stored<Lease> | undefined, atMs: number): void {
-    // Our own writes say more about a lease we hold than a list that may have been made before them.
-    if (!isOurs(this.#state)) this.#step({ type: "read", lease, atMs });
-  }
-
   /** Takes part until the signal aborts; then lets the work end, gives the lease back and resolves. */
   async run(signal: AbortSignal): Promise<void> {
     const { retryPeriodMs } = this.#options.times;
@@ -97,9 +73,9 @@ export class LeaseElector {
     signal.addEventListener("abort", onAbort);
     try {
       while (!signal.aborted) {
-        if (this.#wanted) await this.#attempt(signal);
+        await this.#attempt(signal);
         if (this.held) await this.#serve(signal);
-        await this.#pause(this.#wanted ? this.#jittered(retryPeriodMs) : Infinity, signal);
+        await this.#pause(this.#jittered(retryPeriodMs), signal);
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -160,8 +136,8 @@ export class LeaseElector {
     try {
       const written =
         action.type === "create"
-          ? await store.create({ metadata: { name, labels: { ...this.#options.labels } }, spec: action.spec }, signal)
-          : await store.replace(this.#with(action.lease, action.spec), signal);
+          ? await store.create({ metadata: { name }, spec: action.spec }, signal)
+          : await store.replace({ ...action.lease, spec: action.spec }, signal);
       this.#step({ type: "written", lease: written, sentMs });
     } catch (error) {
       if (!isApiError(error, "Conflict", "AlreadyExists", "NotFound")) throw error;
@@ -174,11 +150,6 @@ export class LeaseElector {
     this.#step({ type: "read", lease, atMs: this.#options.clock.monotonic() });
   }
 
-  #with(lease: Stored<Lease>, spec: Lease["spec"]): Lease {
-    const labels = { ...lease.metadata.labels, ...this.#options.labels };
-    return { ...lease, metadata: { ...lease.metadata, labels }, spec };
-  }
-
   #note(error: unknown): void {
     const rule = isApiError(error, "Forbidden") ? missingRight(error) : undefined;
     const { message } = failureOf(error);
@@ -186,7 +157,7 @@ export class LeaseElector {
     this.#options.outages.failed(this.#source, message);
   }
 
-  /** Lets the work go on for as long as the lease is ours and wanted, then gives it back. */
+  /** Lets the work go on for as long as the lease is ours, or until the signal aborts; then gives it back. */
   async #serve(signal: AbortSignal): Promise<void> {
     const { clock, lead, log, lease, times, onChange = () => {} } = this.#options;
     const drain = new AbortController();
@@ -210,9 +181,8 @@ export class LeaseElector {
     log.info({ lease }, "lease taken");
     onChange(true);
     guard();
-    this.#onUnwanted = giveUp;
     signal.addEventListener("abort", giveUp, { once: true });
-    if (signal.aborted || !this.#wanted) giveUp();
+    if (signal.aborted) giveUp();
     const work = lead(term)
       .catch((error: unknown) => {
         const { message, unexpected } = failureOf(error);
@@ -238,7 +208,6 @@ export class LeaseElector {
     expiry?.cancel();
     if (this.held) await this.#release();
     this.#onLost = () => {};
-    this.#onUnwanted = () => {};
     signal.removeEventListener("abort", giveUp);
     this.#step({ type: "passed", atMs: clock.monotonic() });
     onChange(false);
@@ -267,12 +236,12 @@ export class LeaseElector {
   async #giveBack(held: Stored<Lease>, signal: AbortSignal): Promise<void> {
     const { clock, store, lease, identity } = this.#options;
     try {
-      await store.replace(this.#with(held, released(held.spec, clock.now())), signal);
+      await store.replace({ ...held, spec: released(held.spec, clock.now()) }, signal);
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
       // A last renewal whose answer we did not wait for has made the lease newer than we know it.
       const current = await store.read(lease, signal);
-      if (current?.spec?.holderIdentity === identity) await store.replace(this.#with(current, released(current.spec, clock.now())), signal);
+      if (current?.spec?.holderIdentity === identity) await store.replace({ ...current, spec: released(current.spec, clock.now()) }, signal);
     }
   }
 
@@ -281,13 +250,13 @@ export class LeaseElector {
     return ms * (0.9 + 0.2 * this.#options.random());
   }
 
-  /** Waits, but not beyond the next reason to look again: a wish changed, the work ended, the signal aborted. */
+  /** Waits, but not beyond the next reason to look again: the work ended, the signal aborted. */
   #pause(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = ms === Infinity ? undefined : this.#options.clock.setTimer(ms, resolve);
+      const timer = this.#options.clock.setTimer(ms, resolve);
       this.#wake = () => {
-        timer?.cancel();
+        timer.cancel();
         resolve();
       };
     });

@@ -29,16 +29,6 @@ export class SimulatedLeases {
     this.leases.set(name, stored);
     return stored;
   }
-
-  list(labelSelector: string): readonly Stored<Lease>[] {
-    const [label = "", value] = labelSelector.split("=");
-    return [...this.leases.values()].filter((lease) => lease.metadata.labels?.[label] === value);
-  }
-
-  remove(lease: Stored<Lease>): void {
-    const { name, resourceVersion } = lease.metadata;
-    if (this.leases.get(name)?.metadata.resourceVersion === resourceVersion) this.leases.delete(name);
-  }
 }
 
 /** A process: its own clock, which runs a little fast or slow, and its own line to the server. */
@@ -87,10 +77,8 @@ export class SimulatedProcess {
 
   readonly store: LeaseStore = {
     read: (name, signal) => this.#request(() => this.#server.leases.get(name), signal),
-    list: (labels, signal) => this.#request(() => this.#server.list(labels), signal),
     create: (lease, signal) => this.#request(() => this.#server.put(lease, "create"), signal),
     replace: (lease, signal) => this.#request(() => this.#server.put(lease, "replace"), signal),
-    remove: (lease, signal) => this.#request(() => this.#server.remove(lease), signal),
   };
 
   /** SIGSTOP. */

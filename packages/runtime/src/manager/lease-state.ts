@@ -59,7 +59,7 @@ export function validUntilMs(state: LeaseState, { times }: Candidate): number {
 }
 
 /** True if the lease belongs to nobody, or its holder has let its time run out before our eyes. */
-export function isFree(state: LeaseState, nowMs: number, { times }: Candidate): boolean {
+function isFree(state: LeaseState, nowMs: number, { times }: Candidate): boolean {
   if (state.type === "absent") return true;
   if (state.type !== "seen") return false;
   const { holderIdentity, leaseDurationSeconds } = state.lease.spec ?? {};

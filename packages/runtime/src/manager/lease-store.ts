@@ -4,20 +4,17 @@ import type { Client } from "../client/client.ts";
 import { collectionPath, objectPath } from "../client/kind.ts";
 import type { Stored } from "../client/object.ts";
 import type { TransportRequest } from "../client/transport.ts";
-import { decodeLease, decodeLeaseList, leaseKind } from "./lease.ts";
+import { decodeLease, leaseKind } from "./lease.ts";
 import type { Lease } from "./lease.ts";
 
 /** What a replica does with Leases. Rejects as `Client` does. */
 export interface LeaseStore {
   /** Undefined if there is none. */
   read(name: string, signal: AbortSignal): Promise<Stored<Lease> | undefined>;
-  list(labelSelector: string, signal: AbortSignal): Promise<readonly Stored<Lease>[]>;
   /** Fails with `AlreadyExists` if there is one of that name. */
   create(lease: Lease, signal: AbortSignal): Promise<Stored<Lease>>;
   /** Fails with `Conflict` or `NotFound` unless the Lease is as `metadata.resourceVersion` says. */
   replace(lease: Lease, signal: AbortSignal): Promise<Stored<Lease>>;
-  /** Does nothing unless the Lease is exactly this one. */
-  remove(lease: Stored<Lease>, signal: AbortSignal): Promise<void>;
 }
 
 /** The Leases of one namespace. Every request goes over the `lease` lane, so nothing else can delay a renewal. */
@@ -37,24 +34,11 @@ export function leaseStore(client: Client, namespace: string): LeaseStore {
         throw error;
       }
     },
-    async list(labelSelector, signal) {
-      const query = new URLSearchParams({ labelSelector });
-      return decodeLeaseList(await send({ method: "GET", path: `${collectionPath(leaseKind, namespace)}?${query.toString()}` }, signal));
-    },
     async create(lease, signal) {
       return decodeLease(await send({ method: "POST", path: collectionPath(leaseKind, namespace), ...body(lease) }, signal));
     },
     async replace(lease, signal) {
       return decodeLease(await send({ method: "PUT", path: path(lease.metadata.name ?? ""), ...body(lease) }, signal));
-    },
-    async remove({ metadata: { name, uid, resourceVersion } }, signal) {
-      const preconditions = { preconditions: { uid, resourceVersion } };
-      const headers = { "content-type": "application/json" };
-      try {
-        await send({ method: "DELETE", path: path(name), body: JSON.stringify(preconditions), headers }, signal);
-      } catch (error) {
-        if (!isApiError(error, "NotFound", "Conflict")) throw error;
-      }
     },
   };
 }

@@ -28,7 +28,6 @@ const storedLease = z.looseObject({
     name: z.string(),
     uid: z.string(),
     resourceVersion: z.string(),
-    labels: z.record(z.string(), z.string()).optional(),
   }),
   spec: z
     .looseObject({
@@ -43,13 +42,5 @@ const storedLease = z.looseObject({
 
 /** A Lease as the API server returns it; throws if it is none. */
 export function decodeLease(body: unknown): Stored<Lease> {
-  return storedLease.parse(body) as Stored<Lease>;
-}
-
-/** The Leases of a list as the API server returns it. */
-export function decodeLeaseList(body: unknown): readonly Stored<Lease>[] {
-  return z
-    .looseObject({ items: z.array(z.unknown()) })
-    .parse(body)
-    .items.map(decodeLease);
+  return storedLease.parse(body);
 }

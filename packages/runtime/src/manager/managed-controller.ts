@@ -11,8 +11,6 @@ import { controllerState, isReady } from "./controller-status.ts";
 import type { ControllerStatus } from "./controller-status.ts";
 import { LeaseElector } from "./lease-elector.ts";
 import type { ElectionProblem, ElectorOptions } from "./lease-elector.ts";
-import { shardOf } from "./shard-hash.ts";
-import { ShardElections } from "./shards.ts";
 
 /** What all elections of a process share; the name of a controller's Lease comes with the controller. */
 export type ElectionOptions = Pick<ElectorOptions, "identity" | "times" | "store" | "outages"> & { readonly leasePrefix: string };
@@ -30,9 +28,7 @@ const restartAfterMs = 5_000;
 
 /** What decides when the controller may act here. */
 interface Elections {
-  readonly total: number;
-  held(): number;
-  problem(): ElectionProblem | undefined;
+  readonly problem: ElectionProblem | undefined;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -51,14 +47,12 @@ export class ManagedController {
   }
 
   status(): ControllerStatus {
-    const elections = this.#elections;
     const watches = Array.from(this.#runner.caches, (cache) => this.#options.caches.statusOf(cache));
-    const state = controllerState({ stopped: this.#stopped, watches, election: elections.problem(), active: this.#runner.active });
+    const state = controllerState({ stopped: this.#stopped, watches, election: this.#elections.problem, active: this.#runner.active });
     return {
       name: this.#runner.definition.name,
       state,
       ready: isReady(state),
-      shards: { held: elections.held(), total: elections.total },
       activity: this.#runner.activity(),
     };
   }
@@ -86,36 +80,28 @@ export class ManagedController {
     this.#runner.close();
   }
 
-  #electionsOf({ name, shards = 1 }: ControllerDefinition): Elections {
+  #electionsOf({ name }: ControllerDefinition): Elections {
     const { election, clock, random, graceMs, observer = silentObserver } = this.#options;
     if (!election) return this.#always();
     const lease = `${election.leasePrefix}${name}`;
     const log = this.#options.log.child({ controller: name });
-    const shared = { ...election, lease, clock, random, log, drainGraceMs: graceMs };
-    if (shards > 1) {
-      const elections = new ShardElections({
-        ...shared,
-        shards,
-        lead: (shard, term) => this.#runner.work(term, (key) => shardOf(key, shards) === shard),
-        onChange: (changed, held) => observer.leaseChanged({ controller: name, lease: changed, held }),
-      });
-      return { total: shards, held: () => elections.held, problem: () => elections.problem, run: (signal) => elections.run(signal) };
-    }
-    const elector = new LeaseElector({
-      ...shared,
+    return new LeaseElector({
+      ...election,
+      lease,
+      clock,
+      random,
+      log,
+      drainGraceMs: graceMs,
       lead: (term) => this.#runner.work(term),
       onChange: (held) => observer.leaseChanged({ controller: name, lease, held }),
     });
-    return { total: 1, held: () => (elector.held ? 1 : 0), problem: () => elector.problem, run: (signal) => elector.run(signal) };
   }
 
   /** One term, from now to the end of the process. */
   #always(): Elections {
     const { clock, graceMs } = this.#options;
     return {
-      total: 1,
-      held: () => (this.#runner.active ? 1 : 0),
-      problem: () => undefined,
+      problem: undefined,
       run: (signal) => this.#runner.work({ drain: signal, signal: afterGrace(signal, graceMs, clock), isValid: () => true }),
     };
   }

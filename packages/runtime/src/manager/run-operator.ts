@@ -22,8 +22,6 @@ import { createMetrics, type RuntimeMetrics } from "../observe/metrics.ts";
 import { createLogger } from "../observe/pino-logger.ts";
 import { observeProcess } from "../observe/process-metrics.ts";
 import { controllerMetrics, observeCaches, observeWatches, requestMetrics } from "../observe/runtime-observers.ts";
-import { traceTransport } from "../observe/traced-transport.ts";
-import { isTracing, runtimeTracer } from "../observe/tracing.ts";
 import { SeriesEventRecorder } from "../observe/series-event-recorder.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../watch/time-slice.ts";
@@ -102,9 +100,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const metrics = createMetrics();
   const wire = options.transport ?? createHttpTransport({ ...connection, env, userAgent: operator.name, clock });
   const host = new URL(connection.server).host;
-  // An SDK is registered before the program begins, or not at all.
-  const traced = isTracing() ? traceTransport(wire, runtimeTracer(options.version)) : wire;
-  const { transport: timed, serverClock } = observeServerClock(traced, clock);
+  const { transport: timed, serverClock } = observeServerClock(wire, clock);
   const transport = observeTransport(timed, { clock, onRequest: requestMetrics(metrics, host) });
   const direct = createClient(transport, { clock, random });
   const client = dryRun ? dryRunClient(direct, (write) => log.info(write, "dry run: this write is withheld")) : direct;

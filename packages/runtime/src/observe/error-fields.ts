@@ -1,4 +1,4 @@
-// An error as the few fields that a log line or a span needs, with its causes and without secrets.
+// An error as the few fields that a log line needs, with its causes and without secrets.
 import { redactAndCut, redactText } from "./redact.ts";
 
 /** What is logged of an error. */
@@ -33,16 +33,6 @@ export function errorFields(thrown: unknown, depth = 0): ErrorFields {
     ...(deeper && thrown.cause !== undefined && { cause: errorFields(thrown.cause, depth + 1) }),
     ...(deeper && thrown instanceof AggregateError && { errors: thrown.errors.slice(0, mostErrors).map((error) => errorFields(error, depth + 1)) }),
   };
-}
-
-/** An error and its causes in one line: `could not rotate: connection reset: socket hang up`. Parts that a message already contains are not repeated. */
-export function errorLine(thrown: unknown): string {
-  const parts: string[] = [];
-  for (let fields: ErrorFields | undefined = errorFields(thrown); fields; fields = fields.cause) {
-    const { message } = fields;
-    if (message !== "" && !parts.some((part) => part.includes(message))) parts.push(message);
-  }
-  return parts.join(": ");
 }
 
 function textOf(error: Error, name: string): string | undefined {

@@ -113,9 +113,6 @@ export const metricTable = {
   nodejs_external_memory_bytes: { type: "gauge", help: "Memory of buffers and other objects outside of the JavaScript heap.", labels: [] },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** The name of a runtime metric. */
-export type MetricName = keyof typeof metricTable;
-
 /** A metric as the reference lists it. */
 export interface MetricDoc extends MetricRow {
   readonly name: string;

@@ -1,6 +1,6 @@
 // What the manager itself needs, as the same kind of list that controllers give.
 import type { AccessRule } from "../controller/access.ts";
-import { leaseAccess, shardAccess } from "../manager/lease-access.ts";
+import { leaseAccess } from "../manager/lease-access.ts";
 
 /** Needed wherever objects are reported on: their own namespaces, and `default` for cluster-scoped ones. */
 export const eventAccess: readonly AccessRule[] = [
@@ -21,19 +21,19 @@ export interface ManagerAccess {
 export function managerAccess({
   operatorNamespace,
   controllerAccess,
-  leaderElection = "shards",
+  leaderElection = true,
 }: {
   readonly operatorNamespace: string;
   /** What the controllers declared: an Event about a cluster-scoped object goes to the namespace `default`. */
   readonly controllerAccess: readonly AccessRule[];
-  /** Whether Leases are used, and whether any controller is split into shards. Default `shards`: both. */
-  readonly leaderElection?: "off" | "single" | "shards";
+  /** Whether Leases are used. Default true. */
+  readonly leaderElection?: boolean;
 }): ManagerAccess {
   const places: Record<string, readonly AccessRule[]> = {};
   const add = (namespace: string, rules: readonly AccessRule[]): void => {
     places[namespace] = [...(places[namespace] ?? []), ...rules];
   };
-  if (leaderElection !== "off") add(operatorNamespace, leaderElection === "shards" ? [...leaseAccess, ...shardAccess] : leaseAccess);
+  if (leaderElection) add(operatorNamespace, leaseAccess);
   if (controllerAccess.some(({ kind }) => !kind.namespaced)) add("default", eventAccess);
   return { access: eventAccess, accessIn: places };
 }

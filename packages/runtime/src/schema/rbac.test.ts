@@ -85,7 +85,7 @@ describe("rbacObjects", () => {
   });
 
   test("is one ClusterRole when the operator works everywhere, and Leases stay in its own namespace", () => {
-    const own = managerAccess({ operatorNamespace: "system", controllerAccess: access, leaderElection: "single" });
+    const own = managerAccess({ operatorNamespace: "system", controllerAccess: access });
     const objects = rbacObjects({ ...options, access: [...access, ...own.access], accessIn: own.accessIn });
     expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}`)).toEqual([
       "ClusterRole ",

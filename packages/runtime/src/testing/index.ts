@@ -2,7 +2,6 @@
 export { VirtualClock } from "./virtual-clock.ts";
 export { everything, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
-export { accessCluster } from "./cluster/cluster-access.ts";
 export type { ClusterAccess } from "./cluster/cluster-access.ts";
 export type { Grant, ServiceAccountName, Subject } from "./cluster/access-grant.ts";
 export type { Manifests } from "./cluster/manifests.ts";
@@ -11,8 +10,8 @@ export { findBinaries } from "./cluster/binaries.ts";
 export { BuildError } from "./cluster/build.ts";
 export { clusterToolNames, toolNames } from "./cluster/tool-module.ts";
 export type { ToolName } from "./cluster/tool-module.ts";
-export { createAuthority, issueCertificate } from "./x509/certificate.ts";
-export type { Authority, CertificateRequest, KeyPair } from "./x509/certificate.ts";
+export { createAuthority, issueCertificate, signCertificate } from "./x509/certificate.ts";
+export type { Authority, CertificateContent, CertificateRequest, KeyPair } from "./x509/certificate.ts";
 export { FaultProxy, startFaultProxy } from "./fault-proxy/fault-proxy.ts";
 export type { ActiveFault, Disturbance, RequestRecord } from "./fault-proxy/fault-proxy.ts";
 export { CutConnection } from "./fault-proxy/fault.ts";

@@ -1,12 +1,19 @@
 // A clock that moves only when told to, for tests that would otherwise wait.
 import type { Clock, Timer } from "../clock.ts";
-import { TimerHeap } from "./timer-heap.ts";
+import { type HeapItem, IndexedHeap } from "../heap.ts";
+
+interface PendingTimer extends HeapItem {
+  readonly dueMs: number;
+  readonly sequence: number;
+  readonly fire: () => void;
+}
 
 /** A Clock in virtual time. Timers fire in order of due time, then of creation; between two, all settled promises run. */
 export class VirtualClock implements Clock {
   #monotonicMs = 0;
   #wallOffsetMs: number;
-  readonly #timers = new TimerHeap();
+  #sequence = 0;
+  readonly #timers = new IndexedHeap<PendingTimer>((a, b) => (a.dueMs === b.dueMs ? a.sequence < b.sequence : a.dueMs < b.dueMs));
 
   /** `startMs` is the wall-clock time to begin at; default 2026-01-01T00:00:00Z. */
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
@@ -22,7 +29,13 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): Timer {
-    return this.#timers.add(this.#monotonicMs + Math.max(0, delayMs), fire);
+    const timer: PendingTimer = { dueMs: this.#monotonicMs + Math.max(0, delayMs), sequence: this.#sequence++, fire, position: -1 };
+    this.#timers.push(timer);
+    return {
+      cancel: () => {
+        if (this.#timers.has(timer)) this.#timers.remove(timer);
+      },
+    };
   }
 
   /** Moves the wall clock alone, as an administrator or NTP would. */
@@ -44,7 +57,7 @@ export class VirtualClock implements Clock {
     const endMs = this.#monotonicMs + byMs;
     await settle();
     for (let next = this.#timers.peek(); next && next.dueMs <= endMs; next = this.#timers.peek()) {
-      next.cancel();
+      this.#timers.pop();
       this.#monotonicMs = next.dueMs;
       next.fire();
       await settle();

@@ -20,6 +20,7 @@ import { decodeStatus } from "./watch-source.ts";
 import type { WatchEffect, WatchInput, WatchState } from "./watch-state.ts";
 import { idleWatch } from "./watch-state.ts";
 import type { WireEvent } from "./wire-event.ts";
+import { messageOf } from "../error-message.ts";
 
 /** What a reflector needs. */
 export interface ReflectorOptions<V> {
@@ -262,8 +263,4 @@ class DeliveryError extends Error {
 function identityOf(object: Stored<KubeObject>): { readonly key: string; readonly uid: string; readonly resourceVersion: string } {
   const { uid, resourceVersion } = object.metadata;
   return { key: keyOfObject(object), uid, resourceVersion };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -18,7 +18,7 @@ export type ReadValue = (reader: ProtobufReader) => string;
 /** Values that are unlikely to come again. */
 export const ownText: ReadValue = (reader) => reader.text();
 /** Values that are likely to come again. */
-export const sharedText: ReadValue = (reader) => reader.sharedText();
+const sharedText: ReadValue = (reader) => reader.sharedText();
 /** Values that JSON has in base64. */
 export const base64Bytes: ReadValue = (reader) => reader.base64();
 

@@ -28,8 +28,3 @@ export function differenceOf(liveIds: Iterable<string>, publishedIds: Iterable<s
     }
   }
 }
-
-/** True if the lists have the same ids equally often. */
-export function isEmptyDifference({ notPublished, notLive }: Difference): boolean {
-  return notPublished.length === 0 && notLive.length === 0;
-}

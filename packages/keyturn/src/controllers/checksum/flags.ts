@@ -3,7 +3,7 @@ import { choiceFlag, durationFlag, type Flag, listFlag, numberFlag, switchFlag, 
 import { defaultVersionAnnotations } from "./object-id.ts";
 
 /** A namespace with this label is covered unless flags say otherwise. */
-export const namespaceLabel = "keyturn.io/checksum=enabled";
+const namespaceLabel = "keyturn.io/checksum=enabled";
 
 const versionAnnotations = listFlag({
   name: "checksum.version-annotations",

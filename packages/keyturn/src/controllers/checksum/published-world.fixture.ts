@@ -10,7 +10,7 @@ export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, longestAn
 const place = { namespace: "shop", prefix: "secret" };
 
 /** The state of Secrets given as `number-version`. */
-export function stateOf(...ids: readonly string[]): SetState {
+function stateOf(...ids: readonly string[]): SetState {
   return setOf(...ids).state();
 }
 

@@ -6,7 +6,7 @@ import type { Problem } from "./member-set.ts";
 import type { ConditionReason } from "./reasons.ts";
 
 /** As many objects are named in a status; all are counted. */
-export const mostProblemsNamed = 100;
+const mostProblemsNamed = 100;
 
 const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
   Published: "the objects are as this checksum says",

@@ -10,6 +10,7 @@ import {
   createHttpTransport,
   keyOf,
   type Logger,
+  messageOf,
   type Random,
   Secret,
   type Stored,
@@ -162,8 +163,4 @@ function troubleOf(status: number, server: string): TargetTrouble | undefined {
   if (status === 403) return { reason: "TargetForbidden", message: `${server} refuses the kubeconfig's user to list and watch the Secret (403)` };
   // A watch that has expired is answered with 410 and opened anew; everything else that is no success is worth telling.
   return status < 400 || status === 410 ? undefined : { reason: "TargetUnreachable", message: `${server} answers with ${status}` };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,10 +1,8 @@
 // What a JWKS controller watches, and which objects a change concerns.
 import {
   type Cache,
-  type Change,
   ConfigMap,
   type ControllerScope,
-  type DeepReadonly,
   Deployment,
   type Kind,
   type KubeObject,
@@ -15,6 +13,7 @@ import {
   ownerOf,
   Secret,
   Service,
+  statesOf,
   type Stored,
 } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
@@ -82,11 +81,6 @@ export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSe
 
 function claimants({ objects }: JwksWatches, claims: readonly string[]): readonly ObjectKey[] {
   return claims.flatMap((claim) => objects.byIndex("claim", claim));
-}
-
-/** What the object was before the change, and what it is after. */
-function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
-  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
 }
 
 function ownerKeysOf(object: KubeObject, kind: Kind): readonly ObjectKey[] {

@@ -1,7 +1,6 @@
 // What is rotated: an object without all that makes it this one object.
 import { hash } from "node:crypto";
-import { canonicalJson, type KubeObject } from "@keyturn/runtime";
-import { isRecord } from "./resource-path.ts";
+import { canonicalJson, isRecord, type KubeObject } from "@keyturn/runtime";
 
 /** The members of an object that are rotated, such as `data` and `type`. */
 export type Content = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 // Paths into a resource as its annotations write them: `.data.someKey`, `.data['tls.crt']`.
+import { isRecord } from "@keyturn/runtime";
 
 /** The names on the way down; empty for the whole resource. */
 export type ResourcePath = readonly string[];
@@ -49,8 +50,4 @@ export function objectWith(path: ResourcePath, value: unknown): Readonly<Record<
   if (first === undefined) return isRecord(value) ? value : {};
   // Defined rather than assigned, so that no name has a meaning of its own.
   return Object.defineProperty({}, first, { value: rest.length === 0 ? value : objectWith(rest, value), enumerable: true });
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

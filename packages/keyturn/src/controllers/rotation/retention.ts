@@ -4,7 +4,7 @@ import type { TargetObservation } from "./observation.ts";
 import { type Commit, heldBy, type RotationLog } from "./rotation-log.ts";
 
 /** Beyond so many commits, the oldest that no target holds are given up; and beyond so many versions that wait to be committed, the oldest of those. */
-export const mostCommits = 100;
+const mostCommits = 100;
 
 /** The log without what no rule can ask for any more. */
 export function trimmed(

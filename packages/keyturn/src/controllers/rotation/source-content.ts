@@ -1,10 +1,10 @@
 // Reads a source: which version it is, and what that version consists of.
 import { Buffer } from "node:buffer";
 import { deflateRawSync } from "node:zlib";
-import type { KubeObject, ObjectMeta } from "@keyturn/runtime";
+import { isRecord, type KubeObject, type ObjectMeta } from "@keyturn/runtime";
 import { type Content, contentOf, digestOf, isOwnMember, storedContent } from "./content.ts";
 import type { SourceContent } from "./observation.ts";
-import { formatPath, isRecord, objectWith, type ParsedPath, parsePath, type ResourcePath, valueAt } from "./resource-path.ts";
+import { formatPath, objectWith, type ParsedPath, parsePath, type ResourcePath, valueAt } from "./resource-path.ts";
 import { largestContentBytes } from "./version-record.ts";
 
 /** The paths of a source as its marks give them. */

@@ -1,7 +1,6 @@
 // What the rotation controller watches, and which sets a change concerns.
 import {
   type Cache,
-  type Change,
   type ControllerScope,
   type DeepReadonly,
   type Kind,
@@ -9,6 +8,7 @@ import {
   nameOf,
   type ObjectKey,
   resourceOf,
+  statesOf,
 } from "@keyturn/runtime";
 import type { Selects } from "../attention.ts";
 import { RotationTarget } from "./api.ts";
@@ -88,9 +88,4 @@ function markedSets(
     ...(record ? [setKey(namespace, record.set)] : []),
     ...(target ? setsOf([target.owner ?? key]) : []),
   ];
-}
-
-/** What the object was before the change, and what it is after. */
-export function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
-  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
 }

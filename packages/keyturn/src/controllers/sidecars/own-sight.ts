@@ -1,9 +1,9 @@
 // The sight of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
 import { type Client, type Clock, type ControllerScope, type Logger, sleep } from "@keyturn/runtime";
+import { Semaphore } from "../../semaphore.ts";
 import { lookForRolloutsMs, type RolloutWatch, servesRollouts, watchRollouts } from "./argo-rollouts.ts";
 import type { WorkloadId } from "./candidate.ts";
 import { Expectations } from "./expectations.ts";
-import { Gate } from "./gate.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
 import { idsIn, Inspector } from "./inspector.ts";
 import { expectedByApiServer } from "./plan-report.ts";
@@ -38,7 +38,7 @@ export function ownSidecarsSight({ watch, client, clock, log, options, signal }:
   const tellAll = (id: WorkloadId): void => told.forEach((tell) => tell(id));
   const expectations = new Expectations({ clock, onAnswer: tellAll });
   configuration.onChange(() => expectations.clear());
-  const gate = new Gate(questionsAtATime);
+  const gate = new Semaphore(questionsAtATime);
   const inspector = new Inspector({
     watches,
     configuration,

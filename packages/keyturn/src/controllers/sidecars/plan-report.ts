@@ -10,6 +10,7 @@ import {
   systemClock,
   type WatchOptions,
 } from "@keyturn/runtime";
+import { Semaphore } from "../../semaphore.ts";
 import { renderTable } from "../../text/table.ts";
 import type { Query, Report } from "../report.ts";
 import { servesRollouts, watchRollouts } from "./argo-rollouts.ts";
@@ -18,7 +19,6 @@ import { Expectations } from "./expectations.ts";
 import type { Expectation } from "./injection/expectation.ts";
 import { draftPod, type PodSource } from "./injection/pod-draft.ts";
 import { sidecarOf } from "./injection/sidecar.ts";
-import { Gate } from "./gate.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
 import { idsIn, Inspector } from "./inspector.ts";
 import { ListedCache } from "./listed-cache.ts";
@@ -64,7 +64,7 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
 
   const expectations = new Expectations({ clock: systemClock, onAnswer: () => {} });
   const configuration = new InjectorConfiguration(watches.configuration, { clock: systemClock, settleMs: 0 });
-  const gate = new Gate(questionsAtATime);
+  const gate = new Semaphore(questionsAtATime);
   const expect = (source: PodSource): Promise<Expectation> => gate.run(() => expectedByApiServer(client, source, { whole, signal }));
   const inspector = new Inspector({ watches, configuration, expectations, expect, compareHub, whole, selects, namespaceSettlesInMs: () => 0 });
   const ids = idsIn(watches, namespace);

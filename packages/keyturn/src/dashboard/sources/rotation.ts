@@ -1,10 +1,10 @@
 // Watches the objects of the step "rotate": targets, and the marks of what is kept for them.
-import { type Cache, type Kind, keyOf, nameOf, resourceOf, Secret, type Selection } from "@keyturn/runtime";
+import { type Cache, type Kind, keyOf, nameOf, resourceOf, Secret, type Selection, statesOf } from "@keyturn/runtime";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
 import { keepMarks, type Marks } from "../../controllers/rotation/marks.ts";
 import type { ObjectObservation } from "../../controllers/rotation/observation.ts";
 import { recordsOf } from "../../controllers/rotation/observe.ts";
-import { markIndexes, setKey, statesOf } from "../../controllers/rotation/watches.ts";
+import { markIndexes, setKey } from "../../controllers/rotation/watches.ts";
 import type { RecordSource, SourceScope } from "../record-source.ts";
 import { keepShown } from "../records/record-base.ts";
 import { type RotationMemory, withMemory } from "../records/rotation-memory.ts";

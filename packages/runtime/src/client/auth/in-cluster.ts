@@ -10,7 +10,7 @@ import { bearer } from "./login.ts";
 import { fileText } from "./text-source.ts";
 
 /** Where Kubernetes mounts a pod's service account. */
-export const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount";
+const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** Where to look. */
 export interface InClusterOptions {

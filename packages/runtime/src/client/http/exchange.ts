@@ -1,5 +1,6 @@
 // One HTTP/1.1 request and its response, on a connection of a pool.
 import type { Clock, Timer } from "../../clock.ts";
+import { messageOf } from "../../error-message.ts";
 import { ConnectionError, type TransportRequest, type TransportResponse } from "../transport.ts";
 import type { Connection, Exchange } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
@@ -136,5 +137,5 @@ function closedWith(cause: Error): ConnectionError | undefined {
 /** An AggregateError (several addresses tried) has no message of its own. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join("; ");
-  return cause instanceof Error ? cause.message : String(cause);
+  return messageOf(cause);
 }

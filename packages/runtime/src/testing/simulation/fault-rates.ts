@@ -78,6 +78,3 @@ export const manyFaults: FaultRates = {
 
 /** All faults of the world, the heavy ones seldom. */
 export const manyWorldFaults: WorldFaults = { crash: 4, stop: 2, pause: 2, partition: 2, clockJump: 2, compaction: 4, serverRestart: 2, restore: 1 };
-
-/** A world in which nothing goes wrong. */
-export const noWorldFaults: WorldFaults = { crash: 0, stop: 0, pause: 0, partition: 0, clockJump: 0, compaction: 0, serverRestart: 0, restore: 0 };

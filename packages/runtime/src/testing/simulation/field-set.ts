@@ -46,15 +46,6 @@ export function difference(left: FieldSet, right: FieldSet): FieldSet {
   );
 }
 
-/** The paths of `left` that are neither in `right` nor below a path of it. */
-export function withoutSubtrees(left: FieldSet, right: FieldSet): FieldSet {
-  if (right.owned) return emptySet;
-  return fieldSet(
-    left.owned,
-    [...left.children].map(([step, child]) => [step, withoutSubtrees(child, childOf(right, step))]),
-  );
-}
-
 export function childOf(set: FieldSet, step: string): FieldSet {
   return set.children.get(step) ?? emptySet;
 }

@@ -8,7 +8,7 @@ export { SimulatedApiServer } from "./simulated-api-server.ts";
 export type { ServerAnswer, SimulatedApiServerOptions } from "./simulated-api-server.ts";
 export { SimulatedNetwork } from "./simulated-network.ts";
 export { ProcessClock } from "./process-clock.ts";
-export { manyFaults, manyWorldFaults, noFaults, noWorldFaults } from "./fault-rates.ts";
+export { manyFaults, manyWorldFaults, noFaults } from "./fault-rates.ts";
 export type { FaultRates, WorldFaults } from "./fault-rates.ts";
 export type { KindTraits } from "./served-kind.ts";
 export type { Json, JsonObject } from "./json.ts";

@@ -68,3 +68,13 @@ export function withoutNulls(object: JsonObject): JsonObject {
   const clean = (value: Json): Json => (isObject(value) ? withoutNulls(value) : isList(value) ? value.map(clean) : value);
   return Object.fromEntries(Object.entries(object).flatMap(([key, value]) => (value === null ? [] : [[key, clean(value)]])));
 }
+
+/** The target with the merge patch (RFC 7386) in it: null removes, objects merge, anything else replaces. */
+export function applyMergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch;
+  let result: JsonObject = isObject(target) ? target : {};
+  for (const [key, value] of Object.entries(patch)) {
+    result = withKey(result, key, value === null ? undefined : applyMergePatch(result[key], value));
+  }
+  return result;
+}

@@ -1,50 +1,24 @@
 // Label and field selectors in the API's own syntax.
+import { parseLabelSelector } from "../../cache/label-selector.ts";
 import { objectOr, stringOr } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 
 /** Whether an object is selected. */
 export type Selector = (object: JsonObject) => boolean;
 
-const labelRequirement = /^\s*(?:(?<absent>!)\s*)?(?<key>[\w./-]+)\s*(?:(?<operator>==|=|!=|\s(?:in|notin)\b)\s*(?<values>\([^)]*\)|[\w.-]*))?\s*$/;
-
 /** Parses a label selector; undefined if it cannot be parsed. */
 export function labelSelector(text: string): Selector | undefined {
-  const selectors: Selector[] = [];
-  for (const part of splitOutsideParentheses(text)) {
-    const selector = requirementOf(part);
-    if (!selector) return undefined;
-    selectors.push(selector);
+  try {
+    const matches = parseLabelSelector(text);
+    return (object) => matches(labelsOf(object));
+  } catch {
+    return undefined;
   }
-  return (object) => selectors.every((selects) => selects(object));
 }
 
-function requirementOf(part: string): Selector | undefined {
-  const groups = labelRequirement.exec(part)?.groups;
-  const key = groups?.["key"];
-  if (!groups || key === undefined) return undefined;
-  const labelOf = (object: JsonObject): string | undefined => {
-    const value = objectOr(objectOr(object["metadata"])["labels"])[key];
-    return typeof value === "string" ? value : undefined;
-  };
-  const isAbsent = groups["absent"] !== undefined;
-  const operator = groups["operator"]?.trim();
-  if (operator === undefined) return (object) => (labelOf(object) === undefined) === isAbsent;
-  if (isAbsent) return undefined;
-  const values = new Set(
-    (groups["values"] ?? "")
-      .replace(/^\(|\)$/g, "")
-      .split(",")
-      .map((value) => value.trim()),
-  );
-  const isNegative = operator === "!=" || operator === "notin";
-  return (object) => {
-    const value = labelOf(object);
-    return isNegative ? value === undefined || !values.has(value) : value !== undefined && values.has(value);
-  };
-}
-
-function splitOutsideParentheses(text: string): readonly string[] {
-  return text.trim() === "" ? [] : text.split(/,(?![^(]*\))/);
+function labelsOf(object: JsonObject): Readonly<Record<string, string>> {
+  const labels = Object.entries(objectOr(objectOr(object["metadata"])["labels"]));
+  return Object.fromEntries(labels.map(([key, value]) => [key, stringOr(value, "")]));
 }
 
 /** Parses a field selector over the given fields; a string says which part is not known. */

@@ -1,10 +1,11 @@
 // A POST, PUT or PATCH to the simulated API server: what it asks for, checked and carried out on paper.
+import * as z from "zod";
 import { apiVersionOf } from "../../client/kind.ts";
 import { mergesAlike } from "../../client/merge-patch.ts";
 import type { TransportRequest } from "../../client/transport.ts";
+import { applyJsonPatch, JsonPatchError } from "../../json-patch.ts";
 import type { ApiPath } from "./api-route.ts";
-import { applyJsonPatch, applyMergePatch } from "./json-patch.ts";
-import { isList, isObject, objectOr, parseJson, stringOr } from "./json.ts";
+import { applyMergePatch, isObject, objectOr, parseJson, stringOr } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { applyObject, applyToNothing, createObject, updateObject } from "./object-write.ts";
 import type { WriteContext, WriteResult } from "./object-write.ts";
@@ -123,10 +124,32 @@ function changeBy(type: string | undefined, body: Json, served: ServedKind): ((b
       // What merges by rules of its own here is left to the real server.
       return served.strategicMerge && mergesAlike(body) ? merge : undefined;
     case "application/json-patch+json":
-      return (before) => (isList(body) ? applyJsonPatch(before, body) : undefined);
+      return (before) => jsonPatched(before, body);
     case undefined:
     default:
       return undefined;
+  }
+}
+
+const jsonPatchSchema = z.array(
+  z.discriminatedUnion("op", [
+    z.object({ op: z.literal(["add", "replace"]), path: z.string(), value: z.json() }),
+    z.object({ op: z.literal("test"), path: z.string(), value: z.json().default(null) }),
+    z.object({ op: z.literal("remove"), path: z.string() }),
+    z.object({ op: z.literal(["move", "copy"]), path: z.string(), from: z.string() }),
+  ]),
+);
+
+/** Undefined if it is no JSON patch, or one of its operations cannot be carried out. */
+function jsonPatched(before: JsonObject, body: Json): Json | undefined {
+  const patch = jsonPatchSchema.safeParse(body);
+  if (!patch.success) return undefined;
+  try {
+    // Made of nothing but the JSON that went in.
+    return applyJsonPatch(before, patch.data, { absentIsNull: true }) as Json;
+  } catch (error) {
+    if (error instanceof JsonPatchError) return undefined;
+    throw error;
   }
 }
 

@@ -1,10 +1,23 @@
 // X.509 certificates for tests: an authority of one's own, and server and client certificates that it signs. Node can read certificates but not make them.
 import { Buffer } from "node:buffer";
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 import { systemClock } from "../../clock.ts";
 import type { Clock } from "../../clock.ts";
-import { bitString, explicit, implicit, integer, objectIdentifier, octetString, sequence, setOf, trueValue, utcTime, utf8String } from "./der.ts";
+import {
+  bitString,
+  element,
+  explicit,
+  implicit,
+  integer,
+  objectIdentifier,
+  octetString,
+  sequence,
+  setOf,
+  trueValue,
+  utcTime,
+  utf8String,
+} from "./der.ts";
 
 /** A certificate and its private key, both in PEM. */
 export interface KeyPair {
@@ -46,24 +59,28 @@ const oids = {
   extendedKeyUsage: "2.5.29.37",
   serverAuth: "1.3.6.1.5.5.7.3.1",
   clientAuth: "1.3.6.1.5.5.7.3.2",
+  sha256WithRsa: "1.2.840.113549.1.1.11",
   ecdsaWithSha256: "1.2.840.10045.4.3.2",
+  ed25519: "1.3.101.112",
+  ed448: "1.3.101.113",
 };
 
 const hourMs = 3_600_000;
-const signatureAlgorithm = sequence(objectIdentifier(oids.ecdsaWithSha256));
 
 /** Makes a self-signed authority with a new key. */
 export function createAuthority(commonName: string, validity: Validity = {}): Authority {
   const keys = newKeys();
-  const certificate = signed(keys.privateKey, {
-    issuer: nameOf(commonName),
-    subject: nameOf(commonName),
+  const signer = createPrivateKey(keys.privateKey);
+  const certificate = signCertificate(signer, {
+    issuer: commonName,
+    subject: commonName,
     publicKey: keys.publicKey,
-    validity,
+    ...timesOf(validity),
     // keyCertSign and cRLSign are bits 5 and 6.
     extensions: [
       extension(oids.basicConstraints, sequence(trueValue), true),
       extension(oids.keyUsage, bitString(Buffer.from([0b0000_0110]), 1), true),
+      ...keyIdentifiers(keys.publicKey, signer),
     ],
   });
   return { commonName, certificate, privateKey: keys.privateKey };
@@ -72,53 +89,79 @@ export function createAuthority(commonName: string, validity: Validity = {}): Au
 /** Makes a new key and a certificate for it, signed by `authority`. */
 export function issueCertificate(authority: Authority, request: CertificateRequest): KeyPair {
   const keys = newKeys();
+  const signer = createPrivateKey(authority.privateKey);
   const usage = request.usage === "server" ? oids.serverAuth : oids.clientAuth;
-  const certificate = signed(authority.privateKey, {
-    issuer: nameOf(authority.commonName),
-    subject: nameOf(request.commonName, request.usage === "client" ? request.organizations : []),
+  const certificate = signCertificate(signer, {
+    issuer: authority.commonName,
+    subject: request.commonName,
+    organizations: request.usage === "client" ? request.organizations : [],
     publicKey: keys.publicKey,
-    validity: request,
+    ...timesOf(request),
     extensions: [
       // digitalSignature is bit 0.
       extension(oids.keyUsage, bitString(Buffer.from([0b1000_0000]), 7), true),
       extension(oids.extendedKeyUsage, sequence(objectIdentifier(usage))),
       ...(request.usage === "server" ? [extension(oids.subjectAltName, sequence(...request.hosts.map(alternativeName)))] : []),
+      ...keyIdentifiers(keys.publicKey, signer),
     ],
   });
   return { certificate, privateKey: keys.privateKey };
 }
 
-interface Unsigned {
-  readonly issuer: Buffer;
-  readonly subject: Buffer;
-  readonly publicKey: Buffer;
-  readonly validity: Validity;
-  readonly extensions: readonly Buffer[];
+/** What a certificate says. */
+export interface CertificateContent {
+  /** The issuer's common name. */
+  readonly issuer: string;
+  /** The subject's common name. */
+  readonly subject: string;
+  readonly organizations?: readonly string[] | undefined;
+  /** SubjectPublicKeyInfo in DER. */
+  readonly publicKey: Uint8Array;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  /** In DER. Default none. */
+  readonly extensions?: readonly Uint8Array[];
 }
 
-function signed(signerKey: string, { issuer, subject, publicKey, validity, extensions }: Unsigned): string {
-  const now = (validity.clock ?? systemClock).now();
+/** The certificate in PEM, signed with a key of any kind. No two are alike. */
+export function signCertificate(signer: KeyObject, content: CertificateContent): string {
+  const { issuer, subject, organizations, publicKey, notBeforeMs, notAfterMs, extensions = [] } = content;
+  const { algorithm, digest } = signatureOf(signer);
   const body = sequence(
     explicit(0, integer(Buffer.from([2]))), // version 3
     integer(randomBytes(16)),
-    signatureAlgorithm,
-    issuer,
-    sequence(utcTime(now + (validity.notBeforeInMs ?? -hourMs)), utcTime(now + (validity.notAfterInMs ?? 10 * 365 * 24 * hourMs))),
-    subject,
+    algorithm,
+    nameOf(issuer),
+    sequence(utcTime(notBeforeMs), utcTime(notAfterMs)),
+    nameOf(subject, organizations),
     publicKey,
-    explicit(3, sequence(...extensions, ...keyIdentifiers(publicKey, signerKey))),
+    ...(extensions.length > 0 ? [explicit(3, sequence(...extensions))] : []),
   );
-  const signature = sign("sha256", body, createPrivateKey(signerKey));
-  const lines = sequence(body, signatureAlgorithm, bitString(signature))
+  const lines = sequence(body, algorithm, bitString(sign(digest, body, signer)))
     .toString("base64")
     .replaceAll(/.{1,64}/g, "$&\n");
   return `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`;
 }
 
+function signatureOf({ asymmetricKeyType }: KeyObject): { readonly algorithm: Buffer; readonly digest: "sha256" | null } {
+  // RSA's parameters are an explicit NULL.
+  if (asymmetricKeyType === "rsa") return { algorithm: sequence(objectIdentifier(oids.sha256WithRsa), element(0x05)), digest: "sha256" };
+  if (asymmetricKeyType === "ec") return { algorithm: sequence(objectIdentifier(oids.ecdsaWithSha256)), digest: "sha256" };
+  return { algorithm: sequence(objectIdentifier(asymmetricKeyType === "ed25519" ? oids.ed25519 : oids.ed448)), digest: null };
+}
+
+function timesOf({ clock = systemClock, notBeforeInMs = -hourMs, notAfterInMs = 10 * 365 * 24 * hourMs }: Validity): {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+} {
+  const nowMs = clock.now();
+  return { notBeforeMs: nowMs + notBeforeInMs, notAfterMs: nowMs + notAfterInMs };
+}
+
 /** Strict verifiers insist on these, and they keep authorities of the same name apart. */
-function keyIdentifiers(publicKey: Buffer, signerKey: string): readonly Buffer[] {
+function keyIdentifiers(publicKey: Buffer, signer: KeyObject): readonly Buffer[] {
   const digest = (key: Buffer): Buffer => createHash("sha1").update(key).digest();
-  const signerPublicKey = createPublicKey(signerKey).export({ type: "spki", format: "der" });
+  const signerPublicKey = createPublicKey(signer).export({ type: "spki", format: "der" });
   return [
     extension(oids.subjectKeyIdentifier, octetString(digest(publicKey))),
     extension(oids.authorityKeyIdentifier, sequence(implicit(0, digest(signerPublicKey)))),

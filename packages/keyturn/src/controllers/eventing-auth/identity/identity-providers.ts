@@ -1,12 +1,12 @@
 // The identity provider that the credentials of the moment belong to: one at a time, kept until they change.
 import { createHash } from "node:crypto";
 import type { Clock, Random } from "@keyturn/runtime";
+import { Semaphore } from "../../../semaphore.ts";
 import { iasProvider } from "./ias/ias-provider.ts";
 import type { IdentityProvider } from "./identity-provider.ts";
 import { openidProvider } from "./openid/openid-provider.ts";
 import { ProviderHttp, type RequestRecord } from "./provider-http.ts";
 import { type ProviderSettings, type ProviderType, readProviderSettings, type SecretData } from "./provider-settings.ts";
-import { RequestSlots } from "./request-slots.ts";
 
 /** How providers are opened. */
 export interface IdentityProvidersOptions {
@@ -28,15 +28,18 @@ export interface IdentityProvidersOptions {
 
 const defaultTimeoutMs = 30_000;
 
+/** SAP allows 50 concurrent requests per originating address; every replica has its own. */
+const defaultMostRequests = 50;
+
 /** Opens providers and keeps the last one. One per process: the limit on requests under way counts over all that it opens. */
 export class IdentityProviders {
   readonly #options: IdentityProvidersOptions;
-  readonly #slots: RequestSlots;
+  readonly #slots: Semaphore;
   #current: { readonly fingerprint: string; readonly provider: IdentityProvider } | undefined;
 
   constructor(options: IdentityProvidersOptions) {
     this.#options = options;
-    this.#slots = new RequestSlots(options.mostRequests);
+    this.#slots = new Semaphore(options.mostRequests ?? defaultMostRequests);
   }
 
   /** How many requests are under way. */

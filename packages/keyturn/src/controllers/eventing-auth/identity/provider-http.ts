@@ -14,9 +14,9 @@ import {
   sleep,
   type Transport,
 } from "@keyturn/runtime";
+import type { Semaphore } from "../../../semaphore.ts";
 import { IdentityError, type IdentityStep } from "./identity-error.ts";
 import { type ProviderAnswer, refusalOf } from "./provider-answer.ts";
-import type { RequestSlots } from "./request-slots.ts";
 
 /** One request. */
 export interface ProviderRequest {
@@ -45,7 +45,7 @@ export interface ProviderHttpOptions {
   readonly secrets: readonly string[];
   /** PEM certificates to trust instead of the machine's own. */
   readonly ca?: string;
-  readonly slots: RequestSlots;
+  readonly slots: Semaphore;
   readonly clock: Clock;
   readonly random: Random;
   /** Allows addresses with http://. */

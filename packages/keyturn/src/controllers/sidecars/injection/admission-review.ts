@@ -1,8 +1,7 @@
 // AdmissionReview v1: the question to a webhook, and its answer, checked as strictly as the API server does.
 import { Buffer } from "node:buffer";
-import type { Pod } from "@keyturn/runtime";
+import { applyJsonPatch, JsonPatchError, type Pod } from "@keyturn/runtime";
 import * as z from "zod";
-import { applyPatch, PatchError } from "./json-patch.ts";
 
 const apiVersion = "admission.k8s.io/v1";
 
@@ -92,11 +91,11 @@ function patched(pod: Pod, text: string): ReviewOutcome {
   const operations = patchSchema.safeParse(parseJson(text));
   if (!operations.success) return failed(`its patch is no JSON patch: ${problemsOf(operations.error)}`);
   try {
-    const result = podSchema.safeParse(applyPatch(pod, operations.data));
+    const result = podSchema.safeParse(applyJsonPatch(pod, operations.data));
     if (!result.success) return failed(`its patch makes something that is no pod: ${problemsOf(result.error)}`);
     return { type: "allowed", pod: result.data, changed: operations.data.length > 0 };
   } catch (error) {
-    if (!(error instanceof PatchError)) throw error;
+    if (!(error instanceof JsonPatchError)) throw error;
     return failed(`its patch cannot be applied: ${error.message}`);
   }
 }

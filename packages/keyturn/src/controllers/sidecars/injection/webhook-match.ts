@@ -1,6 +1,5 @@
 // Whether the API server would call a webhook for a new pod.
-import type { MutatingWebhook, Pod, WebhookRule } from "@keyturn/runtime";
-import { selects } from "./label-selection.ts";
+import { type MutatingWebhook, type Pod, selectsLabels, type WebhookRule } from "@keyturn/runtime";
 import { evaluateConditions } from "./match-conditions.ts";
 
 /** What the API server would do. */
@@ -14,8 +13,8 @@ export type WebhookMatch =
  * version only. No namespace is exempt from webhooks but by their selectors.
  */
 export function matchWebhook(webhook: MutatingWebhook, pod: Pod, namespaceLabels: Readonly<Record<string, string>>): WebhookMatch {
-  if (!selects(webhook.namespaceSelector, namespaceLabels)) return { type: "skipped", because: "namespaceSelector" };
-  if (!selects(webhook.objectSelector, pod.metadata.labels)) return { type: "skipped", because: "objectSelector" };
+  if (!selectsLabels(webhook.namespaceSelector, namespaceLabels)) return { type: "skipped", because: "namespaceSelector" };
+  if (!selectsLabels(webhook.objectSelector, pod.metadata.labels)) return { type: "skipped", because: "objectSelector" };
   if (!(webhook.rules ?? []).some(coversNewPods)) return { type: "skipped", because: "rules" };
   const conditions = evaluateConditions(webhook.matchConditions ?? [], pod);
   switch (conditions.type) {

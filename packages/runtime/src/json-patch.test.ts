@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyPatch, PatchError, type PatchOperation } from "./json-patch.ts";
+import { applyJsonPatch, JsonPatchError, type JsonPatchStep } from "./json-patch.ts";
 
 /** The cases of RFC 6902, appendix A, by number; `undefined` for those that must fail. */
-const examples: readonly (readonly [string, unknown, readonly PatchOperation[], unknown])[] = [
+const examples: readonly (readonly [string, unknown, readonly JsonPatchStep[], unknown])[] = [
   ["A.1 adding an object member", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
   ["A.2 adding an array element", { foo: ["bar", "baz"] }, [{ op: "add", path: "/foo/1", value: "qux" }], { foo: ["bar", "qux", "baz"] }],
   ["A.3 removing an object member", { baz: "qux", foo: "bar" }, [{ op: "remove", path: "/baz" }], { foo: "bar" }],
@@ -46,14 +46,14 @@ const examples: readonly (readonly [string, unknown, readonly PatchOperation[], 
 describe("the examples of RFC 6902", () => {
   test.each(examples)("%s", (_name, document, patch, result) => {
     const before = structuredClone(document);
-    if (result === undefined) expect(() => applyPatch(document, patch)).toThrow(PatchError);
-    else expect(applyPatch(document, patch)).toEqual(result);
+    if (result === undefined) expect(() => applyJsonPatch(document, patch)).toThrow(JsonPatchError);
+    else expect(applyJsonPatch(document, patch)).toEqual(result);
     expect(document).toEqual(before);
   });
 });
 
 describe("what the RFC says in words", () => {
-  test.each<readonly [string, unknown, PatchOperation, unknown]>([
+  test.each<readonly [string, unknown, JsonPatchStep, unknown]>([
     ["the empty path is the whole document", { a: 1 }, { op: "replace", path: "", value: [2] }, [2]],
     ["add replaces a member that is there", { a: 1, b: 2 }, { op: "add", path: "/a", value: 3 }, { a: 3, b: 2 }],
     ["the empty name is a name", { "": 1 }, { op: "remove", path: "/" }, {}],
@@ -66,9 +66,9 @@ describe("what the RFC says in words", () => {
       { a: { b: 1, c: 2 } },
     ],
     ["moving to itself changes nothing", { a: 1 }, { op: "move", from: "/a", path: "/a" }, { a: 1 }],
-  ])("%s", (_name, document, operation, result) => expect(applyPatch(document, [operation])).toEqual(result));
+  ])("%s", (_name, document, operation, result) => expect(applyJsonPatch(document, [operation])).toEqual(result));
 
-  test.each<readonly [string, unknown, PatchOperation]>([
+  test.each<readonly [string, unknown, JsonPatchStep]>([
     ["a path without a slash", {}, { op: "add", path: "a", value: 1 }],
     ["a tilde that escapes nothing", {}, { op: "add", path: "/~2", value: 1 }],
     ["an index beyond the end", { a: [1] }, { op: "add", path: "/a/2", value: 1 }],
@@ -81,26 +81,26 @@ describe("what the RFC says in words", () => {
     ["a step into a string", { a: "b" }, { op: "add", path: "/a/b", value: 1 }],
     ["moving something into itself", { a: { b: 1 } }, { op: "move", from: "/a", path: "/a/c" }],
     ["what every object inherits", {}, { op: "copy", from: "/constructor", path: "/a" }],
-  ])("fails: %s", (_name, document, operation) => expect(() => applyPatch(document, [operation])).toThrow(PatchError));
+  ])("fails: %s", (_name, document, operation) => expect(() => applyJsonPatch(document, [operation])).toThrow(JsonPatchError));
 
   test("an error names the operation", () => {
-    const patch: readonly PatchOperation[] = [
+    const patch: readonly JsonPatchStep[] = [
       { op: "add", path: "/a", value: 1 },
       { op: "remove", path: "/b" },
     ];
-    expect(() => applyPatch({}, patch)).toThrow('operation 1 of the patch, remove /b: there is no "b"');
+    expect(() => applyJsonPatch({}, patch)).toThrow('operation 1 of the patch, remove /b: there is no "b"');
   });
 });
 
 test("no path reaches what objects inherit", () => {
-  const patched = applyPatch({ a: {} }, [
+  const patched = applyJsonPatch({ a: {} }, [
     { op: "add", path: "/a/__proto__", value: { polluted: true } },
     { op: "add", path: "/a/__proto__/polluted", value: "again" },
   ]);
   expect(JSON.stringify(patched)).toBe('{"a":{"__proto__":{"polluted":"again"}}}');
   expect(Object.getPrototypeOf((patched as { a: object }).a)).toBe(Object.prototype);
   expect("polluted" in {}).toBe(false);
-  expect(() => applyPatch({}, [{ op: "add", path: "/__proto__/polluted", value: true }])).toThrow(PatchError);
+  expect(() => applyJsonPatch({}, [{ op: "add", path: "/__proto__/polluted", value: true }])).toThrow(JsonPatchError);
 });
 
 test("what is added can be found, and removing it gives back the document", () => {
@@ -109,11 +109,28 @@ test("what is added can be found, and removing it gives back the document", () =
     fc.property(documents, fc.string(), fc.jsonValue(), (document, key, value) => {
       fc.pre(!Object.hasOwn(document, key));
       const path = `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-      const added = applyPatch(document, [
+      const added = applyJsonPatch(document, [
         { op: "add", path, value },
         { op: "test", path, value },
       ]);
-      expect(applyPatch(added, [{ op: "remove", path }])).toEqual(document);
+      expect(applyJsonPatch(added, [{ op: "remove", path }])).toEqual(document);
     }),
   );
+});
+
+describe("where what is absent counts as null, as in the API server", () => {
+  const rules = { absentIsNull: true };
+
+  test("a member that is not there is null to `test`, and added by `replace`", () => {
+    expect(applyJsonPatch({ a: {} }, [{ op: "test", path: "/a/b", value: null }], rules)).toEqual({ a: {} });
+    expect(applyJsonPatch({ a: {} }, [{ op: "replace", path: "/a/b", value: 1 }], rules)).toEqual({ a: { b: 1 } });
+    expect(applyJsonPatch({ a: [1] }, [{ op: "replace", path: "/a/0", value: 2 }], rules)).toEqual({ a: [2] });
+  });
+
+  test.each<JsonPatchStep>([
+    { op: "remove", path: "/b" },
+    { op: "replace", path: "/b/c", value: 1 },
+    { op: "replace", path: "/a/1", value: 1 },
+    { op: "test", path: "/b", value: 1 },
+  ])("what else is not there still fails: %j", (operation) => expect(() => applyJsonPatch({ a: [1] }, [operation], rules)).toThrow(JsonPatchError));
 });

@@ -1,7 +1,7 @@
-// The limit on requests under way, under any order of arrivals, ends and changes of mind.
+// The limit on what is under way, under any order of arrivals, ends and changes of mind.
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { RequestSlots, type Release } from "./request-slots.ts";
+import { Semaphore, type Release } from "./semaphore.ts";
 
 type Action = "arrive" | "leave" | "give-up";
 
@@ -9,7 +9,7 @@ it("never lets in more than there are places, serves in the order of arrival, an
   const actions = fc.array(fc.constantFrom<Action>("arrive", "leave", "give-up"), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), actions, async (most, script) => {
-      const slots = new RequestSlots(most);
+      const semaphore = new Semaphore(most);
       const inside: Release[] = [];
       const entered: number[] = [];
       let waiting: { readonly number: number; readonly stop: AbortController }[] = [];
@@ -19,7 +19,7 @@ it("never lets in more than there are places, serves in the order of arrival, an
           const number = arrivals++;
           const stop = new AbortController();
           waiting.push({ number, stop });
-          slots.acquire(stop.signal).then(
+          semaphore.acquire(stop.signal).then(
             (release) => {
               inside.push(release);
               entered.push(number);
@@ -36,7 +36,7 @@ it("never lets in more than there are places, serves in the order of arrival, an
           waiting.at(-1)?.stop.abort(new Error("gave up"));
         }
         await new Promise((resolve) => setImmediate(resolve));
-        expect(slots.taken).toBe(inside.length);
+        expect(semaphore.taken).toBe(inside.length);
         expect(inside.length).toBeLessThanOrEqual(most);
         if (waiting.length > 0) expect(inside.length).toBe(most);
       }
@@ -47,7 +47,16 @@ it("never lets in more than there are places, serves in the order of arrival, an
 });
 
 it("lets nobody in whose signal has ended already", async () => {
-  const slots = new RequestSlots(1);
-  await expect(slots.acquire(AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
-  expect(slots.taken).toBe(0);
+  const semaphore = new Semaphore(1);
+  await expect(semaphore.acquire(AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
+  expect(semaphore.taken).toBe(0);
+});
+
+it("does work in turn, and gives its place back when the work fails", async () => {
+  const semaphore = new Semaphore(1);
+  const failed = semaphore.run(() => Promise.reject(new Error("no")));
+  const next = semaphore.run(() => Promise.resolve(semaphore.taken));
+  await expect(failed).rejects.toThrow("no");
+  expect(await next).toBe(1);
+  expect(semaphore.taken).toBe(0);
 });

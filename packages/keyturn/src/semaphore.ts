@@ -1,9 +1,6 @@
-// How many requests may be under way at once, over all tenants of the process. First come, first served.
+// How much may be under way at once; the rest waits. First come, first served.
 
-/** SAP allows 50 concurrent requests per originating address; every replica has its own. */
-const defaultMostRequests = 50;
-
-/** A place among the requests under way. Giving it back twice does nothing. */
+/** A place among what is under way. Giving it back twice does nothing. */
 export type Release = () => void;
 
 interface Waiting {
@@ -11,12 +8,12 @@ interface Waiting {
 }
 
 /** A fair semaphore: whoever waits longest is next, and who stops waiting leaves no gap. */
-export class RequestSlots {
+export class Semaphore {
   readonly #most: number;
   readonly #queue = new Set<Waiting>();
   #taken = 0;
 
-  constructor(most: number = defaultMostRequests) {
+  constructor(most: number) {
     this.#most = most;
   }
 
@@ -45,6 +42,16 @@ export class RequestSlots {
     });
   }
 
+  /** Does the work when it is its turn. */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const release = await this.acquire(signal);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
   #take(): Release {
     this.#taken++;
     let held = true;
@@ -58,4 +65,26 @@ export class RequestSlots {
       next.enter(this.#take());
     };
   }
+}
+
+/**
+ * Calls `work` for each item, at most `width` at a time, and resolves when all are done. The first failure keeps the others from being begun;
+ * it is what the promise rejects with, once nothing is under way any more, so that the caller can clean up.
+ */
+export async function forEachParallel<T>(items: Iterable<T> | AsyncIterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
+  const failures: unknown[] = [];
+  const underWay = new Set<Promise<void>>();
+  try {
+    for await (const item of items) {
+      if (failures.length > 0) break;
+      const piece = work(item)
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => underWay.delete(piece));
+      underWay.add(piece);
+      if (underWay.size >= width) await Promise.race(underWay);
+    }
+  } finally {
+    await Promise.all(underWay);
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,0 +1,6 @@
+// JSON values, seen from outside.
+
+/** True for a JSON object: neither null nor a list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
