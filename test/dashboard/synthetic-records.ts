@@ -56,6 +56,7 @@ export function stepRecords(): readonly StepRecord[] {
     resources: [],
     hidden: [],
     troubles: [],
+    leader: { state: "led", message: "" },
   }));
 }
 
