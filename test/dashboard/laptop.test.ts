@@ -1,11 +1,16 @@
 // `keyturn dashboard`: the page on one's own machine, with one's own rights and no more.
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/rollout-kind.ts";
+import { startKeyturn } from "../cli/keyturn-process.ts";
 import { restartedRollout, rolloutDefinition } from "../sidecars/rollout-definition.ts";
 import { soonWithin } from "../soon.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { ask, openPage } from "./page-reader.ts";
 import { publishKeys, rotateKeys } from "./shown-objects.ts";
 
@@ -45,6 +50,30 @@ async function dashboard(kubeconfig: string, ...args: readonly string[]) {
     },
   };
 }
+
+test("as the README prints it, the command opens the page in the browser", async () => {
+  const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+  const [, ...words] = /^keyturn dashboard\b[^#\n]*/m.exec(readme)?.[0].trim().split(/ +/) ?? [];
+  expect(words).toEqual(["dashboard"]);
+  const folder = await temporaryFolder();
+  const opened = join(folder, "opened");
+  for (const opener of ["xdg-open", "open"]) {
+    await writeFile(join(folder, opener), `#!/bin/sh\necho "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`);
+    await chmod(join(folder, opener), 0o755);
+  }
+  const environment = { KUBECONFIG: cluster().adminKubeconfig, PATH: `${folder}${delimiter}${process.env["PATH"]}` };
+  const keyturn = startKeyturn(words, environment);
+  try {
+    const file = await soon(() => readFile(opened, "utf8"));
+    const door = await readFile(fileURLToPath(file.trim()), "utf8");
+    const [, url = "", secret = ""] = /url=(http:\/\/127\.0\.0\.1:\d+\/)#secret=([^"]+)"/.exec(door) ?? [];
+    expect((await ask(`${url}api/stream`, { bearer: secret, method: "HEAD" })).status).toBe(200);
+    await soon(() => expect(keyturn.output.out).toContain("it is open in your browser"));
+  } finally {
+    keyturn.kill("SIGTERM");
+  }
+  expect({ code: await keyturn.exit, err: keyturn.output.err }).toEqual({ code: 0, err: "" });
+});
 
 test("shows all that an administrator may see, to nobody without the secret, and ends when told to", async () => {
   let address = "";

@@ -39,7 +39,7 @@ function healthOf(index: number): { readonly health: Health; readonly reason: st
 }
 
 /** The five steps, all of them on. */
-function stepRecords(): readonly StepRecord[] {
+export function stepRecords(): readonly StepRecord[] {
   const summaries = {
     "eventing-auth": "Gives every runtime an application at the identity provider.",
     rotation: "Keeps next, current and previous versions of a credential.",
@@ -56,6 +56,7 @@ function stepRecords(): readonly StepRecord[] {
     resources: [],
     hidden: [],
     troubles: [],
+    leader: { state: "led", message: "" },
   }));
 }
 

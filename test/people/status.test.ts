@@ -137,10 +137,14 @@ describe("with few rights, keyturn status", () => {
     expect(out).toContain("led by: leases.coordination.k8s.io is not shown: you lack the right to");
   });
 
-  it("does not give up when nothing may be read at all", { timeout }, async () => {
+  it("shows what may not be read when that is everything, and fails", { timeout }, async () => {
     const kubeconfig = await cluster().kubeconfigFor({ user: "nobody-in-particular" });
-    const { code, out } = await typed("status", "-A", "--kubeconfig", kubeconfig, "-o", "json");
-    expect(code).toBe(0);
+    const { code, out, err } = await typed("status", "-A", "--kubeconfig", kubeconfig, "-o", "json");
+    expect(code).toBe(1);
+    const failure = /^keyturn: nothing could be read: you lack the right to (list|watch) \S+ in the cluster, and more\n$/;
+    expect(err).toMatch(failure);
+    // Of one credential nobody can say that it is not there.
+    expect(await typed("status", "-A", "signing-key", "--kubeconfig", kubeconfig)).toEqual({ code: 1, out: "", err: expect.stringMatching(failure) });
     for (const { objects, unread } of lifeSchema.parse(JSON.parse(out)).steps) {
       expect(objects).toEqual([]);
       expect(unread.length).toBeGreaterThan(0);
@@ -157,7 +161,7 @@ describe("of an API server that is not quite itself, keyturn status", () => {
     const { code, out } = await typed("status", "-n", place.namespace, "--kubeconfig", kubeconfig);
     expect(code).toBe(0);
     expect(out).toMatch(/^rotate +not readable/m);
-    expect(out).toMatch(/^rotate: rotationtargets.rotator.k8s.telekom.com is not shown: .*etcd is away/m);
+    expect(out).toMatch(/^rotate: rotationtargets.rotator.k8s.telekom.com cannot be read: .*etcd is away/m);
     expect(out).toMatch(/^roll out +none/m);
   });
 

@@ -5,6 +5,7 @@ import { rotationHistoryReport } from "../../packages/keyturn/src/controllers/ro
 import { rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/plan-report.ts";
 import type { Query } from "../../packages/keyturn/src/controllers/report.ts";
 import { runKeyturn } from "../cli/keyturn-process.ts";
+import { typed } from "../people/typed-command.ts";
 import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
@@ -79,6 +80,24 @@ test("plan shows what happens next and when, as a timeline", async () => {
   const { pending } = await place.status("t1");
   expect(data).toMatchObject({ steps: [{}, { at: pending?.notBefore }] });
   expect(`${text}${JSON.stringify(data)}`).not.toMatch(/secret-value|c2VjcmV0/);
+});
+
+test("plan and history look in every namespace with -A, also for one name", async () => {
+  await using one = await rotatingNamespace(cluster(), "everywhere-1");
+  await using two = await rotatingNamespace(cluster(), "everywhere-2");
+  const set = `set-of-${one.namespace}`;
+  for (const place of [one, two]) await place.putTarget("t1", { rotationOrder: 1, rotationSet: set });
+  const config = ["--kubeconfig", cluster().adminKubeconfig];
+  for (const command of ["plan", "history"]) {
+    const { code, out, err } = await typed(command, "-A", set, ...config);
+    expect(`${code} ${err}`).toBe("0 ");
+    expect(out.match(/^set .*$/gm)).toEqual([one, two].map(({ namespace }) => `set ${set} in namespace ${namespace}`));
+    const { out: json } = await typed(command, set, "-Ao", "json", ...config);
+    expect(JSON.parse(json)).toMatchObject({ items: [{ namespace: one.namespace }, { namespace: two.namespace }] });
+  }
+  const { code, err } = await typed("plan", "-A", `no-${set}`, ...config);
+  expect(code).toBe(2);
+  expect(err).toContain(`there is no RotationTarget of set no-${set} in any namespace; the sets are `);
 });
 
 test("a set that stands still says why, and one that does not exist names those that do", async () => {

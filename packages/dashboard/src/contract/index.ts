@@ -7,5 +7,5 @@ export type { CommandView, DifferenceView, EventView, HistoryEntry, ObjectDetail
 export { type ConditionView, type Health, type ObjectRef, type RecordBase, type RecordId, type StepName, steps } from "./record.ts";
 export { eventStreamPath, objectPath, sessionPath } from "./paths.ts";
 export type { FreezeStretch, HeldStretch, PlannedStep, RotationLane, RotationSetRecord, RotationVersion } from "./rotation-record.ts";
-export type { StepRecord, WatchTrouble } from "./step-record.ts";
+export type { StepLeader, StepRecord, WatchTrouble } from "./step-record.ts";
 export type { WorkloadRecord } from "./workload-record.ts";

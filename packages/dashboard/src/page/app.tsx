@@ -1,7 +1,7 @@
 // The frame around every view.
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { ConnectionState, CutBanner } from "./parts/connection-state.tsx";
+import { ConnectionState, CutBanner, DoubtStrip } from "./parts/connection-state.tsx";
 import { HelpDialog } from "./parts/help-dialog.tsx";
 import { ClockIcon, HelpIcon, KeyIcon, ThemeIcon } from "./parts/icons.tsx";
 import { LoginForm } from "./parts/login-form.tsx";
@@ -48,6 +48,7 @@ export function App(): JSX.Element {
           <Tools onHelp={openHelp} />
         </header>
       </div>
+      {connection.state === "login" ? null : <DoubtStrip />}
       <Progress />
       <main id="main" tabIndex={-1} ref={main}>
         {connection.state === "login" ? <LoginForm why={connection.why} message={connection.message} /> : <View key={place} route={route} />}

@@ -1,19 +1,45 @@
 // From flags as data to commander's options, and back to texts by flag name.
 import { type Command, Option } from "commander";
-import { environmentVariableOf, type Flag } from "../flags/flag.ts";
+import { environmentVariableOf, type Flag, flagOfWord, negationOf, readFlags } from "../flags/flag.ts";
 
 /** Adds flags to a command, each with its environment variable and default in the help text. */
 export function addFlags(command: Command, flags: readonly Flag[]): Command {
   for (const flag of flags) {
-    const value = flag.standsAlone ? `[${flag.placeholder}]` : `<${flag.placeholder}>`;
     const fallback = flag.default === undefined ? "" : `, default ${flag.default}`;
+    const help = `${flag.help} ($${environmentVariableOf(flag)}${fallback})`;
     const short = flag.short === undefined ? "" : `-${flag.short}, `;
-    const option = new Option(`${short}--${flag.name} ${value}`, `${flag.help} ($${environmentVariableOf(flag)}${fallback})`);
-    // Commander turns dashes into capitals; the flag's own name is what the rest of the program knows.
-    option.attributeName = () => flag.name;
-    command.addOption(flag.standsAlone ? option.preset("true") : option);
+    if (flag.standsAlone) {
+      command.addOption(option(flag, `${short}--${flag.name}`, help).preset("true"));
+      command.addOption(
+        option(flag, `--${negationOf(flag)}`)
+          .preset("false")
+          .hideHelp(),
+      );
+    } else command.addOption(option(flag, `${short}--${flag.name} <${flag.placeholder}>`, help));
   }
   return command;
+}
+
+function option(flag: Flag, usage: string, help?: string): Option {
+  const made = new Option(usage, help);
+  // Commander turns dashes into capitals, and has its own idea of `--no-`; the flag's own name is what the rest of the program knows.
+  made.attributeName = () => flag.name;
+  made.negate = false;
+  // Only for the eye: who can switch something off must see how.
+  if (flag.default === "true") made.flags = usage.replace("--", "--[no-]");
+  return made;
+}
+
+/** The same words, with `--name=true` and `--name=false` of flags that stand alone as `--name` and `--no-name`: commander knows no others. Throws a `UsageError` for any other value. */
+export function plainWords(words: readonly string[], flags: readonly Flag[]): string[] {
+  const end = words.indexOf("--");
+  return words.map((word, index) => {
+    const [, typed = "", text = ""] = /^(--[^=]+|-[^-=])=(.*)$/s.exec(word) ?? [];
+    const flag = flags.find(({ name, short, standsAlone }) => standsAlone && (typed === `--${name}` || typed === `-${short}`));
+    const isValue = flagOfWord(words[index - 1] ?? "", flags)?.standsAlone === false;
+    if (!flag || isValue || (end >= 0 && index > end)) return word;
+    return readFlags({ flag }, { [flag.name]: text }, {}).flag ? `--${flag.name}` : `--${negationOf(flag)}`;
+  });
 }
 
 /** The texts that were given on the command line, by flag name. */

@@ -1,25 +1,28 @@
 // `keyturn dashboard`: the page, served on this machine and read with the person's own kubeconfig and rights.
 import { once } from "node:events";
 import { createCaches, createLogger, createMetrics, managedBySelector, systemClock, systemRandom } from "@keyturn/runtime";
-import { features } from "../controllers/registry.ts";
+import { controllerNames, features } from "../controllers/registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { ownSidecarsSight } from "../controllers/sidecars/own-sight.ts";
 import type { FlagReader } from "../controllers/feature.ts";
 import { makeBrowserDoor, openInBrowser } from "../dashboard/browser-door.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
 import { secretAccess } from "../dashboard/secret-access.ts";
+import { leaseLeaders } from "../dashboard/step-leaders.ts";
 import { attentionFlags } from "../flags/attention-flags.ts";
 import { type Flag, numberFlag, readFlags, switchFlag } from "../flags/flag.ts";
 import { operatorFlags } from "../flags/operator-flags.ts";
 import { keyturn } from "../operator-identity.ts";
+import { watchLeases } from "../status/life-watches.ts";
 import type { Console } from "./console.ts";
-import { inSession } from "./session.ts";
+import { inSession, operatorNamespaceFlag } from "./session.ts";
 import { version } from "./version.ts";
 
 const flags = {
   port: numberFlag({ name: "dashboard-port", default: 0, least: 0, most: 65_535, help: "where the page is served on this machine; 0 = a free port" }),
   noOpen: switchFlag({ name: "no-open", default: false, help: "print the page's address and do not open the browser" }),
   namespaces: { ...operatorFlags.namespaces, help: "look only in these namespaces; otherwise in all" },
+  operatorNamespace: operatorNamespaceFlag,
   planSidecars: switchFlag({
     name: "plan-sidecars",
     default: true,
@@ -39,7 +42,7 @@ export const dashboardFlags: readonly Flag[] = [
 /** Serves until asked to stop. */
 export async function dashboardCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
   const { environment, signal } = console;
-  const { port, noOpen, namespaces, planSidecars } = readFlags(flags, given, environment);
+  const { port, noOpen, namespaces, operatorNamespace, planSidecars } = readFlags(flags, given, environment);
   const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, environment).flag;
   const sidecarOptions = sidecarsOptions(flag);
   await inSession(given, console, async ({ client, transport, server, now }) => {
@@ -47,6 +50,9 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
     const clock = { ...systemClock, now };
     const stop = new AbortController();
     const caches = createCaches({ transport, clock, random: systemRandom, log, namespaces });
+    // The operator is rarely in one of the namespaces that are looked at.
+    const everywhere = createCaches({ transport, clock, random: systemRandom, log });
+    const controllers = controllerNames();
     const watch: typeof caches.watch = caches.watch.bind(caches);
     const { secret, access } = secretAccess();
     await using dashboard = await startDashboard({
@@ -59,6 +65,7 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
       log,
       metrics: createMetrics(),
       features: features.map(({ name }) => name),
+      leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace }, Object.values(controllers).flat()), controllers),
       flag,
       sidecars: planSidecars ? ownSidecarsSight({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal }) : undefined,
       rotationObjects: { labels: managedBySelector(keyturn) },
@@ -66,6 +73,7 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
       access: () => access,
     });
     caches.start(stop.signal);
+    everywhere.start(stop.signal);
     const url = `${dashboard.url}#secret=${secret}`;
     await using door = await makeBrowserDoor(url);
     const isOpen = !noOpen && (await openInBrowser(door));

@@ -1,9 +1,10 @@
 // `keyturn plan <subject>`: what happens next and when, from the same plans that the operator carries out.
 import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
 import type { FlagReader } from "../controllers/feature.ts";
+import type { Query, Report } from "../controllers/report.ts";
 import { rotationFlags, rotationWindows } from "../controllers/rotation/flags.ts";
 import { rotationPlanReport } from "../controllers/rotation/plan-report.ts";
-import { rotationKinds } from "../controllers/rotation/set-query.ts";
+import { reportEverywhere, rotationKinds } from "../controllers/rotation/set-query.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { sidecarsPlanReport } from "../controllers/sidecars/plan-report.ts";
@@ -25,13 +26,15 @@ export const planFlags: readonly Flag[] = [
 
 /** Prints the plan for a rotation set, or with `sidecars` for the workloads whose sidecars are outdated. */
 export function planCommand(given: Readonly<Record<string, string | undefined>>, console: Console, [subject = ""]: readonly string[]): Promise<void> {
+  const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
   // `rotation/sidecars` is a set of that name.
   const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
   if (subject !== "sidecars") {
     const set = subject.replace(/^rotation\//, "");
-    return answerQuery(given, console, (query) => rotationPlanReport(query, set, rotationWindows(flag)), { kinds: rotationKinds });
+    const report = (query: Query): Promise<Report> => rotationPlanReport(query, set, rotationWindows(flag));
+    const follows = { kinds: rotationKinds, allNamespaces };
+    return answerQuery(given, console, (query) => (allNamespaces ? reportEverywhere(query, set, report) : report(query)), follows);
   }
-  const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
   const options = sidecarsOptions(flag);
   const follows = { kinds: [Deployment, StatefulSet, DaemonSet, Pod], allNamespaces };
   return answerQuery(given, console, (query) => sidecarsPlanReport(query, { options, allNamespaces }), follows);

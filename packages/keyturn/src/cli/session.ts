@@ -11,6 +11,13 @@ const flags = {
   context: operatorFlags.context,
 };
 
+/** For commands that show who leads. */
+export const operatorNamespaceFlag = textFlag({
+  name: "operator-namespace",
+  placeholder: "NAMESPACE",
+  help: "where the operator's Leases are, to see who leads; otherwise they are looked for everywhere",
+});
+
 /** The flags that say whom to ask, and where to look. */
 export const sessionFlags = Object.values(flags);
 

@@ -1,15 +1,14 @@
 // `keyturn status`: the life of credentials across the five steps, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
-import { featureNames, type FeatureName } from "../controllers/feature.ts";
-import { controllersOf, features } from "../controllers/registry.ts";
+import { controllerNames } from "../controllers/registry.ts";
 import { servesRollouts } from "../controllers/sidecars/argo-rollouts.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { placeOf } from "../controllers/summary.ts";
-import { type Flag, readFlags, textFlag, UsageError } from "../flags/flag.ts";
+import { type Flag, readFlags, UsageError } from "../flags/flag.ts";
 import { lifeOf, parseSubject, type Subject } from "../status/credential.ts";
 import { changesOf, type LifeChange } from "../status/life-changes.ts";
 import { lifeData, summaryData } from "../status/life-data.ts";
-import { credentialText, healthText, overviewText } from "../status/life-text.ts";
+import { blindText, credentialText, healthText, overviewText } from "../status/life-text.ts";
 import { type LifeWatches, watchLife } from "../status/life-watches.ts";
 import { type Life, placed } from "../status/life.ts";
 import { whenSettled } from "../status/settled.ts";
@@ -17,17 +16,13 @@ import { LiveText } from "../text/live-text.ts";
 import { type Paint, paintFor } from "../text/paint.ts";
 import type { Console } from "./console.ts";
 import { allNamespacesFlag, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
-import { inSession, type Session, sessionFlags } from "./session.ts";
+import { inSession, operatorNamespaceFlag, type Session, sessionFlags } from "./session.ts";
 
 const flags = {
   output: outputFlag,
   allNamespaces: allNamespacesFlag,
   watch: watchFlag,
-  operatorNamespace: textFlag({
-    name: "operator-namespace",
-    placeholder: "NAMESPACE",
-    help: "where the operator's Leases are, to see who leads; otherwise they are looked for everywhere",
-  }),
+  operatorNamespace: operatorNamespaceFlag,
   rolloutTimeout: sidecarsFlags.rolloutTimeout,
 };
 
@@ -63,7 +58,11 @@ export async function statusCommand(
         { clock: systemClock, patienceMs, signal: session.signal },
       );
       if (watch) return await follow(watches, view, { session, console });
-      console.out(`${printed(reportOf(viewed(watches.life(session.now()), view), view), output)}\n`);
+      const life = watches.life(session.now());
+      const isBlind = watches.caches.every(({ status }) => !status().synced);
+      if (isBlind && view.subject) throw new Error(blindText(life));
+      console.out(`${printed(reportOf(viewed(life, view), view), output)}\n`);
+      if (isBlind) throw new Error(blindText(life));
     } catch (error) {
       if (!session.signal.aborted) throw error;
     } finally {
@@ -127,18 +126,6 @@ function startWatches(
   caches.start(signal);
   everywhere.start(signal);
   return watches;
-}
-
-/** The controllers of each feature, as their Leases name them. */
-function controllerNames(): Readonly<Record<FeatureName, readonly string[]>> {
-  const namesOf = (feature: FeatureName): readonly string[] =>
-    controllersOf(
-      features.filter(({ name }) => name === feature),
-      {},
-      {},
-    ).map(({ name }) => name);
-  // One entry for each name of the union.
-  return Object.fromEntries(featureNames.map((name) => [name, namesOf(name)])) as Record<FeatureName, readonly string[]>;
 }
 
 /** The whole, or the life of one credential. Throws a `UsageError` if there is nothing of that name. */

@@ -6,7 +6,7 @@ import { checksumFeature } from "./checksum/feature.ts";
 import { jwksFeature } from "./jwks/feature.ts";
 import { rotationFeature } from "./rotation/feature.ts";
 import { sidecarsFeature } from "./sidecars/feature.ts";
-import { type Feature, featureNames } from "./feature.ts";
+import { type Feature, type FeatureName, featureNames } from "./feature.ts";
 
 /** Every feature that this build has. */
 export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature];
@@ -30,6 +30,18 @@ type Texts = Readonly<Record<string, string | undefined>>;
 /** The controllers of some features, with their flags read. */
 export function controllersOf(chosen: readonly Feature[], given: Texts, environment: Texts): readonly ControllerDefinition[] {
   return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
+}
+
+/** The controllers of each feature, as their Leases name them. */
+export function controllerNames(): Readonly<Record<FeatureName, readonly string[]>> {
+  const namesOf = (feature: FeatureName): readonly string[] =>
+    controllersOf(
+      features.filter(({ name }) => name === feature),
+      {},
+      {},
+    ).map(({ name }) => name);
+  // One entry for each name of the union.
+  return Object.fromEntries(featureNames.map((name) => [name, namesOf(name)])) as Record<FeatureName, readonly string[]>;
 }
 
 function list(names: readonly string[]): string {

@@ -24,6 +24,7 @@ import { rotationSource } from "./sources/rotation.ts";
 import { sidecarsSource } from "./sources/sidecars.ts";
 import { stepsSource } from "./sources/steps.ts";
 import { readStaticFiles, type StaticFiles } from "./static-files.ts";
+import type { StepLeaders } from "./step-leaders.ts";
 
 /** What a dashboard is made with. */
 export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "mostStreams"> {
@@ -35,6 +36,8 @@ export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddr
   readonly metrics: Metrics;
   /** The steps that are shown. */
   readonly features: readonly FeatureName[];
+  /** Whether somebody works on them. */
+  readonly leaders: StepLeaders;
   /** The controllers' flags: plans and times are made with them. */
   readonly flag: FlagReader;
   /** Through whose eyes workloads are looked at; undefined to leave them out. */
@@ -76,7 +79,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     resources: () => [...new Set(sources().flatMap(({ resources }) => resources))],
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
-  keeper.addSteps((touch) => stepsSource(touch, { sources, statusOf: options.statusOf }));
+  keeper.addSteps((touch) => stepsSource(touch, { sources, statusOf: options.statusOf, leaders: options.leaders }));
   const secrets = {
     rules: { versionAnnotations: flag(memberFlags.versionAnnotations) },
     labels: flag(memberFlags.secretSelector),

@@ -1,12 +1,14 @@
 // The dashboard as part of the operator: beside the controllers, on every replica, through their caches.
 import type { Companion, ControllerDefinition } from "@keyturn/runtime";
 import type { FlagReader } from "../controllers/feature.ts";
+import { controllerNames } from "../controllers/registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { sidecarsControllerOf } from "../controllers/sidecars/reconcile.ts";
 import { sidecarsController } from "../controllers/sidecars/restart.ts";
 import type { SidecarsSight } from "../controllers/sidecars/sight.ts";
 import type { AccessCheck } from "./access-check.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
+import { ownLeaders } from "./step-leaders.ts";
 import { TokenAccess } from "./token-access.ts";
 import { viewerNamespaces } from "./viewer-namespaces.ts";
 
@@ -37,7 +39,7 @@ export function operatorDashboard(
   return {
     controllers: watched,
     companion: {
-      async start({ caches, client, clock, log, metrics, namespaces }) {
+      async start({ caches, client, clock, log, metrics, namespaces, controllers: statuses }) {
         const dashboard = await startDashboard({
           ...options,
           watch: caches.watch.bind(caches),
@@ -46,6 +48,7 @@ export function operatorDashboard(
           clock,
           log,
           metrics,
+          leaders: ownLeaders(statuses, controllerNames()),
           sidecars,
           // All of them, as the controller watches them: the caches are shared.
           rotationObjects: {},

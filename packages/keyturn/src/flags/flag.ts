@@ -23,7 +23,7 @@ export interface Flag<T = unknown> {
   readonly default: string | undefined;
   /** Another environment variable that counts where its own is not set: the one that an earlier operator read. */
   readonly otherVariable?: string;
-  /** True for flags that may stand alone, meaning `true`. */
+  /** True for flags that take no word after them: alone they mean `true`. */
   readonly standsAlone: boolean;
   /** Throws an Error whose message completes "--name: …". */
   readonly parse: (text: string | undefined) => T;
@@ -46,6 +46,22 @@ export class UsageError extends Error {
 /** The environment variable that stands in for a flag: `KEYTURN_` and the name in capitals. */
 export function environmentVariableOf(flag: Flag): string {
   return `KEYTURN_${flag.name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
+}
+
+/** What switches a flag off that stands alone: `no-watch` for `watch`, and `open` for `no-open`. */
+export function negationOf({ name }: Flag): string {
+  return name.startsWith("no-") ? name.slice("no-".length) : `no-${name}`;
+}
+
+/** The flag that a word names: `--name`, `--no-name`, `-n`, or `-An` where A stands alone. Undefined for all other words, also for those with a value in them. */
+export function flagOfWord(word: string, flags: readonly Flag[]): Flag | undefined {
+  if (word.startsWith("--")) {
+    return flags.find((flag) => word === `--${flag.name}` || (flag.standsAlone && word === `--${negationOf(flag)}`));
+  }
+  if (!word.startsWith("-")) return undefined;
+  const letters = Array.from(word.slice(1), (letter) => flags.find(({ short }) => short === letter));
+  // What follows a letter that takes a value is its value.
+  return letters.slice(0, -1).every((flag) => flag?.standsAlone) ? letters.at(-1) : undefined;
 }
 
 /** What a flag needs besides its type. */
@@ -84,7 +100,7 @@ export function choiceFlag<const Choice extends string>(
   };
 }
 
-/** A yes-or-no flag: `--name`, `--name=true`, `--name=false`. */
+/** A yes-or-no flag: `--name`, `--no-name`, `--name=true`, `--name=false`. The word after it is never its value. */
 export function switchFlag(flag: Described & { readonly default: boolean }): Flag<boolean> {
   return {
     placeholder: "true|false",

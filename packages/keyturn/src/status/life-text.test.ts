@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { coloured, plain } from "../text/paint.ts";
 import { lifeWith, nowMs, summary } from "./life.fixture.ts";
-import { credentialText, overviewText } from "./life-text.ts";
+import { blindText, credentialText, overviewText } from "./life-text.ts";
 
 const busy = lifeWith(
   {
@@ -37,6 +37,14 @@ it("shows each step, what needs attention, what comes next, and what could not b
     issue: eventingauths.operator.kyma-project.io is not served here; if this step is wanted, apply what \`keyturn crds\` prints
     verify: leases.coordination.k8s.io is not shown: you lack the right to list leases in namespace shop"
   `);
+});
+
+it("what was read before a watch broke off is told to be so, and that nothing could be read is an error of its own", () => {
+  const failing = { resource: "rotationtargets.rotator.k8s.telekom.com", reason: "failing", message: "connect ECONNREFUSED" } as const;
+  const broken = lifeWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { unread: [failing] } });
+  expect(overviewText(broken, plain)).toMatch(/^rotate +1 healthy \(as last read\)/m);
+  expect(blindText(broken)).toBe("nothing could be read: connect ECONNREFUSED");
+  expect(blindText(busy)).toBe("nothing could be read: you lack the right to list leases in namespace shop");
 });
 
 it("shows one credential step by step", () => {

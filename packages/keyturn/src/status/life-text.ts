@@ -53,7 +53,9 @@ function stepsTable(life: Life, paint: Paint): string {
 
 function countsText(step: StepLife, paint: Paint): string {
   const counts = countsOf(step).map(({ health, count }) => paint(tones[health], `${count} ${health}`));
-  if (counts.length > 0) return counts.join(", ");
+  // A watch that has broken off still has what it read before.
+  const age = step.unread.some(({ reason }) => reason === "failing") ? paint("doubtful", " (as last read)") : "";
+  if (counts.length > 0) return `${counts.join(", ")}${age}`;
   return step.unread.length > 0 ? paint("faint", step.unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
 }
 
@@ -93,10 +95,19 @@ function notesOf({ steps, leasesUnread }: Life): string {
   return [...unread, ...(leasesUnread ? [`led by: ${unreadText(leasesUnread)}`] : [])].join("\n");
 }
 
+/** What to say if nothing at all could be read. */
+export function blindText({ steps, leasesUnread }: Life): string {
+  const [first, ...more] = [...steps.flatMap(({ unread }) => unread), ...(leasesUnread ? [leasesUnread] : [])].filter(
+    ({ reason }) => reason !== "missing",
+  );
+  const why = first?.reason === "forbidden" ? `you lack the right to ${first.message}` : (first?.message ?? "the API server serves none of it");
+  return `nothing could be read: ${why}${more.length > 0 ? ", and more" : ""}`;
+}
+
 function unreadText({ resource, reason, message }: Unread): string {
   if (reason === "missing") return `${resource} is not served here; if this step is wanted, apply what \`keyturn crds\` prints`;
   if (reason === "forbidden") return `${resource} is not shown: you lack the right to ${message}`;
-  return `${resource} is not shown: ${message}`;
+  return `${resource} cannot be read: ${message}`;
 }
 
 function sinceText({ sinceMs }: Summary, nowMs: number): string {

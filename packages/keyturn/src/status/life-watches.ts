@@ -142,11 +142,16 @@ function sourcesOf({ caches, rolloutTimeoutMs, argoRollouts }: LifeWatchOptions)
   };
 }
 
-/** The operator's Leases. Those of nodes are not even asked for: there is one for each, renewed every ten seconds. */
-function watchLeases(
-  { everywhere, operatorNamespace }: LifeWatchOptions,
+/** The operator's Leases, and how the watch of them fares. */
+export interface WatchedLeases extends WatchedCache {
+  summaries(nowMs: number): readonly LeaseSummary[];
+}
+
+/** Declares the watch. The Leases of nodes are not even asked for: there is one for each, renewed every ten seconds. */
+export function watchLeases(
+  { everywhere, operatorNamespace }: Pick<LifeWatchOptions, "everywhere" | "operatorNamespace">,
   controllers: readonly string[],
-): WatchedCache & { summaries(nowMs: number): readonly LeaseSummary[] } {
+): WatchedLeases {
   const names = new Set(controllers.map((controller) => `${keyturn.name}-${controller}`));
   const cache = everywhere.watch(Lease, {
     ...(operatorNamespace === undefined ? { fields: "metadata.namespace!=kube-node-lease" } : { namespace: operatorNamespace }),

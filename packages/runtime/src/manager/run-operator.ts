@@ -77,6 +77,8 @@ export interface CompanionHost {
   readonly log: Logger;
   readonly metrics: RuntimeMetrics;
   readonly namespaces: readonly string[];
+  /** How the controllers of this process fare. */
+  controllers(this: void): readonly ControllerStatus[];
   /** Tells of each Event that this process is about to write, repetitions left out. The listener must neither throw nor wait. */
   onEvent(this: void, listener: (event: Event) => void): void;
 }
@@ -133,7 +135,8 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   await using companions = new AsyncDisposableStack();
   for (const companion of options.companions ?? []) {
     const onEvent = (listener: (event: Event) => void): void => recorder.subscribe(listener);
-    const host = { caches, client: direct, clock, random, log, metrics, namespaces: options.namespaces ?? [], onEvent };
+    const controllers = (): readonly ControllerStatus[] => manager.statuses();
+    const host = { caches, client: direct, clock, random, log, metrics, namespaces: options.namespaces ?? [], controllers, onEvent };
     companions.use(await companion.start(host));
   }
   const heartbeat = startHeartbeat(clock);

@@ -1,14 +1,20 @@
 // Whether what is shown is live: in a few words in the bar, and in a banner if it is not.
 import type { JSX } from "preact";
+import { isShown } from "../list/doubt.ts";
 import { usePage } from "../state/page.ts";
+import { doubtWords, useDoubts } from "../views/use-doubts.ts";
+import { HealthMark } from "./health-mark.tsx";
 import { Moment } from "./moment.tsx";
 
 export function ConnectionState(): JSX.Element {
   const { live } = usePage();
   const { state } = live.connection.value;
+  const doubt = useDoubts().find(({ about }) => about !== "loading");
   const [tone, word] =
     state === "live"
-      ? (["ok", "live"] as const)
+      ? doubt === undefined
+        ? (["ok", "live"] as const)
+        : (["warning", doubtWords[doubt.about].short] as const)
       : state === "connecting"
         ? (["waiting", "connecting"] as const)
         : state === "cut"
@@ -22,6 +28,34 @@ export function ConnectionState(): JSX.Element {
         {word}
       </span>
     </span>
+  );
+}
+
+/** Below the bar of every view: what of it is not known, and how old it is. That the page is cut off is told by its own banner. */
+export function DoubtStrip(): JSX.Element | null {
+  const { live } = usePage();
+  const shown = live.tables.step.value.filter(isShown).length;
+  const doubts = useDoubts().filter(({ about }) => about !== "loading" && about !== "page");
+  if (doubts.length === 0) return null;
+  return (
+    <aside class="doubt-strip" aria-label="What is not known">
+      <ul>
+        {doubts.map(({ about, steps, asOfMs }) => (
+          <li key={about}>
+            <HealthMark health="unknown" quiet />
+            <span class="sentence">
+              {doubtWords[about].sentence}
+              {steps.length === shown ? "" : ` (${steps.join(", ")})`}
+              {asOfMs === undefined ? null : (
+                <>
+                  ; this is how it was <Moment at={asOfMs} />
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </aside>
   );
 }
 

@@ -1,6 +1,7 @@
 // The way through the page: the five steps, each with how it fares.
 import type { JSX } from "preact";
-import { countHealth, worstHealth } from "../list/record-filter.ts";
+import { stepHealth } from "../list/doubt.ts";
+import { countHealth } from "../list/record-filter.ts";
 import { formatRoute, home } from "../route/route.ts";
 import { usePage } from "../state/page.ts";
 import { stepInfos } from "../views/step-info.ts";
@@ -14,11 +15,11 @@ export function StepFlow(): JSX.Element {
     <nav class="flow" aria-label="The five steps">
       <ol>
         {stepInfos.map((info) => {
-          const off = live.tables.step.value.find(({ step }) => step === info.step)?.state === "off";
+          const record = live.tables.step.value.find(({ step }) => step === info.step);
           return (
             <li key={info.step}>
               <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
-                <HealthMark health={off ? "unknown" : worstHealth(countHealth(...allTables(live.tables, info.step)))} quiet />
+                <HealthMark health={stepHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)))} quiet />
                 {info.verb}
               </a>
             </li>

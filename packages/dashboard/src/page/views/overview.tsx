@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import type { StepRecord } from "../../contract/index.ts";
 import { attentionList, comingUp } from "../list/attention.ts";
-import { countHealth, healthOrder, worstHealth } from "../list/record-filter.ts";
+import { doubtsAbout, stepHealth } from "../list/doubt.ts";
+import { countHealth, healthOrder } from "../list/record-filter.ts";
 import { HealthMark, healthWord } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
 import { ObjectLink } from "../parts/link.tsx";
@@ -12,6 +13,7 @@ import { usePage } from "../state/page.ts";
 import { nextText } from "./next-text.ts";
 import { counted, type StepInfo, stepInfos } from "./step-info.ts";
 import { allTables, countedRecords, type ObjectRecord } from "./step-records.ts";
+import { doubtWords, useDoubts } from "./use-doubts.ts";
 
 const most = 8;
 
@@ -48,39 +50,42 @@ function StepCard({ info, record, last }: { readonly info: StepInfo; readonly re
   const { live, clock } = usePage();
   const records = countedRecords(live.tables, info.step);
   const counts = countHealth(records);
-  const off = record?.state === "off";
-  const health = off ? "unknown" : worstHealth(countHealth(...allTables(live.tables, info.step)));
+  const absence = record?.state === "off" ? "switched off" : record?.state === "absent" ? "not installed" : undefined;
+  const health = stepHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)));
+  const doubts = doubtsAbout(record, live.connection.value);
+  const isDoubtful = doubts.length > 0;
+  const doubt = isDoubtful ? `unknown: ${doubts.map(({ about }) => doubtWords[about].sentence).join(", ")}` : undefined;
+  const nothing = records.length === 0 ? "nothing yet" : undefined;
   const next = comingUp(records, clock.now.value, 1)[0];
   return (
     <li class={`panel step tone-${health}`}>
       <h2>
         <a href={formatRoute({ ...home, view: info.view })}>{info.verb}</a>
-        <HealthMark health={health} quiet text={off ? "off" : healthWord(health)} />
+        <HealthMark health={health} quiet text={absence ?? healthWord(health)} />
       </h2>
       <p class="step-summary">{record?.summary ?? info.summary}</p>
-      <p class="step-count">
-        {records.length}
+      <p class={isDoubtful ? "step-count faint" : "step-count"}>
+        {isDoubtful && records.length === 0 ? "?" : records.length}
         <small>{records.length === 1 ? info.one : info.many}</small>
       </p>
       <div class="health-bar" aria-hidden="true">
         {healthOrder
           .filter((name) => counts[name] > 0)
           .map((name) => (
-            <span key={name} class={`tone-${name}`} style={{ flexGrow: String(counts[name]) }} />
+            <span key={name} class={`tone-${isDoubtful ? "unknown" : name}`} style={{ flexGrow: String(counts[name]) }} />
           ))}
       </div>
       <p class="step-foot">
-        {off
-          ? "switched off"
-          : records.length === 0
-            ? "nothing yet"
-            : healthOrder
-                .filter((name) => counts[name] > 0)
-                .map((name) => (
-                  <span key={name}>
-                    {counts[name]} {healthWord(name)}
-                  </span>
-                ))}
+        {absence ??
+          doubt ??
+          nothing ??
+          healthOrder
+            .filter((name) => counts[name] > 0)
+            .map((name) => (
+              <span key={name}>
+                {counts[name]} {healthWord(name)}
+              </span>
+            ))}
       </p>
       <p class="step-next">
         {next?.nextMs === undefined ? null : (
@@ -97,6 +102,8 @@ function StepCard({ info, record, last }: { readonly info: StepInfo; readonly re
 function Attention({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
   const { live } = usePage();
   const { first, count } = attentionList(records, most);
+  const doubts = useDoubts();
+  const lasting = doubts.filter(({ about }) => about !== "loading");
   return (
     <section aria-labelledby="attention">
       <div class="section-head">
@@ -105,10 +112,26 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
           {count > first.length ? `the first ${first.length} of ${count}` : count === 0 ? "" : counted(count, { one: "object", many: "objects" })}
         </span>
       </div>
-      {first.length === 0 ? (
-        <p class="panel empty soft">{live.progress.value < 1 ? "Loading…" : <HealthMark health="ok" text="Nothing needs attention." />}</p>
+      {first.length + lasting.length === 0 ? (
+        <p class="panel empty soft">
+          {live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="ok" text="Nothing needs attention." />}
+        </p>
       ) : (
         <ul class="panel row-list">
+          {lasting.map(({ about, steps, messages, asOfMs }) => (
+            <li key={about}>
+              <HealthMark health="unknown" quiet />
+              <span class="what">
+                <strong>{doubtWords[about].title}</strong> <span class="faint">{steps.join(", ")}</span>
+              </span>
+              <span class="faint">{asOfMs === undefined ? null : <Moment at={asOfMs} />}</span>
+              {messages.map((message) => (
+                <span key={message} class="message">
+                  {message}
+                </span>
+              ))}
+            </li>
+          ))}
           {first.map((record) => (
             <li key={record.id}>
               <HealthMark health={record.health} quiet />

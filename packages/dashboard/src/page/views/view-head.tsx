@@ -1,6 +1,7 @@
 // The heading of a step's view, with what keeps it from showing everything.
 import type { ComponentChildren, JSX } from "preact";
 import type { ViewName } from "../route/route.ts";
+import { isShown } from "../list/doubt.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { usePage } from "../state/page.ts";
 import { stepInfos } from "./step-info.ts";
@@ -30,6 +31,12 @@ function StepNotices({ view }: { readonly view: ViewName }): JSX.Element | null 
   return (
     <>
       {record.state === "off" ? <Notice health="unknown">This controller is not switched on in this operator.</Notice> : null}
+      {isShown(record) && record.leader !== undefined && record.leader.state !== "led" ? (
+        <Notice health="warning">
+          {record.leader.state === "none" ? "No operator leads this step" : "Whether an operator leads this step is not known"}:{" "}
+          {record.leader.message}.
+        </Notice>
+      ) : null}
       {record.hidden.length > 0 ? (
         <Notice health="waiting">
           You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.

@@ -1,6 +1,6 @@
 // What can be typed next: from the table of commands, as it is. Pure.
 import { featureNames } from "../../controllers/feature.ts";
-import type { Flag } from "../../flags/flag.ts";
+import { type Flag, flagOfWord } from "../../flags/flag.ts";
 
 /** As much of a command as completion needs. */
 export interface CompletedCommand {
@@ -41,11 +41,11 @@ export function completionOf(typedWords: readonly string[], commands: readonly C
     );
   if (!command) return nothing;
   const before = rest.at(-1) ?? "";
-  const open = before.startsWith("-") && !before.includes("=") ? flagOf(before, command.flags) : undefined;
+  const open = flagOfWord(before, command.flags);
   if (open && !open.standsAlone) return valueOf(open, { typed, before: "", words: rest });
   const equals = typed.indexOf("=");
   if (typed.startsWith("--") && equals > 0) {
-    const flag = flagOf(typed.slice(0, equals), command.flags);
+    const flag = command.flags.find(({ name }) => typed.startsWith(`--${name}=`));
     return flag ? valueOf(flag, { typed: typed.slice(equals + 1), before: typed.slice(0, equals + 1), words: rest }) : nothing;
   }
   if (typed.startsWith("-")) return chosen(typed, flagWords(command.flags, rest));
@@ -58,13 +58,9 @@ function nameOfUsage(usage: string): string {
   return usage.split(" ")[0] ?? "";
 }
 
-function flagOf(word: string, flags: readonly Flag[]): Flag | undefined {
-  return flags.find(({ name, short }) => word === `--${name}` || (short !== undefined && word === `-${short}`));
-}
-
 /** Every flag that has not been given yet. */
 function flagWords(flags: readonly Flag[], words: readonly string[]): readonly Candidate[] {
-  const given = new Set(words.map((word) => flagOf(word.split("=")[0] ?? "", flags)?.name));
+  const given = new Set(words.map((word) => flagOfWord(word.split("=")[0] ?? "", flags)?.name));
   return [...flags.map(({ name, help }) => ({ word: `--${name}`, help, name })), { word: "--help", help: "what the command does", name: "help" }]
     .filter(({ name }) => !given.has(name))
     .map(({ word, help }) => ({ word, help }));
@@ -118,8 +114,7 @@ function argumentOf({ usage, flags, choices, summary }: CompletedCommand, words:
 /** How many arguments stand among flags and their values. */
 function positionals(words: readonly string[], flags: readonly Flag[]): number {
   return words.filter((word, index) => {
-    const before = words[index - 1] ?? "";
-    const isValue = before.startsWith("-") && !before.includes("=") && flagOf(before, flags)?.standsAlone === false;
+    const isValue = flagOfWord(words[index - 1] ?? "", flags)?.standsAlone === false;
     return !word.startsWith("-") && !isValue;
   }).length;
 }

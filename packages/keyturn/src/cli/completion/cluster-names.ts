@@ -3,7 +3,7 @@ import { type Kind, Namespace } from "@keyturn/runtime";
 import { Command } from "commander";
 import { features } from "../../controllers/registry.ts";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
-import { addFlags, givenTexts } from "../command-line.ts";
+import { addFlags, givenTexts, plainWords } from "../command-line.ts";
 import type { Console } from "../console.ts";
 import { allNamespacesFlag } from "../output.ts";
 import { inSession, type Session, sessionFlags } from "../session.ts";
@@ -38,6 +38,6 @@ const sources: Readonly<Record<NameSource, (session: Session) => Promise<readonl
 function flagsAmong(words: readonly string[]): Readonly<Record<string, string | undefined>> {
   const quiet = { writeErr: () => {}, writeOut: () => {} };
   const parser = new Command().exitOverride().helpOption(false).allowUnknownOption().allowExcessArguments().configureOutput(quiet);
-  addFlags(parser, [...sessionFlags, allNamespacesFlag]);
-  return givenTexts(parser.parse([...words], { from: "user" }));
+  const flags = [...sessionFlags, allNamespacesFlag];
+  return givenTexts(addFlags(parser, flags).parse(plainWords(words, flags), { from: "user" }));
 }

@@ -14,7 +14,7 @@ import {
 import { UsageError } from "../../flags/flag.ts";
 import { selectsAll } from "../attention.ts";
 import type { MaintenanceWindows } from "../maintenance-window.ts";
-import type { Query } from "../report.ts";
+import type { Query, Report } from "../report.ts";
 import { RotationTarget } from "./api.ts";
 import { keepMarks, type Marks } from "./marks.ts";
 import { createReadMemory, type Observed, observeSet } from "./observe.ts";
@@ -52,6 +52,20 @@ export async function querySet({ client, namespace, nowMs, signal }: Query, set:
   throw new UsageError(
     `there is no RotationTarget of set ${set} in namespace ${namespace}; ${sets.length > 0 ? `its sets are ${sets.join(", ")}` : "it has no sets"}`,
   );
+}
+
+/** A report of every set of this name, one namespace after the other. Rejects with a `UsageError` that names the sets there are if there is none. */
+export async function reportEverywhere(query: Query, set: string, report: (query: Query) => Promise<Report>): Promise<Report> {
+  const { items } = await query.client.list(RotationTarget, {}, query.signal);
+  const places = items.filter(({ spec }) => spec.rotationSet === set).map(({ metadata }) => metadata.namespace ?? "");
+  const sets = new Set(items.map(({ spec }) => spec.rotationSet));
+  if (places.length === 0) {
+    const others = sets.size > 0 ? `the sets are ${[...sets].toSorted().join(", ")}` : "there are no sets";
+    throw new UsageError(`there is no RotationTarget of set ${set} in any namespace; ${others}`);
+  }
+  const reports: Report[] = [];
+  for (const namespace of [...new Set(places)].toSorted()) reports.push(await report({ ...query, namespace }));
+  return { text: reports.map(({ text }) => text).join("\n\n"), data: { items: reports.map(({ data }) => data) } };
 }
 
 /** A list that can be looked at like a cache. */

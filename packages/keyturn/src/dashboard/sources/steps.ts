@@ -1,9 +1,10 @@
 // The five steps themselves: which are on, and what cannot be seen of them.
 import { type StepName, type StepRecord, steps, type WatchTrouble } from "@keyturn/dashboard/contract";
-import type { WatchStatus } from "@keyturn/runtime";
+import { Lease, resourceOf, type WatchStatus } from "@keyturn/runtime";
 import { features } from "../../controllers/registry.ts";
 import type { RecordSource, StatusOf } from "../record-source.ts";
 import { shownText } from "../records/record-base.ts";
+import type { StepLeaders } from "../step-leaders.ts";
 
 /** Watches tell nobody when their state changes. */
 const lookEveryMs = 2000;
@@ -12,16 +13,27 @@ const lookEveryMs = 2000;
 export interface StepsOptions {
   readonly sources: () => readonly RecordSource[];
   readonly statusOf: StatusOf;
+  readonly leaders: StepLeaders;
 }
 
 /** Five records, one for each step. */
-export function stepsSource(touch: (key: string) => void, { sources, statusOf }: StepsOptions): Pick<RecordSource, "make"> {
+export function stepsSource(touch: (key: string) => void, { sources, statusOf, leaders }: StepsOptions): Pick<RecordSource, "make"> {
+  /** When all of a step was last known to be as it is shown. */
+  const knownMs = new Map<StepName, number>();
   for (const step of steps) touch(stepId(step));
   return {
     make(id, nowMs) {
       const step = steps.find((candidate) => stepId(candidate) === id);
+      if (!step) return undefined;
       const own = sources().filter((source) => source.step === step);
-      return step && { record: stepRecord(step, own, statusOf), againAtMs: nowMs + lookEveryMs };
+      const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(statusOf(cache)) ?? []));
+      const isOld = troubles.some(({ state }) => state === "retrying");
+      if (!isOld) knownMs.set(step, nowMs);
+      const asOfMs = isOld ? knownMs.get(step) : undefined;
+      const leader = leaders.of(step, nowMs);
+      const state = stateOf(own, troubles, leaders.switchedOn);
+      const record = { ...stepRecord(step, own), state, troubles, ...(leader && { leader }), ...(asOfMs !== undefined && { asOfMs }) };
+      return { record, againAtMs: nowMs + lookEveryMs };
     },
   };
 }
@@ -30,19 +42,24 @@ function stepId(step: StepName): string {
   return `step/${step}`;
 }
 
-function stepRecord(step: StepName, sources: readonly RecordSource[], statusOf: StatusOf): StepRecord {
-  const troubles = sources.flatMap((source) => source.caches().flatMap((cache) => troubleOf(statusOf(cache)) ?? []));
-  const isLimited = troubles.some(({ state }) => state === "forbidden" || state === "missing");
+function stepRecord(step: StepName, sources: readonly RecordSource[]): Omit<StepRecord, "state" | "troubles"> {
   return {
     type: "step",
     id: stepId(step),
     step,
     summary: features.find(({ name }) => name === step)?.summary ?? "",
-    state: sources.length === 0 ? "off" : isLimited ? "limited" : "on",
     resources: sources.flatMap(({ resources }) => resources),
     hidden: [],
-    troubles,
   };
+}
+
+function stateOf(sources: readonly RecordSource[], troubles: readonly WatchTrouble[], switchedOn: boolean): StepRecord["state"] {
+  if (sources.length === 0) return "off";
+  const missing = new Set(troubles.filter(({ state }) => state === "missing").map(({ resource }) => resource));
+  // Leases are shown with a step and are no kind of its own.
+  const own = sources.flatMap(({ resources }) => resources).filter((resource) => resource !== resourceOf(Lease));
+  if (!switchedOn && own.every((resource) => missing.has(resource))) return "absent";
+  return missing.size > 0 || troubles.some(({ state }) => state === "forbidden") ? "limited" : "on";
 }
 
 function troubleOf({ resource, namespace, state, synced }: WatchStatus): WatchTrouble | undefined {

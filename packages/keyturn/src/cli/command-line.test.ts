@@ -1,0 +1,77 @@
+// Every flag that is on or off, of every command, through the parser that people use.
+import { describe, expect, it } from "vitest";
+import { negationOf, readFlags } from "../flags/flag.ts";
+import { type CommandEntry, commands } from "./commands.ts";
+import type { Console } from "./console.ts";
+import { runProgram } from "./program.ts";
+
+/** Types a command line: the exit code, what was said, and what the command would have been run with. */
+async function typed(...words: readonly string[]) {
+  let text = "";
+  let ran: { readonly given: Readonly<Record<string, string | undefined>>; readonly args: readonly string[] } | undefined;
+  const say = (more: string): void => void (text += more);
+  const console: Console = { environment: {}, out: say, err: say, height: () => undefined, signal: new AbortController().signal };
+  const entries = commands.map((entry): CommandEntry => ({ ...entry, run: (given, _console, args) => void (ran = { given, args }) }));
+  return { code: await runProgram(words, console, entries), text, ran };
+}
+
+const named = commands.map(({ usage, flags }) => {
+  const [name = "", argument] = usage.split(" ");
+  return { name, flags, args: argument === undefined ? [] : ["something"] };
+});
+const switches = named.flatMap(({ name, flags, args }) => flags.filter(({ standsAlone }) => standsAlone).map((flag) => ({ name, args, flag })));
+
+describe.each(switches)("keyturn $name, $flag.name", ({ name, args, flag }) => {
+  const valueAfter = async (...words: readonly string[]): Promise<unknown> => {
+    const { code, text, ran } = await typed(name, ...words, ...args);
+    expect({ code, text, args: ran?.args }).toEqual({ code: 0, text: "", args });
+    return readFlags({ flag }, ran?.given ?? {}, {}).flag;
+  };
+
+  it("is on or off as it is said, and never takes the word after it", async () => {
+    expect(await valueAfter()).toBe(flag.default === "true");
+    expect(await valueAfter(`--${flag.name}`)).toBe(true);
+    expect(await valueAfter(`--${negationOf(flag)}`)).toBe(false);
+    expect(await valueAfter(`--${flag.name}=true`)).toBe(true);
+    expect(await valueAfter(`--${flag.name}=false`)).toBe(false);
+    expect(await valueAfter(`--${flag.name}`, `--${negationOf(flag)}`)).toBe(false);
+    if (flag.short !== undefined) {
+      expect(await valueAfter(`-${flag.short}`)).toBe(true);
+      expect(await valueAfter(`-${flag.short}=false`)).toBe(false);
+    }
+  });
+
+  it("is refused in one line with anything else", async () => {
+    const { code, text } = await typed(name, `--${flag.name}=perhaps`, ...args);
+    expect({ code, text }).toEqual({ code: 2, text: `keyturn: --${flag.name}: "perhaps" is neither true nor false\n` });
+  });
+});
+
+it.each(named)("keyturn $name runs as it stands, and its defaults are good", async ({ name, args, flags }) => {
+  const { code, ran } = await typed(name, ...args);
+  expect(code).toBe(0);
+  expect(ran?.given).toEqual({});
+  for (const flag of flags) readFlags({ flag }, ran?.given ?? {}, {});
+});
+
+it.each([
+  [["status", "-A", "signing-key"], { "all-namespaces": "true" }, ["signing-key"]],
+  [["status", "-Ao", "json"], { "all-namespaces": "true", output: "json" }, []],
+  [["status", "-Aojson", "signing-key"], { "all-namespaces": "true", output: "json" }, ["signing-key"]],
+  [["status", "-wA", "signing-key"], { "all-namespaces": "true", watch: "true" }, ["signing-key"]],
+  [["plan", "-A", "signing-key"], { "all-namespaces": "true" }, ["signing-key"]],
+  [["plan", "--watch", "sidecars", "--no-sidecars.opt-in"], { watch: "true", "sidecars.opt-in": "false" }, ["sidecars"]],
+  [["history", "-A", "signing-key"], { "all-namespaces": "true" }, ["signing-key"]],
+  // What stands after a flag with a value is its value, whatever it looks like.
+  [["checksum", "--file", "--force=false", "announce"], { file: "--force=false" }, ["announce"]],
+  [["history", "--", "--watch=false"], {}, ["--watch=false"]],
+])("%o", async (words, given, args) => {
+  expect((await typed(...words)).ran).toEqual({ given, args });
+});
+
+it.each(named)("the help of keyturn $name shows how to switch off what is on", async ({ name, flags }) => {
+  const { text } = await typed(name, "--help");
+  expect(text).not.toContain("preset");
+  expect(text).not.toContain("true|false");
+  for (const flag of flags) expect(text).toContain(flag.standsAlone && flag.default === "true" ? `--[no-]${flag.name}` : `--${flag.name}`);
+});

@@ -1,0 +1,167 @@
+// What cannot be seen is unknown and wants attention: a dead API server, missing rights, no operator, a page that is cut off.
+import { useCluster } from "@keyturn/runtime/testing/vitest";
+import type { StepRecord } from "@keyturn/dashboard/contract";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, expect, test, vi } from "vitest";
+import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { buildDashboard } from "../../tools/build-dashboard.ts";
+import { startTyped, type TypedCommand } from "../people/typed-command.ts";
+import { soonWithin } from "../soon.ts";
+import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
+import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
+import { startContractServer } from "./contract-server.ts";
+import { serveOperator } from "./served-operator.ts";
+import { publishKeys } from "./shown-objects.ts";
+import { stepRecords, syntheticRecords } from "./synthetic-records.ts";
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+const cluster = useCluster();
+const browser = useBrowser();
+const soon = soonWithin(90_000);
+const five = ["unknown", "unknown", "unknown", "unknown", "unknown"];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await buildDashboard();
+  await cluster().apply(renderCrds());
+});
+
+/** `keyturn dashboard` at work, until it is disposed of. */
+async function dashboard(kubeconfig: string, ...args: readonly string[]): Promise<TypedCommand & AsyncDisposable & { readonly url: string }> {
+  const command = startTyped(["dashboard", "--no-open", "--no-plan-sidecars", "--kubeconfig", kubeconfig, ...args]);
+  const url = await soon(() => {
+    expect(command.output.out).toContain("#secret=");
+    return /http:\S+/.exec(command.output.out)?.[0] ?? "";
+  });
+  const end = async (): Promise<void> => {
+    command.interrupt();
+    expect(await command.exit).toBe(0);
+  };
+  return { ...command, url, [Symbol.asyncDispose]: end };
+}
+
+/** How the steps fare by their marks: in the way through the page, or on the cards of the overview. */
+function marks(page: Page, where = ".flow"): Promise<readonly string[]> {
+  return page.locator(`${where} .health`).allInnerTexts();
+}
+
+function attention(page: Page): Locator {
+  return page.getByRole("region", { name: "Needs attention" });
+}
+
+/** What must hold whenever anything is unknown. */
+async function claimsNothing(page: Page): Promise<void> {
+  expect(await page.getByText("Nothing needs attention").count()).toBe(0);
+  expect(await page.locator(".flow .tone-ok, .steps .tone-ok").count()).toBe(0);
+  expect(await page.locator(".connection.tone-ok").count()).toBe(0);
+}
+
+test("without an operator no step is well; with one they are, until the API server dies, and again when it is back", async () => {
+  await publishKeys(cluster(), "shop", "tokens");
+  await using served = await dashboard(cluster().adminKubeconfig);
+  await using watched = await openInBrowser(browser(), served.url);
+  const { page, problems } = watched;
+  await whenLive(page);
+  await attention(page).getByText("nobody leads: there is no Lease of an operator").waitFor();
+  await attention(page).getByText("NotReported").waitFor();
+  // Sidecars are left out, and that is not unknown but off.
+  expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off"]);
+  await claimsNothing(page);
+  await page.getByRole("status").filter({ hasText: "no operator" }).waitFor();
+
+  await using _operator = await serveOperator(cluster(), { controllers: "all" });
+  await page.getByText("Nothing needs attention").waitFor();
+  await soon(async () => expect(await marks(page, ".steps")).toEqual(["ok", "ok", "ok", "ok", "switched off"]));
+  await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+
+  await cluster().apiServer.kill();
+  try {
+    await attention(page).getByText("API server").waitFor();
+    await page.reload();
+    await whenLive(page);
+    const strip = page.getByRole("complementary", { name: "What is not known" });
+    await strip.getByText(/^the API server does not answer; this is how it was/).waitFor();
+    await soon(async () => expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off"]));
+    await claimsNothing(page);
+    await page.getByRole("link", { name: "Publish" }).first().click();
+    await page.locator("main").getByText("Whether an operator leads this step is not known").waitFor();
+    await strip.waitFor();
+  } finally {
+    await cluster().apiServer.start();
+  }
+  await page.getByRole("link", { name: "Keyturn", exact: true }).click();
+  await page.getByText("Nothing needs attention").waitFor({ timeout: 150_000 });
+  expect(problems).toEqual([]);
+});
+
+test("somebody without rights sees that, and not that all is well", async () => {
+  const kubeconfig = await cluster().kubeconfigFor({ user: "nobody-in-particular", rules: [] });
+  await using served = await dashboard(kubeconfig);
+  await using watched = await openInBrowser(browser(), served.url);
+  const { page, problems } = watched;
+  await whenLive(page);
+  await attention(page).getByText("no right to list jwksconfigs.keyturn.io, jwks.rieset.io").waitFor();
+  await attention(page)
+    .getByText(/whether somebody leads is not known: the right to list leases\.coordination\.k8s\.io in the cluster is missing/)
+    .waitFor();
+  expect((await marks(page)).slice(0, 4)).toEqual(five.slice(0, 4));
+  await claimsNothing(page);
+  expect(problems).toEqual([]);
+});
+
+test("whose rights are in one namespace is told who leads if they may see the Leases there", async () => {
+  await using _operator = await serveOperator(cluster(), { controllers: "jwks" });
+  await publishKeys(cluster(), "shop", "tokens");
+  const seen = (apiGroups: readonly string[], resources: readonly string[]) => [{ apiGroups, resources, verbs: ["list", "watch"] }];
+  const kubeconfig = await cluster().kubeconfigFor({
+    user: "shopkeeper",
+    namespacedRules: {
+      shop: seen(["keyturn.io", "rieset.io"], ["jwksconfigs", "jwks"]),
+      "keyturn-system": seen(["coordination.k8s.io"], ["leases"]),
+    },
+  });
+  await using served = await dashboard(kubeconfig, "--namespaces", "shop", "--operator-namespace", "keyturn-system");
+  await using watched = await openInBrowser(browser(), served.url);
+  const { page } = watched;
+  await whenLive(page);
+  await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "ok", "unknown", "unknown"]));
+  await attention(page).getByText("no right to list rotationtargets.rotator.k8s.telekom.com in shop").waitFor();
+});
+
+test.each([
+  { size: "wide and light", options: { colorScheme: "light" } },
+  { size: "wide and dark", options: { colorScheme: "dark" } },
+  { size: "360 pixels wide", options: { viewport: phone, colorScheme: "light", hasTouch: true } },
+] as const)("cut off from its server, the page knows nothing for certain, and can be read: $size", async ({ options }) => {
+  const records = Array.from(syntheticRecords({ issued: 3, keySet: 2 }, Date.now()), (record) =>
+    record.type === "step" ? record : { ...record, health: "ok" as const },
+  );
+  await using server = await startContractServer({ folder, records });
+  await using watched = await openInBrowser(browser(), server.url, { ...options, reducedMotion: "reduce" });
+  const { page, problems } = watched;
+  await whenLive(page);
+  await page.getByText("Nothing needs attention").waitFor();
+  expect(await marks(page)).toEqual(["ok", "ok", "ok", "ok", "ok"]);
+  server.cut();
+  await attention(page).getByText("this page is cut off from its server").waitFor();
+  expect(await marks(page)).toEqual(five);
+  expect(await marks(page, ".steps")).toEqual(five);
+  await claimsNothing(page);
+  server.mend();
+  await page.getByText("Nothing needs attention").waitFor();
+
+  const because = { resource: "jwksconfigs.keyturn.io", message: "connect ECONNREFUSED 127.0.0.1:6443" };
+  const troubles: Readonly<Record<string, Partial<StepRecord>>> = {
+    jwks: { troubles: [{ ...because, state: "retrying" }], asOfMs: Date.now() - 130_000 },
+    rotation: { hidden: ["rotationtargets.rotator.k8s.telekom.com"] },
+    checksum: { leader: { state: "none", message: "pod-1 has not renewed its Lease" } },
+  };
+  const troubled = Array.from(stepRecords(), (record): StepRecord => ({ ...record, ...troubles[record.step] }));
+  server.send({ upserts: troubled, removals: [] });
+  await page.getByRole("complementary", { name: "What is not known" }).waitFor();
+  expect(await marks(page)).toEqual(["ok", "unknown", "unknown", "unknown", "ok"]);
+  await attention(page).getByText("no right to list rotationtargets").waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(await surplusWidth(page)).toBe(0);
+  expect(problems).toEqual([]);
+});
