@@ -2,11 +2,8 @@
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from "../client/admin-kinds.ts";
 import { storedVersion } from "./custom-kind.ts";
 import type { CustomKind, CustomVersion } from "./custom-kind.ts";
-import { ordered } from "./json-schema-props.ts";
-import type { JsonSchemaProps } from "./json-schema-props.ts";
 import type { PrinterColumn } from "./printer-column.ts";
-import { SchemaError } from "./schema-error.ts";
-import { structuralSchema } from "./structural-schema.ts";
+import { type JsonSchemaProps, ordered, SchemaError, structuralSchema } from "./structural-schema.ts";
 
 /** What a CRD may carry beside its definition. */
 export interface CrdMetadata {

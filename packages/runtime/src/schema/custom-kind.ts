@@ -7,8 +7,8 @@ import { defineKind } from "../client/kind.ts";
 import type { Kind } from "../client/kind.ts";
 import type { KubeObject } from "../client/object.ts";
 import { keyOfObject } from "../client/object.ts";
-import type { CelRule } from "./json-schema-props.ts";
 import type { PrinterColumn } from "./printer-column.ts";
+import type { CelRule } from "./structural-schema.ts";
 
 /** One version of a custom kind. */
 export interface CustomVersion {
