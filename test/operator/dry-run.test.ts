@@ -52,8 +52,8 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 async function putKyma(name: string): Promise<void> {
-  const kyma = { ...runtime, name };
-  await cluster().apply([{ apiVersion: "operator.kyma-project.io/v1beta2", kind: "Kyma", metadata: kyma, ...{ spec: { channel: "regular" } } }]);
+  const kyma = { apiVersion: "operator.kyma-project.io/v1beta2", kind: "Kyma", metadata: { ...runtime, name }, spec: { channel: "regular" } };
+  await cluster().apply([kyma]);
 }
 
 async function upgradeMesh(tag: string): Promise<void> {
