@@ -16,7 +16,7 @@ export async function carryOutLook(step: Look, observation: Observation, context
     case "application":
       return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
     case "namesakes":
-      return known({ namesakes: (await provider.find(applicationOwner(observation, context), signal)).map(({ id }) => id) });
+      return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
     case "namesake":
       return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
     case "secrets":
