@@ -76,6 +76,7 @@ test("a client whose secret nobody knows any more is replaced, and none is left 
   const { place } = world;
   await place.ready({ flags: openid });
   const before = await isWhole(world);
+  await place.skipMinute();
   await place.parts.target.delete(Secret, place.targetName);
   await soon(async () => expect((await place.credentials())?.client_id).not.toBe(before.client_id));
   await isWhole(world);
