@@ -1,7 +1,12 @@
 // The requests of the issuing controller in a bare loop that knows all of them beforehand: to the tenant alone, or with every write to both API servers.
 import { readFileSync } from "node:fs";
 import { createClient, createHttpTransport, embeddedKubeconfig, loadConfig, Secret, systemClock, systemRandom } from "@keyturn/runtime";
-import { EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import {
+  askedAtAnnotation,
+  EventingAuth,
+  eventingAuthFinalizer,
+  type EventingAuthStatus,
+} from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import type { IdentityProvider, IssuedSecret } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
 import { IdentityProviders } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-providers.ts";
 import { endWithInput, report } from "./contestant-line.ts";
@@ -38,17 +43,22 @@ interface Issued {
   readonly secret: IssuedSecret;
 }
 
-/** The five requests that a new runtime takes; `onCreated` and `onIssued` are called where the controller writes. */
-async function issue(
-  from: IdentityProvider,
-  name: string,
-  { onCreated, onIssued }: { readonly onCreated?: (id: string) => Promise<void>; readonly onIssued?: (issued: Issued) => Promise<void> } = {},
-): Promise<void> {
-  await from.find({ name, grants });
-  const { id } = await from.create({ name, grants });
+/** Called where the controller writes. */
+interface Writes {
+  readonly onFound?: () => Promise<unknown>;
+  readonly onCreated?: (id: string) => Promise<void>;
+  readonly onIssued?: (issued: Issued) => Promise<void>;
+}
+
+/** The five requests that a new runtime takes. */
+async function issue(from: IdentityProvider, name: string, { onFound, onCreated, onIssued }: Writes = {}): Promise<void> {
+  const owner = { name, uid: name, grants };
+  await from.find(owner);
+  await onFound?.();
+  const { id } = await from.create(owner);
   await onCreated?.(id);
-  const { clientId } = (await from.read({ name, grants, id })) ?? { clientId: "" };
-  const secret = await from.issueSecret({ name, grants, id }, { rotate: false });
+  const secret = await from.issueSecret({ ...owner, id }, { rotate: false });
+  const clientId = (await from.read({ ...owner, id }))?.clientId ?? "";
   await onIssued?.({ id, clientId, secret });
   await from.accepts({ clientId, clientSecret: secret.secret });
 }
@@ -71,6 +81,8 @@ async function issueAndWrite(name: string): Promise<void> {
   const tell = (): Promise<void> => writeEvent(client, EventingAuth, { namespace, name });
   let written: EventingAuthStatus = { state: "NotReady" };
   await issue(provider, name, {
+    onFound: () =>
+      client.mergePatch(EventingAuth, { namespace, name }, { metadata: { annotations: { [askedAtAnnotation]: new Date().toISOString() } } }, briefly),
     async onCreated(id) {
       written = { state: "NotReady", iasApplication: { name, uuid: id } };
       await Promise.all([reportStatus(written), tell()]);

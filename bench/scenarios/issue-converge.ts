@@ -22,7 +22,7 @@ export function issueConverge(contestants: Contestants): Scenario {
     method:
       `A new namespace with 1,000 Kymas, a tenant that takes ${tenantLatencyMs} ms for every answer, and a cluster for each Kyma, of which 5 % do not answer: half refuse connections, half hang. ` +
       "Keyturn is timed from its start, caches included, until every runtime that can be reached is Ready: five requests to the tenant, at most 50 of all at a time, to the " +
-      "API server three writes, two Events and the reading of a kubeconfig, one write to the cluster, and a watch that stays open there. One bare loop makes the five requests to the tenant and nothing else: what its limit allows. The other makes every " +
+      "API server four writes, two Events and the reading of a kubeconfig, one write to the cluster, and a watch that stays open there. One bare loop makes the five requests to the tenant and nothing else: what its limit allows. The other makes every " +
       "request and write that is needed, and knows all of them beforehand. (With `--quick`, 100 Kymas.)",
     contestants: [contestants.ours("issue-converge", "Keyturn"), loop("tenant", "tenant alone"), loop("all", "bare loop")],
     metrics: [{ id: "converged", label: "converged", unit: "ms" }],

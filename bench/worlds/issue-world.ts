@@ -55,9 +55,10 @@ export async function createIssueWorld({ cluster: { client } }: Bed, { name, siz
   });
   const reachable = runtimes.filter((_, index) => !isDead(index)).map(({ name: runtime }) => runtime);
   const credentials = { url: base64(tenant.url), username: base64(tenant.username), password: base64(tenant.password) };
-  const place = { namespace: `bench-issue-${name}`, system: `bench-issue-system-${name}` };
+  // EventingAuths count where the kubeconfigs are.
+  const place = { namespace: `bench-issue-${name}`, system: `bench-issue-${name}` };
   stack.defer(() => clear(client, place));
-  for (const namespace of [place.namespace, place.system]) await client.create(Namespace, { metadata: { name: namespace } });
+  await client.create(Namespace, { metadata: { name: place.namespace } });
   await seed(client, place, { runtimes, credentials, kymas });
   const owned = stack.move();
   return {

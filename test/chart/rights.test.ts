@@ -175,3 +175,19 @@ test("people with view, edit and admin get the kinds of the chosen controllers",
   expect(JSON.stringify(roles)).toContain("rotationtargets");
   expect(JSON.stringify(roles)).not.toMatch(/jwks|checksums|eventingauths/);
 });
+
+test("people with edit and admin see EventingAuths and may not change them: each stands for an application and a cluster of its own", async () => {
+  const resourcesOf = (objects: Awaited<ReturnType<typeof renderChart>>): unknown =>
+    Object.fromEntries(
+      objects
+        .filter(({ metadata }) => /-(view|edit)$/.test(metadata.name))
+        .map(({ metadata, ...role }) => [metadata.name, JSON.stringify(role).includes("eventingauths")]),
+    );
+  expect(resourcesOf(await renderChart({ controllers: { eventingAuth: { enabled: true } } }))).toEqual({
+    "keyturn-view": true,
+    "keyturn-edit": false,
+  });
+  const off = { enabled: false };
+  const alone = { eventingAuth: { enabled: true }, jwks: off, checksum: off, rotation: off };
+  expect(resourcesOf(await renderChart({ controllers: alone }))).toEqual({ "keyturn-view": true });
+});

@@ -46,6 +46,7 @@ async function crashAt<World extends CrashWorld>(
   try {
     await points.bury(first);
     await always?.(world);
+    await world.place.skipMinute();
     await points.startOperator(flags);
     await isDone(world, point);
     await always?.(world);

@@ -127,6 +127,19 @@ describe("an identity provider that cannot be asked", () => {
     await leavesNothing(place);
   });
 
+  test("holds the deletion up if it answers everything with an empty 404, as a proxy does that knows no such address", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await place.ready();
+    await place.skipMinute();
+    for (const step of ["find", "read", "delete"] as const) place.tenant.fail(step, { type: "body", text: "", status: 404 });
+    await place.deleteKyma();
+    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toContain("404");
+    expect(await place.eventSays("DeletionWaiting")).toContain("404");
+    expect(place.tenant.applications(place.runtime)).toHaveLength(1);
+    place.tenant.recover();
+    await leavesNothing(place);
+  });
+
   test("is given up if somebody says so", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();

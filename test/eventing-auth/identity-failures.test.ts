@@ -239,12 +239,68 @@ describe("an answer that is lost after its effect", () => {
     ias.fail("create", { type: "lost-answer" }, 1);
     expect(await identityErrorOf(withoutPauses(clock, provider.create(owner)))).toMatchObject({ code: "Transient", step: "create" });
     expect(ias.applications(owner.name)).toHaveLength(1);
-    expect(await provider.find(owner)).toEqual(ias.applications(owner.name).map(({ id }) => ({ id })));
+    expect(await provider.find(owner)).toEqual(ias.applications(owner.name).map(({ id }) => ({ id, isOurs: true })));
   });
 });
 
+describe("an application counts as gone", () => {
+  const odd: readonly (readonly [string, IasFailure])[] = [
+    ["an empty body", { type: "body", text: "", status: 404 }],
+    ["JSON that is no error of IAS", { type: "body", text: '{"message":"no Route matched with those values"}', status: 404 }],
+    ["a page", { type: "body", text: "<html>no such page</html>", contentType: "text/html", status: 404 }],
+  ];
+  const asking: readonly (readonly ["read" | "delete", (world: World) => Promise<unknown>])[] = [
+    ["read", ({ provider, application }) => provider.read(application)],
+    ["delete", ({ provider, application }) => provider.delete(application)],
+  ];
+
+  describe.each(asking)("for a %s", (step, call) => {
+    it.each(odd)("not by a 404 with %s", async (_what, failure) => {
+      await using world = await openWorld();
+      const { ias, clock, application } = world;
+      ias.directory.delete(application.id);
+      ias.fail(step, failure);
+      expect(await identityErrorOf(withoutPauses(clock, call(world)))).toMatchObject({ code: "Transient", step, status: 404 });
+    });
+
+    it("not while the list has it, whatever is said of its id", async () => {
+      await using world = await openWorld();
+      world.ias.fail(step, { type: "status", status: 404 });
+      const error = await identityErrorOf(withoutPauses(world.clock, call(world)));
+      expect(error).toMatchObject({ code: "Transient", step });
+      expect(error.message).toContain("is not found by its id, but is listed");
+    });
+
+    it("not if the list is answered with a 404 for everything", async () => {
+      await using world = await openWorld();
+      for (const asked of [step, "find"] as const) world.ias.fail(asked, { type: "status", status: 404 });
+      expect(await identityErrorOf(withoutPauses(world.clock, call(world)))).toMatchObject({ step: "find", status: 404 });
+    });
+
+    it("if IAS says so and the list does not have it, also where an empty list is a 404", async () => {
+      await using world = await openWorld();
+      const { ias, clock, application } = world;
+      ias.directory.delete(application.id);
+      await withoutPauses(clock, call(world));
+      ias.fail("find", { type: "body", text: "", status: 404 }, 1);
+      await withoutPauses(clock, call(world));
+      expect(ias.counters.requests.find).toBe(3);
+    });
+  });
+});
+
+it("a list is empty if IAS answers 404 to its filter and shows others without one, and an error if a proxy answers so to everything", async () => {
+  await using world = await openWorld();
+  const { ias, clock, provider } = world;
+  const nothing: IasFailure = { type: "body", text: "", status: 404 };
+  ias.fail("find", nothing, 1);
+  expect(await provider.find(someOwner())).toEqual([]);
+  ias.fail("find", nothing);
+  expect(await identityErrorOf(withoutPauses(clock, provider.find(someOwner())))).toMatchObject({ code: "Transient", status: 404 });
+});
+
 describe("an answer with something missing", () => {
-  it("is an error where an application comes without its address, its client id, or with an address that is none", async () => {
+  it("is an error where an application comes without its address, or is shown without what every application has", async () => {
     await using world = await openWorld();
     const { ias, clock, provider, application } = world;
     ias.fail("create", { type: "body", text: "", status: 201 }, 1);
@@ -273,7 +329,7 @@ describe("a list", () => {
     await using world = await openWorld();
     const { ias, provider } = world;
     const owner = someOwner();
-    const many = Array.from({ length: 250 }, () => ({ id: ias.directory.create(owner.name).id }));
+    const many = Array.from({ length: 250 }, () => ({ id: ias.directory.create(owner.name).id, isOurs: false }));
     expect(await provider.find(owner)).toEqual(many);
     expect(ias.counters.requests.find).toBe(3);
   });
@@ -283,7 +339,7 @@ describe("a list", () => {
     const { ias, provider, application } = world;
     const others = [application.id, world.credentials.clientId].map((id) => ({ id, name: "somebody-else" }));
     ias.fail("find", { type: "body", text: JSON.stringify({ applications: [...others, { id: application.id, name: application.name }] }) }, 1);
-    expect(await provider.find(application)).toEqual([{ id: application.id }]);
+    expect(await provider.find(application)).toEqual([{ id: application.id, isOurs: false }]);
   });
 
   it("without end is an error", async () => {

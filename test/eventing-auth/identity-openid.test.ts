@@ -51,7 +51,7 @@ describe("a client of an OpenID server", () => {
     const client = await register(world);
     const { id } = client;
     expect(server.clients()).toEqual([id]);
-    expect(await provider.find(owner)).toEqual([{ id }]);
+    expect(await provider.find(owner)).toEqual([{ id, isOurs: true }]);
     expect(await provider.read(client)).toEqual({ id, clientId: id });
     expect(await clientOfToken(provider, id, client.secret)).toBe(id);
     expect(await provider.accepts({ clientId: id, clientSecret: client.secret })).toBe(true);
@@ -187,7 +187,7 @@ describe("a registration", () => {
     const created = provider.create(owner, stop.signal);
     await expect(created).rejects.toThrow("shutting down");
     await expect.poll(() => keeper.grant, { timeout: 30_000 }).toBeDefined();
-    expect(await provider.find(owner)).toEqual(server.clients().map((id) => ({ id })));
+    expect(await provider.find(owner)).toEqual(server.clients().map((id) => ({ id, isOurs: true })));
   });
 
   it("at another server is none of this one's", async () => {
@@ -197,6 +197,38 @@ describe("a registration", () => {
     expect(await other.provider.read(client)).toBeUndefined();
     expect(await other.provider.find(client)).toEqual([]);
     await other.provider.delete(client);
+    expect(world.server.clients()).toEqual([client.id]);
+  });
+});
+
+describe("a client counts as gone", () => {
+  const calls = [
+    ["read", (provider: IdentityProvider, client: ApplicationRef) => provider.read(client)],
+    ["find", (provider: IdentityProvider, client: ApplicationRef) => provider.find(client)],
+    ["delete", (provider: IdentityProvider, client: ApplicationRef) => provider.delete(client)],
+  ] as const;
+
+  it.each(calls)("never because its registration access token is refused: %s", async (_step, call) => {
+    await using world = await openWorld();
+    const client = await register(world);
+    world.keeper.grant = world.keeper.grant?.replace(/("token":")[^"]*/, "$1no-longer-accepted");
+    const error = await identityErrorOf(call(world.provider, client));
+    expect(error).toMatchObject({ code: "Terminal", status: 401 });
+    expect(error.message).toContain("is not accepted any more");
+    expect(error.message).toContain("keyturn.io/abandon");
+    expect(error.message).not.toContain("no-longer-accepted");
+    expect(world.server.clients()).toEqual([client.id]);
+  });
+
+  it.each([calls[0], calls[2]])("never because the right to manage it is lost: %s", async (_step, call) => {
+    await using world = await openWorld();
+    const client = await register(world);
+    for (const grant of [undefined, "edited"]) {
+      world.keeper.grant = grant;
+      const error = await identityErrorOf(call(world.provider, client));
+      expect(error).toMatchObject({ code: "Terminal" });
+      expect(error.message).toContain(`the registration access token of client ${client.id} is lost`);
+    }
     expect(world.server.clients()).toEqual([client.id]);
   });
 });
@@ -211,7 +243,7 @@ describe("what a crash costs", () => {
     expect(keeper.grant).toBeUndefined();
     expect(await provider.find(owner)).toEqual([]);
     const client = await register(world);
-    expect(await provider.find(owner)).toEqual([{ id: client.id }]);
+    expect(await provider.find(owner)).toEqual([{ id: client.id, isOurs: true }]);
     expect(server.clients()).toHaveLength(2);
   });
 

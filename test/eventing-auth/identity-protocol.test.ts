@@ -1,12 +1,12 @@
 // The IAS protocol, step by step, against the stand-in or, with TEST_EVENTING_AUTH_IAS_URL, _USER and _PASSWORD, against a real tenant.
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { identityErrorOf, openProviders, openTenant, secretData, someOwner } from "./identity/tenant.ts";
+import { clientIdsFrom, identityErrorOf, openProviders, openTenant, secretData, someOwner } from "./identity/tenant.ts";
 import { verifiedToken } from "./identity/verified-token.ts";
 
-describe("an application of IAS", () => {
+describe.each(clientIdsFrom)("an application of IAS that has its client ID from %s on", (clientIdFrom) => {
   it("goes from nothing to a verified token, through a rotation, and back to nothing", async () => {
-    await using tenant = await openTenant();
+    await using tenant = await openTenant(clientIdFrom);
     using providers = openProviders();
     const provider = providers.forSecret(tenant.data);
     const owner = someOwner();
@@ -15,9 +15,11 @@ describe("an application of IAS", () => {
     const { id } = await provider.create(owner);
     const application = { ...owner, id };
     try {
-      expect(await provider.find(owner)).toEqual([{ id }]);
-      const clientId = (await provider.read(application))?.clientId ?? "";
+      expect(await provider.find(owner)).toEqual([{ id, isOurs: true }]);
+      expect(await provider.find({ ...owner, uid: randomUUID() })).toEqual([{ id, isOurs: false }]);
+      expect(await provider.read(application)).toMatchObject({ id });
       const first = await provider.issueSecret(application, { rotate: false });
+      const clientId = (await provider.read(application))?.clientId ?? "";
       const endpoints = await provider.endpoints();
       const claims = await verifiedToken({ clientId, clientSecret: first.secret, ...endpoints, method: "client_secret_post" });
       expect(claims).toMatchObject({ iss: endpoints.issuer, sub: clientId });
@@ -46,7 +48,7 @@ describe("an application of IAS", () => {
   });
 
   it("may have a secret that runs out by itself", async () => {
-    await using tenant = await openTenant();
+    await using tenant = await openTenant(clientIdFrom);
     using providers = openProviders();
     const provider = providers.forSecret(tenant.data);
     const owner = someOwner();
@@ -61,21 +63,25 @@ describe("an application of IAS", () => {
   });
 
   it("that does not exist is nothing to read, nothing to list and nothing to delete, but cannot have a secret", async () => {
-    await using tenant = await openTenant();
+    await using tenant = await openTenant(clientIdFrom);
     using providers = openProviders();
     const provider = providers.forSecret(tenant.data);
-    for (const id of [randomUUID(), "no-uuid", "../../etc"]) {
+    for (const [id, code] of [
+      [randomUUID(), "Transient"],
+      ["no-uuid", "Terminal"],
+      ["../../etc", "Terminal"],
+    ] as const) {
       const application = { ...someOwner(), id };
       expect(await provider.read(application)).toBeUndefined();
       expect(await provider.listSecrets(application)).toEqual([]);
       await provider.delete(application);
       await provider.deleteSecret(application, "abcd");
-      expect((await identityErrorOf(provider.issueSecret(application, { rotate: false }))).code).toBe("Terminal");
+      expect((await identityErrorOf(provider.issueSecret(application, { rotate: false }))).code).toBe(code);
     }
   });
 
   it("is refused to an administrator with a wrong password, in the provider's words and without the password", async () => {
-    await using tenant = await openTenant();
+    await using tenant = await openTenant(clientIdFrom);
     using providers = openProviders();
     const password = "wrong-Passw0rd!";
     const wrong = { ...tenant.data, ...secretData({ password }) };

@@ -19,7 +19,7 @@ import {
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
-import { EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { askedAtAnnotation, EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
 import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
 import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
@@ -52,7 +52,7 @@ export const soon: Soon = soonWithin(60_000);
 
 /** What is made for a place besides the usual. */
 export interface PlaceOptions {
-  /** Namespaces for Kymas and EventingAuths. Default one. */
+  /** Namespaces for Kymas and EventingAuths: that of the kubeconfigs, and others. Default one. */
   readonly namespaces?: number;
   /** Default: one of its own. */
   readonly tenant?: IasStandIn;
@@ -88,9 +88,9 @@ async function openTarget(
 export async function issuingPlace(controlPlane: ClusterAccess, targetCluster: ClusterAccess, options: PlaceOptions = {}): Promise<IssuingPlace> {
   await controlPlane.apply(renderCrds([eventingAuthFeature]));
   await controlPlane.apply(await readFile(new URL("../../examples/issue/kyma-crd.yaml", import.meta.url), "utf8"));
-  const namespaces: string[] = [];
-  for (let count = options.namespaces ?? 1; count > 0; count--) namespaces.push(await controlPlane.namespace("runtimes"));
   const system = await controlPlane.namespace("kcp-system");
+  const namespaces = [system];
+  for (let count = options.namespaces ?? 1; count > 1; count--) namespaces.push(await controlPlane.namespace("elsewhere"));
   const target = await openTarget(targetCluster);
   const targetNamespace = `kyma-system-${randomUUID().slice(0, 8)}`;
   await target.client.create(Namespace, { metadata: { name: targetNamespace } });
@@ -136,7 +136,7 @@ export class IssuingPlace implements AsyncDisposable {
   }
 
   get namespace(): string {
-    return this.parts.namespaces[0] ?? "";
+    return this.parts.system;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -243,6 +243,12 @@ export class IssuingPlace implements AsyncDisposable {
 
   async deleteAuth(namespace = this.namespace): Promise<void> {
     await this.client.delete(EventingAuth, { namespace, name: this.runtime });
+  }
+
+  /** Lets it be a minute later for what is known of when an application was asked for; nothing if there is no EventingAuth. */
+  async skipMinute(): Promise<void> {
+    const patch = { metadata: { annotations: { [askedAtAnnotation]: "2020-01-01T00:00:00Z" } } };
+    if (await this.auth()) await this.client.mergePatch(EventingAuth, { namespace: this.namespace, name: this.runtime }, patch);
   }
 
   async isGone(namespace = this.namespace): Promise<void> {

@@ -23,6 +23,7 @@ test("kubeconfigs that would be refused are listed, and no others", async () => 
     "token-file": "users:\n- user:\n    tokenFile: /etc/token\n",
     insecure: "clusters:\n- cluster:\n    insecure-skip-tls-verify: true\n",
     plain: "clusters:\n- cluster:\n    server: http://target\n",
+    disguised: 'clusters:\n- cluster:\n    server: " http://target"\n',
   };
   for (const [name, config] of Object.entries(suspects)) await place.putSecret(`kubeconfig-${name}`, { config });
   await place.putSecret("kubeconfig-empty", {});

@@ -1,78 +1,77 @@
-// Who has a name: EventingAuths of the same name, applications of the same name.
+// A name proves nothing: EventingAuths in other namespaces, applications of the same name.
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { issuingPlace, soon } from "./issuing-place.ts";
+import { EventingAuth, eventingAuthFinalizer } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
 const target = useCluster();
 
-describe("the same name in two namespaces", () => {
-  test("the second is refused with a condition, and its deletion destroys nothing", async () => {
+describe("an EventingAuth in another namespace than the kubeconfigs", () => {
+  test("is told so, reaches no cluster and no application, and disturbs nobody who has its name", async () => {
     await using place = await issuingPlace(controlPlane(), target(), { namespaces: 2 });
-    const [, second = ""] = place.parts.namespaces;
-    await place.ready();
+    const [, elsewhere = ""] = place.parts.namespaces;
+    await place.putKubeconfig();
+    await place.putKyma(elsewhere);
+    await place.startOperator();
+    expect(await place.conditionSays("Ready", "False NamespaceNotServed", elsewhere)).toContain(`in the namespace ${place.namespace} only`);
+    expect((await place.auth(elsewhere))?.status).toMatchObject({ state: "NotReady" });
+    expect(place.tenant.counters.requests).toEqual({});
+    expect(await place.targetSecret()).toBeUndefined();
+
+    await place.putKyma();
+    await place.isReady();
     const before = await place.credentials();
-    await place.putKyma(second);
-    expect(await place.conditionSays("Ready", "False NameTaken", second)).toContain(`${place.namespace}/${place.runtime} has this name`);
-    expect((await place.auth(second))?.status).toMatchObject({ state: "NotReady" });
-    await place.deleteKyma(second);
-    await place.isGone(second);
+    await place.deleteKyma(elsewhere);
+    await place.isGone(elsewhere);
     await place.isWhole();
     expect(await place.credentials()).toEqual(before);
     expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0, secretsCreated: 1 });
   });
 
-  test("the second has its turn when the first is gone", async () => {
+  test("deletes nothing when it goes, also not an application that stands in its status, and an Event says so", async () => {
     await using place = await issuingPlace(controlPlane(), target(), { namespaces: 2 });
-    const [, second = ""] = place.parts.namespaces;
-    await place.ready();
-    await place.putKyma(second);
-    await place.conditionSays("Ready", "False NameTaken", second);
-    await place.deleteKyma();
-    await place.isGone();
-    await place.isReady(second);
-    await soon(() => expect(place.tenant.applications(place.runtime)).toHaveLength(1));
-    expect(await place.tokenStatus()).toBe(200);
-  });
-
-  test("at the same moment: exactly one has it", async () => {
-    await using place = await issuingPlace(controlPlane(), target(), { namespaces: 2 });
-    const [, second = ""] = place.parts.namespaces;
-    await place.putKubeconfig();
+    const [, elsewhere = ""] = place.parts.namespaces;
+    const foreign = place.tenant.directory.create(place.runtime, {});
     await place.startOperator();
-    await Promise.all([place.putKyma(), place.putKyma(second)]);
-    await soon(async () => {
-      const reasons = await Promise.all([place.condition("Ready"), place.condition("Ready", second)]);
-      expect(new Set(reasons.map((condition) => condition?.reason))).toEqual(new Set(["NameTaken", "Ready"]));
-    });
-    expect(place.tenant.applications(place.runtime)).toHaveLength(1);
-    expect(await place.tokenStatus()).toBe(200);
+    const name = { namespace: elsewhere, name: place.runtime };
+    await place.client.create(EventingAuth, { metadata: { ...name, finalizers: [eventingAuthFinalizer] }, spec: {} });
+    const status = { state: "Ready", iasApplication: { name: place.runtime, uuid: foreign.id } };
+    await place.client.mergePatch(EventingAuth, name, { status }, { subresource: "status" });
+    await place.deleteAuth(elsewhere);
+    await place.isGone(elsewhere);
+    expect(await place.eventSays("Abandoned", elsewhere)).toContain(foreign.id);
+    expect(place.tenant.applications()).toEqual([foreign]);
   });
 });
 
-describe("an application of the runtime's name that nobody knows of", () => {
-  test("is deleted before a new one is made", async () => {
+describe("an application of the runtime's name that was not made for its EventingAuth", () => {
+  test.each([1, 2])("stays, and nothing is made until somebody has put that right (%i of them)", async (count) => {
     await using place = await issuingPlace(controlPlane(), target());
-    const leftover = place.tenant.directory.create(place.runtime, {});
-    await place.ready();
-    await place.isWhole();
-    expect(place.tenant.applications(place.runtime)[0]?.id).not.toBe(leftover.id);
-    expect(await place.eventSays("LeftoverDeleted")).toContain(leftover.id);
-  });
-
-  test("more than one: nothing is made and none is deleted, until somebody has put that right", async () => {
-    await using place = await issuingPlace(controlPlane(), target());
-    const leftovers = [place.tenant.directory.create(place.runtime, {}), place.tenant.directory.create(place.runtime, {})];
+    const foreign = Array.from({ length: count }, () => place.tenant.directory.create(place.runtime, {}));
     await place.putKubeconfig();
     await place.putKyma();
     await place.startOperator({ flags: { "eventing-auth.check-interval": "1s" } });
-    expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain(
-      `found multiple applications with the same name ${place.runtime}`,
+    expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toMatch(
+      count === 1 ? `found an application with the name ${place.runtime}` : `found multiple applications with the same name ${place.runtime}`,
     );
-    expect(place.tenant.counters).toMatchObject({ created: 2, deleted: 0 });
-    for (const { id } of leftovers) place.tenant.directory.delete(id);
+    expect(place.tenant.counters).toMatchObject({ created: count, deleted: 0, secretsCreated: 0 });
+    for (const { id } of foreign) place.tenant.directory.delete(id);
     await place.isReady();
     await place.isWhole();
+  });
+
+  test("stays when the EventingAuth is deleted", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    const foreign = place.tenant.directory.create(place.runtime, {});
+    await place.putKubeconfig();
+    await place.putKyma();
+    await place.startOperator();
+    await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
+    await place.deleteKyma();
+    await place.isGone();
+    expect(place.tenant.applications()).toEqual([foreign]);
+    expect(place.tenant.counters.deleted).toBe(0);
   });
 
   test("after the first success duplicates change nothing: the application is known by its id", async () => {

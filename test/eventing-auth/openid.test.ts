@@ -76,19 +76,27 @@ test("a client whose secret nobody knows any more is replaced, and none is left 
   const { place } = world;
   await place.ready({ flags: openid });
   const before = await isWhole(world);
+  await place.skipMinute();
   await place.parts.target.delete(Secret, place.targetName);
   await soon(async () => expect((await place.credentials())?.client_id).not.toBe(before.client_id));
   await isWhole(world);
 });
 
-test("a client that was deleted at the server is replaced after a restart", async () => {
+test("a client that the server no longer lets us manage is reported, not replaced, and left behind when somebody says so", async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place, server } = world;
   const operator = await place.ready({ flags: openid });
   const before = await isWhole(world);
   await operator.stop();
+  await place.skipMinute();
+  // The server answers as it would to a registration access token that it has invalidated: with 401.
   server.deleteClient(before.client_id ?? "");
   await place.startOperator({ flags: openid });
-  await soon(async () => expect((await place.credentials())?.client_id).not.toBe(before.client_id));
+  expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("is not accepted any more");
+  expect(server.clients()).toEqual([]);
+  await place.deleteAuth();
+  await place.conditionSays("Ready", "False DeletionWaiting");
+  await controlPlane().kubectl("annotate", "eventingauth", place.runtime, "keyturn.io/abandon=application", "-n", place.namespace);
+  await soon(async () => expect((await place.credentials())?.client_id ?? before.client_id).not.toBe(before.client_id));
   await isWhole(world);
 });

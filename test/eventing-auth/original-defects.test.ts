@@ -65,7 +65,7 @@ const defects: readonly { readonly number: number; readonly defect: string; read
     defect: "applications are known by name only; objects of one name in two namespaces destroy each other's credentials",
     proofs: [
       { file: "test/eventing-auth/names.test.ts", test: "after the first success duplicates change nothing" },
-      { file: "test/eventing-auth/names.test.ts", test: "the second is refused with a condition, and its deletion destroys nothing" },
+      { file: "test/eventing-auth/names.test.ts", test: "is told so, reaches no cluster and no application, and disturbs nobody who has its name" },
     ],
   },
   {

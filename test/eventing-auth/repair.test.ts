@@ -110,6 +110,7 @@ describe("at the tenant", () => {
     await place.ready({ flags: { "eventing-auth.check-interval": "1s" } });
     const [application] = place.tenant.applications(place.runtime);
     place.tenant.directory.delete(application?.id ?? "");
+    await place.skipMinute();
     await soon(() => expect(place.tenant.counters.created).toBe(2));
     await place.isWhole();
     await place.isReady();
@@ -120,6 +121,7 @@ describe("at the tenant", () => {
     await using other = await issuingPlace(controlPlane(), target());
     await place.ready();
     const before = await place.credentials();
+    await place.skipMinute();
     await place.putCredentials({ url: other.tenant.url });
     await soon(async () => {
       const credentials = await place.credentials();

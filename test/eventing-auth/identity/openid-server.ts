@@ -10,6 +10,8 @@ export interface OpenidServerOptions {
   readonly registration?: "open" | "token";
   /** Whether an update issues a new secret. Needs an initial access token, which carries that policy. Default true. */
   readonly rotatesSecrets?: boolean;
+  /** Whether the server answers 401 to every registration access token, as after it has invalidated them. Default false. */
+  readonly refusesManagement?: boolean;
   /** Whether clients get a registration access token. Default true. */
   readonly givesManagement?: boolean;
   /** Which answers tell the secret besides the one to a registration: those to reading, to updating. Default both. */
@@ -29,6 +31,8 @@ export interface OpenidServer extends AsyncDisposable {
   readonly issuer: string;
   /** Undefined where registration is open. */
   readonly initialAccessToken: string | undefined;
+  /** How many requests with a registration access token were refused because of `refusesManagement`. */
+  readonly refusals: number;
   /** The ids of the clients that exist. */
   clients(): readonly string[];
   /** As an administrator would, at the server. */
@@ -76,6 +80,7 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
     },
   });
   let lost: (exchange: Exchange) => boolean = () => false;
+  let refusals = 0;
   const listeners = new Set<StepListener>();
   provider.use(async (ctx, next) => {
     const tell = (moment: "before" | "after"): boolean => {
@@ -89,6 +94,12 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
       }
     };
     if (!tell("before")) return;
+    if (options.refusesManagement && ctx.path.startsWith("/reg/")) {
+      refusals++;
+      ctx.status = 401;
+      ctx.body = { error: "invalid_token", error_description: "invalid token provided" };
+      return;
+    }
     await next();
     if (!tell("after")) return;
     const { body } = ctx;
@@ -104,6 +115,9 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
   return {
     issuer,
     initialAccessToken: token,
+    get refusals() {
+      return refusals;
+    },
     clients: () => [...stored.keys()].filter((key) => key.startsWith("Client:")).map((key) => key.slice("Client:".length)),
     deleteClient: (id) => void stored.delete(`Client:${id}`),
     onStep(listener) {

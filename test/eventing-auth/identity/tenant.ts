@@ -24,7 +24,7 @@ export function openProviders(options: Partial<IdentityProvidersOptions> = {}): 
 
 /** An application's owner under a name of its own. Without a keeper, grants must not be asked for. */
 export function someOwner(grants: GrantKeeper = noGrants): ApplicationOwner {
-  return { name: `keyturn-test-${randomUUID()}`, grants };
+  return { name: `keyturn-test-${randomUUID()}`, uid: randomUUID(), grants };
 }
 
 const noGrants: GrantKeeper = {
@@ -46,11 +46,16 @@ export class MemoryKeeper implements GrantKeeper {
   }
 }
 
+const { TEST_EVENTING_AUTH_IAS_URL: url, TEST_EVENTING_AUTH_IAS_USER: username, TEST_EVENTING_AUTH_IAS_PASSWORD: password } = process.env;
+const real = url && username && password ? secretData({ url, username, password }) : undefined;
+
+/** From when on an application has its client ID: the stand-in can play both, a real tenant decides for itself. */
+export const clientIdsFrom = real ? (["its own time"] as const) : (["first-secret", "creation"] as const);
+
 /** A tenant for tests that need no faults: a real one if `TEST_EVENTING_AUTH_IAS_URL`, `_USER` and `_PASSWORD` name it, else the stand-in. */
-export async function openTenant(env: NodeJS.ProcessEnv = process.env): Promise<AsyncDisposable & { readonly data: SecretData }> {
-  const { TEST_EVENTING_AUTH_IAS_URL: url, TEST_EVENTING_AUTH_IAS_USER: username, TEST_EVENTING_AUTH_IAS_PASSWORD: password } = env;
-  if (url && username && password) return { data: secretData({ url, username, password }), [Symbol.asyncDispose]: () => Promise.resolve() };
-  const standIn = await startIasStandIn();
+export async function openTenant(clientIdFrom: (typeof clientIdsFrom)[number]): Promise<AsyncDisposable & { readonly data: SecretData }> {
+  if (real) return { data: real, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const standIn = await startIasStandIn(clientIdFrom === "its own time" ? {} : { clientIdFrom });
   return {
     data: secretData({ url: standIn.url, username: standIn.username, password: standIn.password }),
     [Symbol.asyncDispose]: () => standIn.close(),

@@ -151,7 +151,8 @@ class HttpTransport implements Transport {
   }
 }
 
-function serverUrl(server: string): URL {
+/** A server's address as it is connected to. Whoever judges an address judges this: parsing drops white space and control characters that a text comparison stumbles over. */
+export function serverUrl(server: string): URL {
   const url = URL.parse(server.includes("://") ? server : `https://${server}`);
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:") || url.hostname === "") {
     throw new ConfigError("Unusable", `the API server's address ${JSON.stringify(server)} is no http or https URL`);

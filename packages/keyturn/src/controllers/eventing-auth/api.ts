@@ -20,6 +20,12 @@ export const eventingAuthFinalizer = "eventingauth.operator.kyma-project.io/fina
 /** On an EventingAuth that is being deleted: what is to be left behind, `target`, `application` or both separated by a comma. */
 export const abandonAnnotation = "keyturn.io/abandon";
 
+/**
+ * When an application was last asked for, written before the request is sent. For a while after that nothing is concluded from an application's not
+ * being there, and no other is asked for, whatever became of the process or of the answer.
+ */
+export const askedAtAnnotation = "keyturn.io/application-asked-at";
+
 /** The original's schema: the fields, what is required, and no merging by type. Its users' manifests and its own tests hold for ours. */
 const status = z.object({
   state: z.enum(["Ready", "NotReady"]).describe("Ready once the application and the Secret are there."),

@@ -1,67 +1,52 @@
 // Steps that change applications, and what the status says of them.
-import { type Client, isApiError, keyOfObject, type Stored, TransientError } from "@keyturn/runtime";
-import { EventingAuth, type EventingAuthStatus } from "./api.ts";
+import { type Client, type Stored } from "@keyturn/runtime";
+import { askedAtAnnotation, EventingAuth, type EventingAuthStatus } from "./api.ts";
 import type { Observation } from "./observation.ts";
 import { statusOf, type StatusFacts } from "./status.ts";
 import { type ActOf, applicationOwner, providerOf, refTo, type StepContext, writerOf } from "./step-context.ts";
 
 /**
- * Makes an application. Its id is written down before anything else is made, and with it who may go on: of two replicas that both made one, the
- * second takes its own back.
+ * Makes an application. That one is asked for is written down first, and its id before anything else is made. Of two replicas only one gets that far,
+ * and whatever is lost on the way, the next run finds the application by the trace in it and goes on with it.
  */
 export async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
   const provider = providerOf(context);
-  const created = await provider.create(applicationOwner(observation, context), context.run.signal);
-  let object: Stored<EventingAuth>;
-  try {
-    object = await recordApplication(observation, created.id, context);
-  } catch (error) {
-    // Refused for certain: another one was quicker. After a lost answer it is found by its id, or by its name.
-    if (isApiError(error) && error.status < 500) await provider.delete(refTo(created.id, observation, context), context.run.signal);
-    throw error;
-  }
+  const asking = { ...observation, object: await recordAskedAt(observation, context) };
+  const created = await provider.create(applicationOwner(asking, context), context.run.signal);
+  const object = await recordApplication(asking, created.id, context);
   context.firstSecret = created.secret;
   context.notify({ type: "Normal", reason: "ApplicationCreated", message: `application ${created.id} was created` });
   return {
     ...observation,
     object,
-    tenant: { ...known(observation), secrets: created.secret ? [{ hint: created.secret.hint, validToMs: undefined }] : [] },
+    tenant: {
+      ...known(observation),
+      // Not read: it may take a moment to be shown.
+      application: { id: created.id, clientId: created.clientId },
+      secrets: created.secret ? [{ hint: created.secret.hint, validToMs: undefined }] : [],
+    },
   };
 }
 
-/** Deletes an application, unless another EventingAuth knows it as its own. */
-export async function deleteApplication(
-  { id, why }: ActOf<"deleteApplication">,
-  observation: Observation,
-  context: StepContext,
-): Promise<Observation> {
-  if (id !== observation.object.status?.iasApplication?.uuid) await assertUnclaimed(id, observation, context);
-  await providerOf(context).delete(refTo(id, observation, context), context.run.signal);
-  if (why === "leftover") {
-    context.notify({ type: "Warning", reason: "LeftoverDeleted", message: `application ${id} had this name and nobody knew of it; it was deleted` });
-  }
-  const isRecorded = id === observation.object.status?.iasApplication?.uuid;
-  return { ...observation, tenant: { ...known(observation), ...(isRecorded ? { application: "gone" } : { namesakes: [] }) } };
+async function recordAskedAt({ object }: Observation, context: StepContext): Promise<Stored<EventingAuth>> {
+  const { namespace = "", name, uid, resourceVersion } = object.metadata;
+  const annotations = { [askedAtAnnotation]: new Date(context.scope.clock.now()).toISOString() };
+  const patch = { metadata: { uid, resourceVersion, annotations } };
+  const written = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, writerOf(context));
+  context.onWritten(written);
+  return written;
 }
 
-/** The caches may be behind: an application that an EventingAuth of this name knows as its own, in whatever namespace, is no leftover. */
-async function assertUnclaimed(id: string, { object }: Observation, { run, scope }: StepContext): Promise<void> {
-  const fields = `metadata.name=${object.metadata.name}`;
-  const places = scope.namespaces.length > 0 ? scope.namespaces.map((namespace) => ({ namespace, fields })) : [{ fields }];
-  for (const selection of places) {
-    const { items } = await run.client.list(EventingAuth, selection);
-    const claimant = items.find(({ status }) => status?.iasApplication?.uuid === id);
-    if (!claimant) continue;
-    throw new TransientError(`application ${id} was about to be deleted as a leftover, but belongs to ${keyOfObject(claimant)}`, {
-      reason: "Conflict",
-    });
-  }
+/** Deletes the application whose id is in the status. */
+export async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
+  await providerOf(context).delete(refTo(id, observation, context), context.run.signal);
+  return { ...observation, tenant: { ...known(observation), application: "deleted" } };
 }
 
 /** Writes down that an application is this object's. */
 export async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
   const object = await recordApplication(observation, id, context);
-  context.notify({ type: "Normal", reason: "Adopted", message: `application ${id} and the Secret that uses it are kept` });
+  context.notify({ type: "Normal", reason: "Adopted", message: `application ${id} was made for this object, or its runtime uses it; it is kept` });
   return { ...observation, object, tenant: known(observation) };
 }
 

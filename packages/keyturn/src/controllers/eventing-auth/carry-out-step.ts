@@ -16,7 +16,7 @@ export async function carryOutLook(step: Look, observation: Observation, context
     case "application":
       return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
     case "namesakes":
-      return known({ namesakes: (await provider.find(applicationOwner(observation, context), signal)).map(({ id }) => id) });
+      return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
     case "namesake":
       return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
     case "secrets":
@@ -54,8 +54,13 @@ export async function carryOutAct(step: Act, observation: Observation, context: 
   }
 }
 
-async function release(abandoned: readonly string[], { object }: Observation, context: StepContext): Promise<undefined> {
-  if (context.provider?.type === "openid") await context.grants.forget();
+async function release(abandoned: readonly string[], observation: Observation, context: StepContext): Promise<undefined> {
+  let { object } = observation;
+  if (context.provider?.type === "openid" && observation.isServed) {
+    // Without the grant nothing can be proven of an application, should the object not be let go after that.
+    if (object.status?.iasApplication) ({ object } = await forgetApplication(observation, context));
+    await context.grants.forget();
+  }
   await dropFinalizer(context.run.client, { kind: EventingAuth, object }, eventingAuthFinalizer);
   if (abandoned.length === 0) return undefined;
   context.onAbandoned();

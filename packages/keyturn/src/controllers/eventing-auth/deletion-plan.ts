@@ -1,6 +1,7 @@
 // The next step for an EventingAuth that is being deleted: its application, then its Secret, then the object itself.
 import { abandonAnnotation } from "./api.ts";
 import { type Observation, ownerOfObservation } from "./observation.ts";
+import { awaitedApplication, isUsedBy } from "./plan.ts";
 import type { Verdict } from "./status.ts";
 import type { Rest, Step } from "./step.ts";
 import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
@@ -10,10 +11,10 @@ import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
  * application is given up only if somebody says so in the annotation, because its credentials would go on working.
  */
 export function planDeletionStep(observation: Observation, nowMs: number): Step {
-  const { object, holder, target } = observation;
-  // What has its name belongs to the other one; the original let two have one application.
-  const id = object.status?.iasApplication?.uuid;
-  if (holder !== undefined && (id === undefined || id === holder.application)) return { type: "release", abandoned: [] };
+  const { object, isServed, target } = observation;
+  const recorded = object.status?.iasApplication ? [`application ${object.status.iasApplication.uuid}`] : [];
+  // It reaches nothing, also not what an earlier version or the original made for it.
+  if (!isServed) return { type: "release", abandoned: recorded };
   // What is there, and whether it is ours, can best be told while the application exists; the answer or the trouble is a matter of seconds.
   if (target.type === "unseen" && target.trouble.reason === "TargetConnecting") {
     return { type: "rest", verdicts: {}, settled: false, nextAtMs: undefined, quiet: true };
@@ -21,10 +22,10 @@ export function planDeletionStep(observation: Observation, nowMs: number): Step 
   const abandoned = abandonedParts(object.metadata.annotations?.[abandonAnnotation]);
 
   const secret = target.type === "seen" && !target.trouble ? target.secret : undefined;
-  const application = abandoned.has("application") ? "gone" : deleteApplication(observation, secret);
+  const application = abandoned.has("application") ? "gone" : deleteApplication(observation, secret, nowMs);
   if (typeof application !== "string") return application;
 
-  const leftBehind = abandoned.has("application") && object.status?.iasApplication ? [`application ${object.status.iasApplication.uuid}`] : [];
+  const leftBehind = abandoned.has("application") ? recorded : [];
   const targetName = `Secret ${observation.settings.targetSecret.namespace}/${observation.settings.targetSecret.name} in the cluster of the runtime`;
   if (target.type === "unknown") return { type: "release", abandoned: leftBehind };
   if (target.type === "seen" && !target.trouble) {
@@ -42,28 +43,31 @@ export function planDeletionStep(observation: Observation, nowMs: number): Step 
   );
 }
 
-/** The step that deletes the application, or `gone` if there is none any more. */
-function deleteApplication({ object, tenant, provider }: Observation, secret: TargetSecret | undefined): Step | "gone" {
+/** The step that deletes the application, or `gone` if there is none any more. Only one whose id is in the status is ever deleted. */
+function deleteApplication({ object, tenant, provider }: Observation, secret: TargetSecret | undefined, nowMs: number): Step | "gone" {
   if (provider.type === "closed") return waitingForProvider(provider.message);
   const id = object.status?.iasApplication?.uuid;
   if (id !== undefined) {
-    if (tenant.application === undefined) return { type: "look", at: "application", id };
-    if (tenant.application !== "gone") {
-      const { endpoints, application } = tenant;
-      // The Secret of the original has no mark. It gets one while its application can still tell that it is ours.
-      const adopts = secret?.clientId === application.clientId && secret.digest !== undefined && secret.noted.application !== application.id;
-      if (!adopts) return { type: "deleteApplication", id, why: "deletion" };
-      return endpoints ? { type: "mend", application, endpoints } : { type: "look", at: "endpoints" };
-    }
+    const { endpoints, application } = tenant;
+    if (application === undefined) return { type: "look", at: "application", id };
+    if (application === "deleted") return "gone";
     // Others of its name are somebody's, and no reason to keep the object.
-    return "gone";
+    if (application === "gone") return waitingForApplication(object, nowMs) ?? "gone";
+    // The Secret of the original has no mark. It gets one while its application can still tell that it is ours.
+    const adopts = isUsedBy(secret, application) && secret.digest !== undefined && secret.noted.application !== application.id;
+    if (!adopts) return { type: "deleteApplication", id };
+    return endpoints ? { type: "mend", application, endpoints } : { type: "look", at: "endpoints" };
   }
-  // One whose id was never written down is known by its name alone.
+  // One whose id was never written down is known by the trace in it. One that has but the name is somebody's.
   if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
-  const [namesake, ...others] = tenant.namesakes;
-  if (namesake === undefined) return "gone";
-  if (others.length === 0) return { type: "deleteApplication", id: namesake, why: "deletion" };
-  return waitingForProvider(`found multiple applications with the same name ${object.metadata.name}; none was deleted`);
+  const own = tenant.namesakes.find(({ isOurs }) => isOurs);
+  if (own) return { type: "adopt", id: own.id };
+  return waitingForApplication(object, nowMs) ?? "gone";
+}
+
+function waitingForApplication(object: Observation["object"], nowMs: number): Rest | undefined {
+  const awaited = awaitedApplication(object, nowMs);
+  return awaited && waiting({ holds: false, reason: "DeletionWaiting", message: awaited.message }, { nextAtMs: awaited.nextAtMs });
 }
 
 function waitingForProvider(message: string): Rest {

@@ -1,6 +1,6 @@
 // A world in miniature for tests of the plan: one EventingAuth, one tenant, one cluster, and steps that do there what the real ones do.
 import type { Stored } from "@keyturn/runtime";
-import { abandonAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
+import { abandonAnnotation, askedAtAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
 import { planDeletionStep } from "./deletion-plan.ts";
 import type { Observation, TenantSight } from "./observation.ts";
 import { ownerOfObservation } from "./observation.ts";
@@ -16,6 +16,8 @@ export const endpoints = { issuer: "https://tenant", tokenUrl: "https://tenant/t
 export interface WorldApplication {
   readonly id: string;
   readonly clientId: string;
+  /** Whether it carries the trace of this world's object. */
+  readonly isOurs: boolean;
   readonly secrets: Map<string, string>;
 }
 
@@ -35,7 +37,10 @@ export class IssuingWorld {
   abandon: string | undefined;
   released = false;
   trouble: TargetTrouble | undefined;
-  holder: Observation["holder"];
+  clientIdFrom: "first-secret" | "creation" = "first-secret";
+  served = true;
+  /** When an application was last asked for. */
+  askedAt: string | undefined;
   closed: string | undefined;
   nowMs = Date.parse("2026-01-01T00:00:00Z");
   rotateAfterMs = 0;
@@ -52,7 +57,7 @@ export class IssuingWorld {
       generation: 1,
       finalizers: [eventingAuthFinalizer],
       ...(this.deletedAt && { deletionTimestamp: this.deletedAt }),
-      ...(this.abandon && { annotations: { [abandonAnnotation]: this.abandon } }),
+      annotations: { ...(this.abandon && { [abandonAnnotation]: this.abandon }), ...(this.askedAt && { [askedAtAnnotation]: this.askedAt }) },
     };
     return { metadata, spec: {}, ...(this.status && { status: this.status }) };
   }
@@ -60,11 +65,12 @@ export class IssuingWorld {
   observe(tenant: TenantSight = {}): Observation {
     return {
       object: this.object,
-      holder: this.holder,
+      isServed: this.served,
       target: { type: "seen", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
       provider: this.closed === undefined ? { type: "open", secretsOverlap: true } : { type: "closed", message: this.closed },
       tenant,
       settings: {
+        kubeconfigs: { namespace: "kcp-system", prefix: "kubeconfig-", key: "config" },
         targetSecret: place,
         rotateAfterMs: this.rotateAfterMs,
         overlapMs: this.overlapMs,
@@ -74,12 +80,17 @@ export class IssuingWorld {
     };
   }
 
-  /** Makes an application by hand. */
-  makeApplication(): WorldApplication {
+  /** Makes an application, as somebody else would. */
+  makeApplication(isOurs = false): WorldApplication {
     const id = `application-${++this.#made}`;
-    const application: WorldApplication = { id, clientId: `client-${this.#made}`, secrets: new Map() };
+    const application: WorldApplication = { id, clientId: `client-${this.#made}`, isOurs, secrets: new Map() };
     this.applications.set(id, application);
     return application;
+  }
+
+  /** As the tenant shows it: there is none before the first secret. */
+  clientIdOf({ clientId, secrets }: WorldApplication): string | undefined {
+    return this.clientIdFrom === "creation" || secrets.size > 0 ? clientId : undefined;
   }
 
   /** Adds a client secret by hand. */
@@ -136,10 +147,10 @@ export class IssuingWorld {
 
   #look(step: Look): TenantSight {
     if (step.at === "endpoints") return { endpoints };
-    if (step.at === "namesakes") return { namesakes: [...this.applications.keys()] };
+    if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, isOurs }) => ({ id, isOurs })) };
     const application = this.applications.get(step.id);
     if (step.at === "secrets") return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined })) };
-    const sight = application ? { id: application.id, clientId: application.clientId } : "gone";
+    const sight = application ? { id: application.id, clientId: this.clientIdOf(application) } : "gone";
     return step.at === "application" ? { application: sight } : { namesake: sight };
   }
 
@@ -150,10 +161,11 @@ export class IssuingWorld {
     };
     switch (step.type) {
       case "create": {
-        const { id } = this.makeApplication();
+        this.askedAt = new Date(this.nowMs).toISOString();
+        const { id } = this.makeApplication(true);
         if (cut) return undefined;
         record({ name: "runtime", uuid: id });
-        return { endpoints, secrets: [] };
+        return { endpoints, application: { id, clientId: undefined }, secrets: [] };
       }
       case "adopt":
         record({ name: "runtime", uuid: step.id });
@@ -163,7 +175,7 @@ export class IssuingWorld {
         return { endpoints };
       case "deleteApplication":
         this.applications.delete(step.id);
-        return cut ? undefined : step.id === this.status?.iasApplication?.uuid ? { application: "gone" } : { namesakes: [] };
+        return cut ? undefined : { application: "deleted" };
       case "issue": {
         const application = this.applications.get(step.application.id);
         if (!application) return undefined;
@@ -171,7 +183,8 @@ export class IssuingWorld {
         if (cut) return undefined;
         const clientSecret = application.secrets.get(hint) ?? "";
         this.putSecret({ application: application.id, credentials: { type: "new", clientId: application.clientId, clientSecret, hint } });
-        return { ...tenant, secrets: [...(tenant.secrets ?? []), { hint, validToMs: undefined }] };
+        const { id, clientId } = application;
+        return { ...tenant, application: { id, clientId }, secrets: [...(tenant.secrets ?? []), { hint, validToMs: undefined }] };
       }
       case "mend":
         this.putSecret(

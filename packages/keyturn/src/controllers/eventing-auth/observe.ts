@@ -1,11 +1,10 @@
 // Gathers what the next step for one EventingAuth is decided from, as far as it is known without asking the identity provider.
-import { keyOf, nameOf, type ObjectKey, type Run } from "@keyturn/runtime";
+import { keyOf, type Run } from "@keyturn/runtime";
 import { IdentityError } from "./identity/identity-error.ts";
 import type { IdentityProvider } from "./identity/identity-provider.ts";
 import type { IdentityProviders } from "./identity/identity-providers.ts";
-import { holderOf } from "./name-holder.ts";
 import type { Observation } from "./observation.ts";
-import { type EventingAuthSettings, kubeconfigName } from "./settings.ts";
+import { type EventingAuthSettings, kubeconfigName, runtimeOf } from "./settings.ts";
 import type { TargetPool } from "./target-pool.ts";
 import type { Target } from "./target.ts";
 import { type IssuingWatches, kubeconfigDigest } from "./watches.ts";
@@ -30,14 +29,13 @@ export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "cl
   const { watches, settings } = options;
   const object = watches.objects.get(key);
   if (!object) return undefined;
-  const holder = otherHolder(key, watches);
+  const runtime = runtimeOf(settings, key);
   const { provider, sight } = openProvider(options);
-  const shared = { object, holder, provider: sight, tenant: {}, settings };
-  const runtime = nameOf(key).name;
+  const shared = { object, isServed: runtime !== undefined, provider: sight, tenant: {}, settings };
+  if (runtime === undefined) return { observation: { ...shared, target: { type: "unknown", message: "not served" } }, provider, target: undefined };
   const digest = kubeconfigDigest(watches, settings, runtime);
-  if (digest === undefined || holder !== undefined) {
-    // The connection of another EventingAuth of this name is not this one's to close.
-    if (holder === undefined) options.pool.close(runtime);
+  if (digest === undefined) {
+    options.pool.close(runtime);
     const message = `there is no kubeconfig for the runtime: Secret ${keyOf(kubeconfigName(settings, runtime))} does not exist`;
     return { observation: { ...shared, target: { type: "unknown", message } }, provider, target: undefined };
   }
@@ -45,13 +43,6 @@ export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "cl
   if (opened.type === "refused")
     return { observation: { ...shared, target: { type: "unseen", trouble: opened.trouble } }, provider, target: undefined };
   return { observation: { ...shared, target: opened.target.sight() }, provider, target: opened.target };
-}
-
-function otherHolder(key: ObjectKey, { objects }: IssuingWatches): Observation["holder"] {
-  const claimants = objects.byIndex("name", nameOf(key).name).flatMap((each) => objects.get(each) ?? []);
-  const holder = holderOf(claimants);
-  if (holder === undefined || holder === key) return undefined;
-  return { key: holder, application: objects.get(holder)?.status?.iasApplication?.uuid };
 }
 
 function openProvider({ watches, settings, providers }: ObserveOptions): {

@@ -1,16 +1,15 @@
 // Decisions one by one: what is left alone, what is waited for, what is said.
 import { describe, expect, test } from "vitest";
 import { endpoints, IssuingWorld } from "./issuing-world.fixture.ts";
-import { planDeletionStep } from "./deletion-plan.ts";
 import { planStep } from "./plan.ts";
 
 describe("nothing is done", () => {
-  test("for an object whose name another one has", () => {
+  test("for an object in another namespace than the kubeconfigs", () => {
     const world = new IssuingWorld();
-    world.holder = { key: "other/runtime", application: undefined };
+    world.served = false;
     expect(world.run()).toMatchObject({ type: "rest", settled: false });
     expect(world.applications.size).toBe(0);
-    expect(world.status).toMatchObject({ state: "NotReady", conditions: [{ type: "Ready", reason: "NameTaken" }] });
+    expect(world.status).toMatchObject({ state: "NotReady", conditions: [{ type: "Ready", reason: "NamespaceNotServed" }] });
   });
 
   test("at the tenant while the cluster of the runtime is not seen", () => {
@@ -25,12 +24,11 @@ describe("nothing is done", () => {
     ]);
   });
 
-  test("with several applications of the name", () => {
+  test.each([1, 2])("with %i applications of the name that nothing shows to be ours", (count) => {
     const world = new IssuingWorld();
-    world.makeApplication();
-    world.makeApplication();
+    for (let made = 0; made < count; made++) world.makeApplication();
     world.run();
-    expect(world.applications.size).toBe(2);
+    expect(world.applications.size).toBe(count);
     expect(world.status?.conditions?.[0]).toMatchObject({ type: "IASApplicationReady", status: "False", reason: "IASApplicationCreationFailed" });
   });
 
@@ -59,16 +57,94 @@ test("what was Ready says so no longer while the cluster is away, and keeps what
   ]);
 });
 
-test("an application that the Secret in the cluster uses is adopted, one that it does not use is a leftover", () => {
+test("an application that the Secret in the cluster uses is adopted, one that it does not use is left alone", () => {
   const world = new IssuingWorld();
   const used = world.makeApplication();
   const hint = world.makeSecret(used);
   world.putSecret({ application: used.id, credentials: { type: "new", clientId: used.clientId, clientSecret: used.secrets.get(hint) ?? "", hint } });
-  expect(planStep(world.observe({ namesakes: [used.id], namesake: used }), world.nowMs)).toEqual({ type: "adopt", id: used.id });
-  expect(planStep(world.observe({ namesakes: ["other"], namesake: { id: "other", clientId: "other" } }), world.nowMs)).toEqual({
-    type: "deleteApplication",
-    id: "other",
-    why: "leftover",
+  const tenant = { namesakes: [{ id: used.id, isOurs: false }], namesake: used };
+  expect(planStep(world.observe(tenant), world.nowMs)).toEqual({ type: "adopt", id: used.id });
+  for (const clientId of ["other", undefined]) {
+    expect(planStep(world.observe({ ...tenant, namesake: { id: used.id, clientId } }), world.nowMs)).toMatchObject({ type: "rest" });
+  }
+});
+
+test("an application that was made for the object is adopted, also among others and without a Secret in the cluster", () => {
+  const world = new IssuingWorld();
+  world.makeApplication();
+  const ours = world.makeApplication(true);
+  world.run();
+  expect(world.status).toMatchObject({ state: "Ready", iasApplication: { uuid: ours.id } });
+  expect(world.applications.size).toBe(2);
+});
+
+test.each(["first-secret", "creation"] as const)(
+  "an application that has its client ID from %s on gets one secret, which is used",
+  (clientIdFrom) => {
+    const world = new IssuingWorld();
+    world.clientIdFrom = clientIdFrom;
+    world.run();
+    expect(world.status?.state).toBe("Ready");
+    expect(world.accepts).toBe(true);
+    expect([...world.applications.values()].map(({ secrets }) => secrets.size)).toEqual([1]);
+  },
+);
+
+test("a Secret of somebody else without a client ID is not that of an application without one", () => {
+  const world = new IssuingWorld();
+  const application = { id: world.makeApplication(true).id, clientId: undefined };
+  world.putSecret({ application: "theirs", credentials: { type: "kept", digest: "theirs", hint: undefined } });
+  if (world.secret) world.secret = { ...world.secret, digest: "theirs", mark: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
+  world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: application.id } };
+  expect(planStep(world.observe({ application }), world.nowMs)).toMatchObject({ type: "rest", verdicts: { secret: { reason: "SecretConflict" } } });
+});
+
+describe("an application that was asked for less than a minute ago and is not there", () => {
+  test("is awaited, and looked for more and more rarely; then another is made", () => {
+    const world = new IssuingWorld();
+    world.run();
+    const askedAtMs = world.nowMs;
+    world.applications.clear();
+    const looks: number[] = [];
+    for (;;) {
+      const rest = world.run();
+      if (world.applications.size > 0) break;
+      expect(world.status?.conditions?.[0]).toMatchObject({ type: "IASApplicationReady", status: "False", reason: "InProgress" });
+      world.nowMs = rest?.nextAtMs ?? Number.NaN;
+      looks.push(world.nowMs - askedAtMs);
+    }
+    expect(looks).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]);
+    expect(world.status?.state).toBe("Ready");
+  });
+
+  test("is awaited too if nobody heard whether it was made", () => {
+    const world = new IssuingWorld();
+    world.askedAt = new Date(world.nowMs).toISOString();
+    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 1_000 });
+    expect(world.applications.size).toBe(0);
+    world.nowMs += 60_000;
+    world.run();
+    expect(world.applications.size).toBe(1);
+  });
+
+  test("holds the deletion up for that long, and not when it was deleted for certain", () => {
+    const world = new IssuingWorld();
+    world.run();
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    const [application] = world.applications.values();
+    world.applications.clear();
+    expect(world.run()).toMatchObject({ type: "rest", verdicts: { hindrance: { reason: "DeletionWaiting" } } });
+    if (application) world.applications.set(application.id, application);
+    world.run();
+    expect(world.released).toBe(true);
+    expect(world.applications.size).toBe(0);
+  });
+
+  test("is nothing to wait for if the time is one to come", () => {
+    const world = new IssuingWorld();
+    world.askedAt = new Date(world.nowMs + 3_600_000).toISOString();
+    world.run();
+    expect(world.status?.state).toBe("Ready");
   });
 });
 
@@ -98,30 +174,29 @@ test("a client secret that is lost where no other can be had leads to a new appl
   expect(planStep(world.observe({ application: sight, secretLost: true }), world.nowMs)).toEqual({
     type: "deleteApplication",
     id: sight.id,
-    why: "secretLost",
   });
 });
 
 describe("deletion", () => {
-  test("of an object that was refused lets it go and touches nothing", () => {
-    const world = new IssuingWorld();
-    world.makeApplication();
-    world.holder = { key: "other/runtime", application: undefined };
-    world.deletedAt = "2026-01-01T00:00:00Z";
-    world.run();
-    expect(world.released).toBe(true);
-    expect(world.applications.size).toBe(1);
-  });
-
-  test("of one of two objects to which the original gave the same application leaves it to the other", () => {
+  test("in another namespace than the kubeconfigs lets the object go, touches nothing and says what is left", () => {
     const world = new IssuingWorld();
     world.run();
-    const [application] = world.applications.values();
-    world.holder = { key: "other/runtime", application: application?.id };
+    world.served = false;
     world.deletedAt = new Date(world.nowMs).toISOString();
     world.run();
     expect(world.released).toBe(true);
+    expect(world.abandoned).toEqual(["application application-1"]);
     expect(world.accepts).toBe(true);
+  });
+
+  test("needs no client ID", () => {
+    const world = new IssuingWorld();
+    const { id } = world.makeApplication(true);
+    world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: id } };
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    world.run();
+    expect(world.released).toBe(true);
+    expect(world.applications.size).toBe(0);
   });
 
   test("waits for a cluster that is away, and not for ever", () => {
@@ -152,14 +227,13 @@ describe("deletion", () => {
     expect(world.secret).toBeUndefined();
   });
 
-  test("with several applications of the name and none known: none is deleted, and it waits", () => {
+  test("of an object that knows of no application deletes the one that was made for it, and none that has but the name", () => {
     const world = new IssuingWorld();
-    world.makeApplication();
-    world.makeApplication();
+    const foreign = world.makeApplication();
+    world.makeApplication(true);
     world.deletedAt = new Date(world.nowMs).toISOString();
-    expect(planDeletionStep(world.observe({ namesakes: ["a", "b"] }), world.nowMs)).toMatchObject({
-      type: "rest",
-      verdicts: { hindrance: { message: expect.stringContaining("none was deleted") as string } },
-    });
+    world.run();
+    expect(world.released).toBe(true);
+    expect([...world.applications.keys()]).toEqual([foreign.id]);
   });
 });

@@ -1,5 +1,6 @@
 // The next step for an EventingAuth that is there to stay: a pure function of what was observed and the time.
 import { earliest, type Owner } from "@keyturn/runtime";
+import { askedAtAnnotation } from "./api.ts";
 import type { Application } from "./identity/identity-provider.ts";
 import { type Observation, ownerOfObservation } from "./observation.ts";
 import { applicationCreated, applicationFailed, secretCreated, secretFailed, targetReached, type Verdict, type Verdicts } from "./status.ts";
@@ -19,40 +20,81 @@ const checkAgainMs = 300_000;
  * client secret is lost, can only be told from both sides.
  */
 export function planStep(observation: Observation, nowMs: number): Step {
-  const { holder, target, provider } = observation;
-  if (holder !== undefined) return rest({ hindrance: nameTaken(holder.key) });
+  const { isServed, target, provider } = observation;
+  if (!isServed) return rest({ hindrance: notServed(observation) });
   if (target.type === "unknown") return withoutTarget(observation, { reason: "KubeconfigNotFound", message: target.message });
   if (target.type === "unseen" || target.trouble) {
     return withoutTarget(observation, target.trouble ?? { reason: "TargetConnecting", message: "the first answer of the cluster is awaited" });
   }
   if (provider.type === "closed") return rest({ application: applicationFailed(provider.message), target: targetReached });
 
-  const application = chooseApplication(observation, target.secret);
+  const application = chooseApplication(observation, target.secret, nowMs);
   return "type" in application ? application : planSecret(observation, { application, secret: target.secret, nowMs });
 }
 
 /** The application that this object is to use, or the step that leads to one. */
-function chooseApplication({ object, tenant }: Observation, secret: TargetSecret | undefined): Application | Step {
+function chooseApplication({ object, tenant }: Observation, secret: TargetSecret | undefined, nowMs: number): Application | Step {
   const id = object.status?.iasApplication?.uuid;
-  if (id !== undefined && tenant.application === undefined) return { type: "look", at: "application", id };
-  if (tenant.application !== undefined && tenant.application !== "gone") {
-    if (!tenant.secretLost) return tenant.application;
-    return { type: "deleteApplication", id: tenant.application.id, why: "secretLost" };
+  if (id !== undefined) {
+    if (tenant.application === undefined) return { type: "look", at: "application", id };
+    if (typeof tenant.application !== "string") {
+      if (!tenant.secretLost) return tenant.application;
+      return { type: "deleteApplication", id };
+    }
+    // An id in the status is always one that exists or did: a crash while another is made must leave that one to be found.
+    return (tenant.application === "gone" && waitForApplication(object, nowMs)) || { type: "forget" };
   }
-  // An id in the status is always one that exists or did: a crash while another is made must leave that one to be found by its name.
-  if (id !== undefined) return { type: "forget" };
   if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
+  const own = tenant.namesakes.find(({ isOurs }) => isOurs);
+  if (own) return { type: "adopt", id: own.id };
   const [namesake, ...others] = tenant.namesakes;
-  if (namesake === undefined) return { type: "create" };
-  if (others.length > 0) {
-    const message = `found multiple applications with the same name ${object.metadata.name}; none was deleted: delete those that are not needed`;
-    return rest({ application: applicationFailed(message), target: targetReached });
+  if (namesake === undefined) return waitForApplication(object, nowMs) ?? { type: "create" };
+  if (others.length === 0 && secret?.clientId !== undefined) {
+    if (tenant.namesake === undefined) return { type: "look", at: "namesake", id: namesake.id };
+    if (tenant.namesake !== "gone" && isUsedBy(secret, tenant.namesake)) return { type: "adopt", id: namesake.id };
   }
-  // Without credentials in the cluster nobody can be using it.
-  if (secret?.clientId === undefined) return { type: "deleteApplication", id: namesake, why: "leftover" };
-  if (tenant.namesake === undefined) return { type: "look", at: "namesake", id: namesake };
-  if (tenant.namesake !== "gone" && tenant.namesake.clientId === secret.clientId) return { type: "adopt", id: namesake };
-  return { type: "deleteApplication", id: namesake, why: "leftover" };
+  return rest({ application: applicationFailed(foreignNamesakes(object.metadata.name, tenant.namesakes)), target: targetReached });
+}
+
+/**
+ * A new application may take a while to be shown, and the answer to the request for it may have been lost. So long nothing is concluded from its not
+ * being there, and there is never more than one request for an application in this time.
+ */
+const shownWithinMs = 60_000;
+const firstLookMs = 1_000;
+
+/** While an application that was asked for may still turn up: what is said about it, and when to look again, more and more rarely. */
+export function awaitedApplication(
+  { metadata }: Observation["object"],
+  nowMs: number,
+): { readonly message: string; readonly nextAtMs: number } | undefined {
+  const askedAt = metadata.annotations?.[askedAtAnnotation] ?? "";
+  const sinceMs = nowMs - Date.parse(askedAt);
+  // A time to come, or none at all, is nothing to wait for.
+  if (!(sinceMs >= 0 && sinceMs < shownWithinMs)) return undefined;
+  const message = `an application was asked for at ${askedAt} and is not shown yet; it is looked for, and no other is made in the minute after that`;
+  return { message, nextAtMs: nowMs + Math.min(Math.max(sinceMs, firstLookMs), shownWithinMs - sinceMs) };
+}
+
+function waitForApplication(object: Observation["object"], nowMs: number): Rest | undefined {
+  const awaited = awaitedApplication(object, nowMs);
+  if (!awaited) return undefined;
+  const { message, nextAtMs } = awaited;
+  const before = object.status?.conditions?.find(({ type }) => type === "IASApplicationReady");
+  // What the provider said when it was asked tells more.
+  const application: Verdict | undefined =
+    before?.reason === applicationFailed("").reason ? undefined : { holds: false, reason: "InProgress", message };
+  return { ...rest({ ...(application && { application }), target: targetReached }), nextAtMs };
+}
+
+/** Whether a Secret is of an application. One without a client ID has none. */
+export function isUsedBy(secret: TargetSecret | undefined, { clientId }: Application): secret is TargetSecret {
+  return clientId !== undefined && secret?.clientId === clientId;
+}
+
+function foreignNamesakes(name: string, { length }: readonly unknown[]): string {
+  const found = length === 1 ? `found an application with the name ${name}` : `found multiple applications with the same name ${name}`;
+  return `${found}; nothing shows that it was made for this object, so it was left as it is and no other was made: delete or rename it`;
 }
 
 interface Judged {
@@ -66,7 +108,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   const { tenant, provider, settings } = observation;
   const { endpoints, secrets } = tenant;
   const owner = ownerOfObservation(observation);
-  if (secret && secret.clientId !== application.clientId && ownershipOfTarget(secret, owner) !== "ours") {
+  if (secret && !isUsedBy(secret, application) && ownershipOfTarget(secret, owner) !== "ours") {
     const { namespace, name } = settings.targetSecret;
     const message = `Secret ${namespace}/${name} exists in the cluster of the runtime and was not made for this application; it was left as it is: remove it`;
     return rest({ application: applicationCreated, secret: { holds: false, reason: "SecretConflict", message }, target: targetReached });
@@ -120,7 +162,7 @@ function stateOf(
   { application, owner, hints }: { readonly application: Application; readonly owner: Owner; readonly hints: readonly string[] | undefined },
 ): SecretState {
   if (!secret) return "missing";
-  if (secret.clientId !== application.clientId || secret.digest === undefined) return "lost";
+  if (!isUsedBy(secret, application) || secret.digest === undefined) return "lost";
   const { noted } = secret;
   // Edited, or deleted at the identity provider.
   if (noted.digest !== undefined && noted.digest !== secret.digest) return "lost";
@@ -150,9 +192,10 @@ function withoutTarget({ object }: Observation, { reason, message }: TargetTroub
   return { ...rest(verdicts), quiet: reason === "TargetConnecting" };
 }
 
-function nameTaken(holder: string): Verdict {
-  const message = `the EventingAuth ${holder} has this name; application and Secret are its own: nothing is done for this one, delete it`;
-  return { holds: false, reason: "NameTaken", message };
+function notServed({ settings }: Observation): Verdict {
+  const { namespace } = settings.kubeconfigs;
+  const message = `EventingAuths count in the namespace ${namespace} only, where the kubeconfigs are; nothing is done for this one: delete it`;
+  return { holds: false, reason: "NamespaceNotServed", message };
 }
 
 function rest(verdicts: Verdicts): Rest {

@@ -30,8 +30,8 @@ export type ConditionReason =
   | "SecretCreationFailed"
   /** The cluster answers. */
   | "TargetReached"
-  /** An EventingAuth of the same name in another namespace came first; nothing is done for this one. */
-  | "NameTaken"
+  /** The object is in another namespace than the kubeconfigs; nothing is done for it. */
+  | "NamespaceNotServed"
   /** A Secret of that name exists in the runtime's cluster, and is not ours. */
   | "SecretConflict"
   /** A token was issued for the credentials. */
@@ -53,9 +53,7 @@ export type ConditionReason =
 export type EventReason =
   /** A new application was made. */
   | "ApplicationCreated"
-  /** An application of this name that nobody knew of was deleted before a new one was made. */
-  | "LeftoverDeleted"
-  /** An application and a Secret that somebody else had made for this runtime are ours from now on. */
+  /** An application that was made for this object before, or that its runtime uses, or such a Secret, is its own from now on. */
   | "Adopted"
   /** The first credentials were written to the runtime's cluster. */
   | "SecretIssued"

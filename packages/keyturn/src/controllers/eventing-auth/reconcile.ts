@@ -1,13 +1,5 @@
 // The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
-import {
-  addFinalizer,
-  type ControllerDefinition,
-  type ControllerScope,
-  createHttpTransport,
-  isBeingDeleted,
-  nameOf,
-  type Run,
-} from "@keyturn/runtime";
+import { addFinalizer, type ControllerDefinition, type ControllerScope, createHttpTransport, isBeingDeleted, type Run } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
 import { afterPause, attentionTo, type Selects } from "../attention.ts";
 import { issuingAccess } from "./access.ts";
@@ -23,11 +15,11 @@ import { type Observed, observeEventingAuth } from "./observe.ts";
 import { planStep } from "./plan.ts";
 import { Reporting } from "./reporting.ts";
 import { SettledKeys } from "./settled-keys.ts";
-import type { EventingAuthSettings } from "./settings.ts";
+import { type EventingAuthSettings, keyOfRuntime, runtimeOf } from "./settings.ts";
 import type { StepContext } from "./step-context.ts";
 import type { Rest } from "./step.ts";
 import { TargetPool } from "./target-pool.ts";
-import { namesakesOf, watchIssuing } from "./watches.ts";
+import { watchIssuing } from "./watches.ts";
 
 /** How the controller is made. */
 export interface IssuingOptions {
@@ -68,7 +60,7 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         log,
         // A proxy is the operator's own affair: a kubeconfig that names one is refused.
         openTransport: (connection) => createHttpTransport({ ...connection, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
-        onChange: (runtime) => namesakesOf(watches, runtime).forEach((key) => scope.enqueue(key)),
+        onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
       const settled = new SettledKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
@@ -94,7 +86,8 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers }) : undefined;
         numbers.targets.set(pool.size);
         if (!observed) {
-          if (namesakesOf(watches, nameOf(run.key).name).length === 0) pool.close(nameOf(run.key).name);
+          const runtime = runtimeOf(settings, run.key);
+          if (runtime !== undefined) pool.close(runtime);
           settled.forget(run.key);
           return reporting.forget(run.key);
         }
@@ -130,12 +123,13 @@ async function stepUntilRest(
     target,
     grants: grantKeeper({ client: scope.client, owner: ownerOfObservation(first), namespace: settings.providerSecret.namespace, controller: name }),
     notify: (notice) => reporting.notify(observation.object, notice),
+    onWritten: (object) => (observation = { ...observation, object }),
     onIssued: (why) => reporting.issued(why),
     onAbandoned: () => reporting.abandoned(),
     firstSecret: undefined,
   };
   try {
-    if (!deleting && first.holder === undefined) {
+    if (!deleting && first.isServed) {
       observation = { ...first, object: await addFinalizer(run, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
     }
     for (let steps = 0; steps < mostSteps; steps++) {

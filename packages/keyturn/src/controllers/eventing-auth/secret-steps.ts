@@ -22,26 +22,38 @@ export async function issueSecret(step: ActOf<"issue">, observation: Observation
     return { ...observation, tenant: { ...observation.tenant, secretLost: true } };
   }
   context.firstSecret = undefined;
-  const content = targetSecretObject({
-    place: observation.settings.targetSecret,
-    owner: ownerOfObservation(observation),
-    application: step.application.id,
-    endpoints: step.endpoints,
-    issuedAtMs: context.scope.clock.now(),
-    credentials: { type: "new", clientId: step.application.clientId, clientSecret: issued.secret, hint: issued.hint },
-  });
   let after: Observation;
+  let clientId: string;
   try {
+    clientId = await clientIdOf(step, observation, context);
+    const content = targetSecretObject({
+      place: observation.settings.targetSecret,
+      owner: ownerOfObservation(observation),
+      application: step.application.id,
+      endpoints: step.endpoints,
+      issuedAtMs: context.scope.clock.now(),
+      credentials: { type: "new", clientId, clientSecret: issued.secret, hint: issued.hint },
+    });
     after = await write(content, observation, context);
   } catch (error) {
-    // Refused for certain, so nobody has it. After a lost answer it may be in the cluster, and stays: the next run sees which.
+    // Not even sent, or refused for certain, so nobody has it. After a lost answer it may be in the cluster, and stays: the next run sees which.
     const isRefused = error instanceof TargetError && isApiError(error.cause) && error.cause.status < 500;
-    if (isRefused && provider.secretsOverlap) await provider.deleteSecret(ref, issued.hint, signal);
+    if ((isRefused || error instanceof IdentityError) && provider.secretsOverlap) await provider.deleteSecret(ref, issued.hint, signal);
     throw error;
   }
   context.onIssued(step.why);
   context.notify(issuedNotices[step.why]);
-  return { ...after, tenant: { ...after.tenant, secrets: [...(after.tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }] } };
+  const secrets = [...(after.tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }];
+  return { ...after, tenant: { ...after.tenant, application: { id: step.application.id, clientId }, secrets } };
+}
+
+/** IAS generates the client ID with the first secret. */
+async function clientIdOf({ application }: ActOf<"issue">, observation: Observation, context: StepContext): Promise<string> {
+  if (application.clientId !== undefined) return application.clientId;
+  const read = await providerOf(context).read(refTo(application.id, observation, context), context.run.signal);
+  if (read?.clientId !== undefined) return read.clientId;
+  const problem = read ? "has a secret and no client ID" : "is not there";
+  throw new IdentityError(`failed to retrieve client ID: application ${application.id} ${problem}`, { code: "Transient", step: "read" });
 }
 
 const issuedNotices = {

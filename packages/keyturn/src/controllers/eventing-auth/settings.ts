@@ -1,5 +1,5 @@
 // How the controller works, read from its flags.
-import type { ObjectName } from "@keyturn/runtime";
+import { keyOf, nameOf, type ObjectKey, type ObjectName } from "@keyturn/runtime";
 import { UsageError } from "../../flags/flag.ts";
 import type { FlagReader } from "../feature.ts";
 import { eventingAuthFlags as flags } from "./flags.ts";
@@ -43,6 +43,17 @@ export function readSettings(flag: FlagReader): EventingAuthSettings {
     checkCredentials: flag(flags.checkCredentials),
     deletionPatienceMs: flag(flags.deletionPatience),
   };
+}
+
+/** The runtime that an EventingAuth is for: the one of its name, if it is where the kubeconfigs are. Anywhere else it is for none. */
+export function runtimeOf({ kubeconfigs }: Pick<EventingAuthSettings, "kubeconfigs">, key: ObjectKey): string | undefined {
+  const { namespace, name } = nameOf(key);
+  return namespace === kubeconfigs.namespace ? name : undefined;
+}
+
+/** The EventingAuth of a runtime. */
+export function keyOfRuntime({ kubeconfigs }: Pick<EventingAuthSettings, "kubeconfigs">, runtime: string): ObjectKey {
+  return keyOf({ namespace: kubeconfigs.namespace, name: runtime });
 }
 
 /** The Secret that holds the kubeconfig of a runtime. */

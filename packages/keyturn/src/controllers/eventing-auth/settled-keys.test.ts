@@ -25,7 +25,7 @@ test("until the next check, if nothing changes", async () => {
   expect(settled.waitFor("a/b", observed())).toBeUndefined();
 });
 
-test("not when something changed: the Secret, the status, the holder of the name", () => {
+test("not when something changed: the Secret, the status, an annotation", () => {
   const { world, observed, settled } = setUp();
   settled.settle("a/b", observed(), { rest, nowMs: 0 });
   const { secret, status } = world;
@@ -35,9 +35,9 @@ test("not when something changed: the Secret, the status, the holder of the name
   world.status = { state: "NotReady" };
   expect(settled.waitFor("a/b", observed())).toBeUndefined();
   world.status = status;
-  world.holder = { key: "c/b", application: undefined };
+  world.abandon = "target";
   expect(settled.waitFor("a/b", observed())).toBeUndefined();
-  world.holder = undefined;
+  world.abandon = undefined;
   expect(settled.waitFor("a/b", observed())).toBeDefined();
   settled.forget("a/b");
   expect(settled.waitFor("a/b", observed())).toBeUndefined();

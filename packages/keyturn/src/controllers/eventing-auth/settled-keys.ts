@@ -47,8 +47,8 @@ export class SettledKeys {
 }
 
 /** Everything but the identity provider's answers. */
-function fingerprintOf({ object, holder, target }: Observed["observation"]): string {
+function fingerprintOf({ object, target }: Observed["observation"]): string {
   const { deletionTimestamp, annotations } = object.metadata;
   const sight = target.type === "seen" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
-  return JSON.stringify([object.status, deletionTimestamp, annotations, holder, target.type, sight]);
+  return JSON.stringify([object.status, deletionTimestamp, annotations, target.type, sight]);
 }

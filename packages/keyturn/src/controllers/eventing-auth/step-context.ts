@@ -1,7 +1,8 @@
 // What steps are carried out with, in one run.
-import type { ControllerScope, Notice, Run } from "@keyturn/runtime";
+import type { ControllerScope, Notice, Run, Stored } from "@keyturn/runtime";
 import { fieldManagerOf } from "@keyturn/runtime";
 import { keyturn } from "../../operator-identity.ts";
+import type { EventingAuth } from "./api.ts";
 import type { grantKeeper } from "./grant-keeper.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/identity-provider.ts";
 import type { Observation } from "./observation.ts";
@@ -15,12 +16,14 @@ export type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type
 /** One run's means. */
 export interface StepContext {
   readonly run: Run;
-  readonly scope: Pick<ControllerScope, "namespaces" | "clock">;
+  readonly scope: Pick<ControllerScope, "clock">;
   readonly controller: string;
   readonly provider: IdentityProvider | undefined;
   readonly target: Target | undefined;
   readonly grants: ReturnType<typeof grantKeeper>;
   readonly notify: (notice: Notice & { readonly reason: EventReason }) => void;
+  /** To be told of writes to the object in a step that can still fail: its failure is reported on the object as it then is. */
+  readonly onWritten: (object: Stored<EventingAuth>) => void;
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
   readonly onAbandoned: () => void;
   /** A secret that came with the application and is still to be written. */
@@ -29,7 +32,7 @@ export interface StepContext {
 
 /** Whose application it is, as identity providers want to know it. */
 export function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
-  return { name: object.metadata.name, grants };
+  return { name: object.metadata.name, uid: object.metadata.uid, grants };
 }
 
 /** An application of the object. */

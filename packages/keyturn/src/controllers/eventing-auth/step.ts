@@ -14,11 +14,11 @@ export type Look =
 export type Act =
   /** Make an application, and write its id down before anything else. */
   | { readonly type: "create" }
-  /** Write down that an application which the runtime already uses is this object's. */
+  /** Write down that an application which was made for this object before, or which its runtime uses, is this object's. */
   | { readonly type: "adopt"; readonly id: string }
   /** Take the id of an application that is gone out of the status. */
   | { readonly type: "forget" }
-  | { readonly type: "deleteApplication"; readonly id: string; readonly why: "leftover" | "secretLost" | "deletion" }
+  | { readonly type: "deleteApplication"; readonly id: string }
   /** Issue a client secret and write it to the runtime's cluster. */
   | {
       readonly type: "issue";

@@ -1,8 +1,8 @@
 // What the issuing controller watches in the control plane, and which EventingAuths a change concerns.
 import { createHash } from "node:crypto";
-import { type Cache, type ControllerScope, keyOf, nameOf, type ObjectKey, Secret, type Stored } from "@keyturn/runtime";
+import { type Cache, type ControllerScope, keyOf, nameOf, Secret, type Stored } from "@keyturn/runtime";
 import { EventingAuth } from "./api.ts";
-import type { EventingAuthSettings } from "./settings.ts";
+import { type EventingAuthSettings, keyOfRuntime } from "./settings.ts";
 
 /** The caches of the controller. */
 export interface IssuingWatches {
@@ -17,7 +17,7 @@ export interface IssuingWatches {
 export function watchIssuing(scope: ControllerScope, settings: EventingAuthSettings): IssuingWatches {
   const { providerSecret, kubeconfigs } = settings;
   const watches: IssuingWatches = {
-    objects: scope.watch<EventingAuth, Stored<EventingAuth>>(EventingAuth, { indexes: { name: (_, key) => [nameOf(key).name] } }),
+    objects: scope.watch<EventingAuth, Stored<EventingAuth>>(EventingAuth),
     credentials: scope.watch(Secret, {
       namespace: providerSecret.namespace,
       fields: `metadata.name=${providerSecret.name}`,
@@ -28,19 +28,13 @@ export function watchIssuing(scope: ControllerScope, settings: EventingAuthSetti
       keep: ({ metadata, data }) => (metadata.name.startsWith(kubeconfigs.prefix) ? digestOf(data?.[kubeconfigs.key] ?? "") : ""),
     }),
   };
-  // A change of one can free the name that another waits for.
-  scope.trigger(watches.objects, ({ key }) => namesakesOf(watches, nameOf(key).name, key));
+  scope.trigger(watches.objects);
   scope.trigger(watches.credentials, () => Array.from(watches.objects.entries(), ([key]) => key));
   scope.trigger(watches.kubeconfigs, ({ key }) => {
     const { name } = nameOf(key);
-    return name.startsWith(kubeconfigs.prefix) ? watches.objects.byIndex("name", name.slice(kubeconfigs.prefix.length)) : [];
+    return name.startsWith(kubeconfigs.prefix) ? [keyOfRuntime(settings, name.slice(kubeconfigs.prefix.length))] : [];
   });
   return watches;
-}
-
-/** The keys of all EventingAuths of a name, and `also`. */
-export function namesakesOf({ objects }: Pick<IssuingWatches, "objects">, name: string, also?: ObjectKey): readonly ObjectKey[] {
-  return [...new Set([...(also === undefined ? [] : [also]), ...objects.byIndex("name", name)])];
 }
 
 /** The digest of a runtime's kubeconfig; undefined if there is none. */

@@ -35,6 +35,10 @@ describe("is refused, without a word of its content", () => {
     ["proxy-url", { "proxy-url": "http://s3cret:8080" }, { token: "t" }],
     ["insecure-skip-tls-verify", { "insecure-skip-tls-verify": true, "certificate-authority-data": null }, { token: "s3cret" }],
     ["http://", { server: "http://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: " http://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: "\u0000\u001fHTTP://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: "ht\ttp://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: "http\n://s3cret.example" }, { token: "s3cret" }],
   ])("%s", async (what, cluster, user) => {
     const refusal = await read(kubeconfig(cluster, user)).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: "Unsupported", message: expect.stringContaining(what) as string });

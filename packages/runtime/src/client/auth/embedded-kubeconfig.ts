@@ -1,5 +1,6 @@
 // Kubeconfigs that are data from others, such as the content of a Secret: whoever wrote one must not be able to run programs or read files here.
 import type { Clock } from "../../clock.ts";
+import { serverUrl } from "../http-transport.ts";
 import type { ConnectionConfig } from "./connection-config.ts";
 import { ConfigError } from "./config-error.ts";
 import { kubeconfigConnection } from "./kubeconfig.ts";
@@ -61,6 +62,6 @@ function refusedOf<T extends object>(value: T, refusals: Refusals<T>): readonly 
 function insecurityOf({ server, "insecure-skip-tls-verify": skipsVerification }: KubeconfigCluster): readonly string[] {
   return [
     ...(skipsVerification ? ["insecure-skip-tls-verify would trust any server"] : []),
-    ...(server && /^http:/i.test(server) ? ["a server with http:// would send credentials in the clear"] : []),
+    ...(server && serverUrl(server).protocol === "http:" ? ["a server with http:// would send credentials in the clear"] : []),
   ];
 }

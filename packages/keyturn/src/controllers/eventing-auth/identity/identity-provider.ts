@@ -16,6 +16,8 @@ export interface GrantKeeper {
 export interface ApplicationOwner {
   /** The application's name: the name of the EventingAuth, which is the runtime's id. */
   readonly name: string;
+  /** The uid of the EventingAuth: what is left at an application to know it by, because anybody can have its name. */
+  readonly uid: string;
   readonly grants: GrantKeeper;
 }
 
@@ -27,7 +29,15 @@ export interface ApplicationRef extends ApplicationOwner {
 /** What the provider tells about an application. */
 export interface Application {
   readonly id: string;
-  readonly clientId: string;
+  /** Undefined until it has one: IAS generates it with the first secret. */
+  readonly clientId: string | undefined;
+}
+
+/** An application of a name. */
+export interface FoundApplication {
+  readonly id: string;
+  /** True if it carries the trace of its having been made for this very owner; a name alone proves nothing. */
+  readonly isOurs: boolean;
 }
 
 /** A client secret. It is told once: who loses it must issue another. */
@@ -50,6 +60,8 @@ export interface SecretListing {
 /** A new application. */
 export interface CreatedApplication {
   readonly id: string;
+  /** Absent where it is known only when there is a secret. */
+  readonly clientId?: string;
   /** Its first secret, where creation hands one out (dynamic registration); otherwise ask `issueSecret`. */
   readonly secret?: IssuedSecret;
 }
@@ -92,12 +104,15 @@ export interface IdentityProvider {
   /** True if secrets live beside each other until they are deleted by hint; false if a new one ends the one before it at once. */
   readonly secretsOverlap: boolean;
   /** Every application of this name; none is no error. With dynamic registration: the one that a kept grant belongs to, if it still exists. */
-  find(owner: ApplicationOwner, signal?: AbortSignal): Promise<readonly { readonly id: string }[]>;
-  /** The application, or undefined if the provider does not know the id (any more). */
+  find(owner: ApplicationOwner, signal?: AbortSignal): Promise<readonly FoundApplication[]>;
+  /**
+   * The application, or undefined if the provider proves that it does not have it (any more): it says so in its own words, and where it has a
+   * list, the application is not on it. An answer that may come from something in between, or mean that only the credentials are wrong, is an error.
+   */
   read(application: ApplicationRef, signal?: AbortSignal): Promise<Application | undefined>;
   /** Makes an application, without looking whether there is one already. */
   create(owner: ApplicationOwner, signal?: AbortSignal): Promise<CreatedApplication>;
-  /** Deletes the application and with it all its secrets. One that does not exist is a success. */
+  /** Deletes the application and with it all its secrets. One that is proven not to exist, as by `read`, is a success. */
   delete(application: ApplicationRef, signal?: AbortSignal): Promise<void>;
   /** A secret for the application; its other secrets stay if `secretsOverlap`. Rejects with `SecretLost` where only a new application would help. */
   issueSecret(application: ApplicationRef, options: IssueOptions, signal?: AbortSignal): Promise<IssuedSecret>;

@@ -39,11 +39,11 @@ export function expectStatus(answer: ProviderAnswer, ...expected: readonly numbe
 }
 
 /**
- * True if the provider says that there is no such thing, with 404 or a status that means the same. A page for people under that status comes
- * from something in between that knows no such address, and nothing may be concluded from it.
+ * True if the provider says in its own words that there is no such thing. A page for people, an empty body or any other JSON under that status
+ * comes from something in between that knows no such address, and nothing may be concluded from it.
  */
-export function isGone(answer: ProviderAnswer, status: 404 | 401 = 404): boolean {
-  return answer.status === status && (answer.text.trim() === "" || jsonOf(answer) !== undefined);
+export function isGone(answer: ProviderAnswer): boolean {
+  return answer.status === 404 && refusalBody.safeParse(jsonOf(answer)).success;
 }
 
 /** The error that an answer with a failing status stands for, with the provider's own words. */
@@ -60,10 +60,14 @@ function redirectProblem(location: string | undefined): string {
   return `redirects are not followed, credentials would go along${host ? ` to ${host}` : ""}; correct the URL`;
 }
 
-/** What may pass: overload, trouble at the server, somebody else's write, and addresses that only something in between does not know. */
+/**
+ * What may pass: overload, trouble at the server, somebody else's write, addresses that only something in between does not know, and an
+ * application that was just made and is not known everywhere yet when it is to get a secret.
+ */
 function codeOf(answer: ProviderAnswer): IdentityErrorCode {
-  const { status } = answer;
-  const passes = status >= 500 || status === 408 || status === 409 || status === 425 || status === 429 || (status === 404 && !isGone(answer));
+  const { status, step } = answer;
+  const isMissingForNow = status === 404 && (step === "issue-secret" || !isGone(answer));
+  const passes = status >= 500 || status === 408 || status === 409 || status === 425 || status === 429 || isMissingForNow;
   return passes || status < 300 ? "Transient" : "Terminal";
 }
 
@@ -83,6 +87,9 @@ const iasError = z.object({
   details: z.array(z.object({ target: z.string().optional(), message: z.string().optional() })).optional(),
 });
 const oauthError = z.object({ error: z.string(), error_description: z.string().optional() });
+/** An error as IAS (whose schema demands the code) or OAuth words it. */
+const coded = iasError.required({ code: true });
+const refusalBody = z.union([coded, z.object({ error: coded }), oauthError]);
 
 /** The provider's words: IAS's error body, bare or wrapped, or OAuth's. */
 function messageIn(body: unknown): string | undefined {

@@ -17,6 +17,10 @@ export interface StoredApplication {
   readonly id: string;
   readonly name: string;
   readonly clientId: string;
+  /** Whether it ever had a secret: IAS generates the client ID with the first one. */
+  readonly hasClientId: boolean;
+  /** Before that time nobody is shown it. */
+  readonly visibleAtMs: number;
   /** The body with which it was created. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly secrets: readonly StoredSecret[];
@@ -54,8 +58,8 @@ export class ApplicationDirectory {
     return this.list().find((application) => application.clientId === clientId);
   }
 
-  create(name: string, body: StoredApplication["body"] = {}): StoredApplication {
-    const application = { id: randomUUID(), name, clientId: randomUUID(), body, secrets: [] };
+  create(name: string, body: StoredApplication["body"] = {}, visibleAtMs = 0): StoredApplication {
+    const application = { id: randomUUID(), name, clientId: randomUUID(), hasClientId: false, visibleAtMs, body, secrets: [] };
     this.#applications.set(application.id, application);
     this.#count("created");
     return application;
@@ -73,7 +77,7 @@ export class ApplicationDirectory {
     const application = this.#applications.get(id);
     if (!application) return undefined;
     const stored = { ...rest, secret, hint: secret.slice(0, 4) };
-    this.#applications.set(id, { ...application, secrets: [...application.secrets, stored] });
+    this.#applications.set(id, { ...application, hasClientId: true, secrets: [...application.secrets, stored] });
     this.#count("secretsCreated");
     return stored;
   }

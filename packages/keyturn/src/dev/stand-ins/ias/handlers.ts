@@ -23,13 +23,17 @@ export const handlers: Readonly<Record<IasStep, Handler>> = {
   discover: (_, { url }) => json(200, { issuer: url, token_endpoint: `${url}/oauth2/token`, jwks_uri: `${url}/oauth2/certs` }),
   jwks: async (_, { signer }) => json(200, await signer.keySet()),
   token: issueToken,
-  find: forAdministrator(({ query }, { directory }) => listPage(directory.list(), query, shown)),
-  create: forAdministrator(({ body }, { directory }) => {
+  find: forAdministrator(({ query }, tenant) => {
+    const visible = tenant.directory.list().filter(({ visibleAtMs }) => visibleAtMs <= tenant.nowMs);
+    return listPage(visible, query, (application) => shown(application, tenant));
+  }),
+  create: forAdministrator(({ body }, { directory, nowMs, shownAfterMs }) => {
     const wanted = newApplication.safeParse(parsed(body));
     if (!wanted.success) return invalid(wanted.error);
-    return empty(201, { location: `/Applications/v1/${directory.create(wanted.data.name, wanted.data).id}` });
+    const { id } = directory.create(wanted.data.name, wanted.data, nowMs + shownAfterMs);
+    return empty(201, { location: `/Applications/v1/${id}` });
   }),
-  read: forApplication((application) => json(200, shown(application))),
+  read: forApplication((application, _, tenant) => json(200, shown(application, tenant))),
   delete: forApplication(({ id }, _, { directory }) => empty(directory.delete(id) ? 200 : 404)),
   "create-secret": forApplication(({ id }, { body }, { directory, nowMs }) => {
     const wanted = newSecret.safeParse(parsed(body));
@@ -58,13 +62,15 @@ function forAdministrator(handler: Handler): Handler {
 function forApplication(handler: (application: StoredApplication, request: IasRequest, tenant: IasTenant) => IasAnswer): Handler {
   return forAdministrator((request, tenant) => {
     const application = tenant.directory.get(request.applicationId ?? "");
-    return application ? handler(application, request, tenant) : refusal(404, `Application ${request.applicationId} does not exist.`);
+    if (application && application.visibleAtMs <= tenant.nowMs) return handler(application, request, tenant);
+    return refusal(404, `Application ${request.applicationId} does not exist.`);
   });
 }
 
-function shown({ id, name, clientId, body }: StoredApplication): unknown {
+function shown({ id, name, clientId, hasClientId, body }: StoredApplication, { clientIdFrom }: IasTenant): unknown {
   const given = z.looseObject({}).safeParse(body[authenticationSchema]);
-  return { ...body, id, name, [authenticationSchema]: { ...given.data, clientID: clientId } };
+  const showsClientId = hasClientId || clientIdFrom === "creation";
+  return { ...body, id, name, [authenticationSchema]: { ...given.data, ...(showsClientId && { clientID: clientId }) } };
 }
 
 function parsed(body: string): unknown {

@@ -1,4 +1,5 @@
 // What the stand-in does as IAS does it, beyond what the identity provider's own tests need.
+import { VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { type IasStandIn, startIasStandIn } from "./ias-stand-in.ts";
 
@@ -42,6 +43,42 @@ describe("the list of applications", () => {
     const last: unknown = await (await ask(ias, `${api}?limit=2&cursor=${ids[2]}`)).json();
     expect(last).toMatchObject({ applications: [{ id: ids[2] }] });
     expect(last).not.toHaveProperty("nextCursor");
+  });
+});
+
+describe("an application", () => {
+  const clientIdOf = async (ias: IasStandIn, id: string): Promise<unknown> => {
+    const shown = (await (await ask(ias, `${api}${id}`)).json()) as Readonly<Record<string, { readonly clientID?: string }>>;
+    return shown["urn:sap:identity:application:schemas:extension:sci:1.0:Authentication"]?.clientID;
+  };
+
+  it("has a client ID from its first secret on, also when that secret is gone", async () => {
+    await using ias = await startIasStandIn();
+    const { id, clientId } = ias.directory.create("a");
+    expect(await clientIdOf(ias, id)).toBeUndefined();
+    const hint = ias.directory.addSecret(id, { authorizationScopes: [] })?.hint ?? "";
+    expect(await clientIdOf(ias, id)).toBe(clientId);
+    ias.directory.deleteSecret(id, hint);
+    expect(await clientIdOf(ias, id)).toBe(clientId);
+  });
+
+  it("has a client ID from the beginning where that is asked for", async () => {
+    await using ias = await startIasStandIn({ clientIdFrom: "creation" });
+    const { id, clientId } = ias.directory.create("a");
+    expect(await clientIdOf(ias, id)).toBe(clientId);
+  });
+
+  it("can be kept from being seen for a while after its creation", async () => {
+    const clock = new VirtualClock();
+    await using ias = await startIasStandIn({ clock, shownAfterMs: 3000 });
+    const made = await ask(ias, api, { method: "POST", body: JSON.stringify({ name: "a" }) });
+    const path = made.headers.get("location") ?? "";
+    expect((await ask(ias, path)).status).toBe(404);
+    expect(await (await ask(ias, `${api}?filter=name+eq+a`)).json()).toMatchObject({ applications: [] });
+    expect((await ask(ias, `${path}/apiSecrets`, { method: "POST", body: "{}" })).status).toBe(404);
+    await clock.advance(3000);
+    expect((await ask(ias, path)).status).toBe(200);
+    expect(await (await ask(ias, `${api}?filter=name+eq+a`)).json()).toMatchObject({ totalResults: 1 });
   });
 });
 

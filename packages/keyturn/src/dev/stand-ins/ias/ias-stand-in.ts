@@ -21,6 +21,10 @@ export interface IasStandInOptions {
   readonly password?: string;
   /** Speaks https with this certificate; default http. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** When an application's client ID can be seen. Default `first-secret`, as IAS has it: it is generated with the first API secret. */
+  readonly clientIdFrom?: "first-secret" | "creation";
+  /** How long after its creation an application can be found, read and used. Default 0. */
+  readonly shownAfterMs?: number;
   /** Default the machine's. */
   readonly clock?: Clock;
 }
@@ -149,7 +153,9 @@ export class IasStandIn implements AsyncDisposable {
     if (instead) return send(outgoing, instead);
     if (failure?.type === "hang") return;
     if (failure?.type === "cut") return void outgoing.destroy();
-    const tenant = { url: this.url, username: this.username, password: this.password, directory: this.directory, signer: this.#signer };
+    const { clientIdFrom = "first-secret", shownAfterMs = 0 } = this.#options;
+    const { url, username, password, directory } = this;
+    const tenant = { url, username, password, directory, signer: this.#signer, clientIdFrom, shownAfterMs };
     const { authorization } = incoming.headers;
     const answer = await handlers[route.step]({ ...route, query: searchParams, authorization, body }, { ...tenant, nowMs: this.#clock.now() });
     await this.#tell(route.step, "after", userAgent);

@@ -18,4 +18,8 @@ export interface IasTenant {
   readonly directory: ApplicationDirectory;
   readonly signer: TokenSigner;
   readonly nowMs: number;
+  /** When an application's client ID can be seen. */
+  readonly clientIdFrom: "first-secret" | "creation";
+  /** How long after its creation an application is shown to anybody. */
+  readonly shownAfterMs: number;
 }

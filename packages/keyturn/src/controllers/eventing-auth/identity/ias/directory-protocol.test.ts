@@ -29,9 +29,9 @@ describe("the filter by name", () => {
 });
 
 describe("the bodies", () => {
-  it("are the original's, to the letter", () => {
-    expect(newApplicationBody("a1b2", "")).toBe(
-      '{"branding":{"displayName":"a1b2"},"globalAccount":"","name":"a1b2","schemas":["urn:sap:identity:application:schemas:extension:sci:1.0:Authentication"],"urn:sap:identity:application:schemas:extension:sci:1.0:Authentication":{"ssoType":"openIdConnect"}}',
+  it("are the original's, to the letter, and a description by which an application is known again", () => {
+    expect(newApplicationBody({ name: "a1b2", uid: "c3d4" }, "")).toBe(
+      '{"branding":{"displayName":"a1b2"},"description":"made by Keyturn for the EventingAuth with the uid c3d4","globalAccount":"","name":"a1b2","schemas":["urn:sap:identity:application:schemas:extension:sci:1.0:Authentication"],"urn:sap:identity:application:schemas:extension:sci:1.0:Authentication":{"ssoType":"openIdConnect"}}',
     );
     expect(newSecretBody(undefined)).toBe('{"authorizationScopes":["oAuth"],"description":"eventing-auth-manager"}');
   });

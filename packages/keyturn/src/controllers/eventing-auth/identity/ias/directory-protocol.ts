@@ -23,10 +23,16 @@ export function filterByName(name: string): string | undefined {
   return filter.length <= longestFilter ? filter : undefined;
 }
 
+/** What is left at an application to know it by: the API gives it out again with every list. */
+export function descriptionFor(uid: string): string {
+  return `made by Keyturn for the EventingAuth with the uid ${uid}`;
+}
+
 /** The body that creates an application. */
-export function newApplicationBody(name: string, globalAccount: string): string {
+export function newApplicationBody({ name, uid }: { readonly name: string; readonly uid: string }, globalAccount: string): string {
   return JSON.stringify({
     branding: { displayName: name },
+    description: descriptionFor(uid),
     globalAccount,
     name,
     schemas: [authenticationSchema],
@@ -44,15 +50,20 @@ export function newSecretBody(validToMs: number | undefined): string {
   });
 }
 
-/** A page of applications. The name is needed: an application that is not known to have the right one must not be deleted. */
+/** A page of applications. The name is needed: an application that is not known to have the right one is not ours. */
 export const pageSchema = z.object({
-  applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string() })).nullish(),
+  applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string(), description: z.string().nullish() })).nullish(),
   nextCursor: z.string().nullish(),
 });
 
+export type ListedApplication = NonNullable<z.infer<typeof pageSchema>["applications"]>[number];
+
+/** What shows that the directory answers at all: the list without a filter, which is never empty. */
+export const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
+
 /** One application. */
 export const applicationSchema = z.object({
-  [authenticationSchema]: z.object({ clientID: z.string().min(1) }),
+  [authenticationSchema]: z.object({ clientID: z.string().min(1).nullish() }),
 });
 
 /** A new secret. */

@@ -10,14 +10,17 @@ import {
   applicationSchema,
   authenticationSchema,
   createdSecretSchema,
+  descriptionFor,
   filterByName,
   idInLocation,
   isApplicationId,
+  type ListedApplication,
   newApplicationBody,
   newSecretBody,
   pageSchema,
   secretsSchema,
   timeOf,
+  wholePageSchema,
 } from "./directory-protocol.ts";
 
 /** A tenant and its administrator. */
@@ -39,6 +42,7 @@ export interface IasDependencies {
 /** A request to the directory; `path` is what follows `/Applications/v1/`. */
 type DirectoryRequest = Omit<ProviderRequest, "url" | "headers"> & { readonly path: string };
 
+const listing = "failed to fetch existing applications";
 /** Ten thousand applications of one name: whatever answers like that does not heed the filter. */
 const mostPages = 100;
 /** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
@@ -54,41 +58,68 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
     return http.ask({ ...request, url: `${url}/Applications/v1/${path}`, headers }, read, signal);
   };
 
+  /** All applications that a filter finds. */
+  const list = async (filter: string, signal?: AbortSignal): Promise<readonly ListedApplication[]> => {
+    const request = { step: "find", attempt: listing, method: "GET" } as const;
+    const query = new URLSearchParams({ filter });
+    const found: ListedApplication[] = [];
+    for (let pages = 0; pages < mostPages; pages++) {
+      const page = await ask({ ...request, path: `?${query.toString()}` }, readPage, signal);
+      if (!page) {
+        // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
+        await ask({ ...request, path: "?limit=1" }, readWholePage, signal);
+        return [];
+      }
+      found.push(...(page.applications ?? []));
+      if (!page.nextCursor) return found;
+      query.set("cursor", page.nextCursor);
+    }
+    throw new IdentityError(`${listing}: the list has more than ${mostPages} pages`, { code: "Transient", step: "find" });
+  };
+  /** An application that was not found by its id is gone only if the list does not have it either. */
+  const assertUnlisted = async (id: string, { step, attempt }: Pick<ProviderRequest, "step" | "attempt">, signal?: AbortSignal): Promise<void> => {
+    const listed = (await list(`id eq ${id}`, signal)).some((each) => each.id.toLowerCase() === id.toLowerCase());
+    if (listed)
+      throw new IdentityError(`${attempt}: application ${id} is not found by its id, but is listed`, { code: "Transient", step, status: 404 });
+  };
+
   return {
     type: "ias",
     secretsOverlap: true,
 
-    async find({ name }, signal) {
-      const attempt = "failed to fetch existing applications";
+    async find({ name, uid }, signal) {
       const filter = filterByName(name);
-      if (filter === undefined) throw new IdentityError(`${attempt}: the name is too long for a filter of IAS`, { code: "Terminal", step: "find" });
-      const query = new URLSearchParams({ filter });
-      const found: { readonly id: string }[] = [];
-      for (let pages = 0; pages < mostPages; pages++) {
-        const page = await ask({ step: "find", attempt, method: "GET", path: `?${query.toString()}` }, readPage, signal);
-        // Looked at again here: what a server returns that heeds no filter must not be taken for ours.
-        found.push(...(page.applications ?? []).filter((application) => application.name === name).map(({ id }) => ({ id })));
-        if (!page.nextCursor) return found;
-        query.set("cursor", page.nextCursor);
+      if (filter === undefined) {
+        throw new IdentityError(`${listing}: the name is too long for a filter of IAS`, { code: "Terminal", step: "find" });
       }
-      throw new IdentityError(`${attempt}: the list has more than ${mostPages} pages`, { code: "Transient", step: "find" });
+      const found = await list(filter, signal);
+      // Looked at again here: what a server returns that heeds no filter must not be taken for ours.
+      return found.filter((each) => each.name === name).map(({ id, description }) => ({ id, isOurs: description === descriptionFor(uid) }));
     },
 
     async read({ id }, signal) {
       if (!isApplicationId(id)) return undefined;
-      const read = (answer: ProviderAnswer): string | undefined => (isGone(answer) ? undefined : readClientId(answer));
-      const clientId = await ask({ step: "read", attempt: "failed to retrieve client ID", method: "GET", path: id }, read, signal);
-      return clientId === undefined ? undefined : { id, clientId };
+      const attempt = "failed to retrieve client ID";
+      const found = await ask(
+        { step: "read", attempt, method: "GET", path: id },
+        (answer) => (isGone(answer) ? "gone" : readApplication(answer)),
+        signal,
+      );
+      if (found !== "gone") return { id, clientId: found.clientId };
+      await assertUnlisted(id, { step: "read", attempt }, signal);
+      return undefined;
     },
 
-    create({ name }, signal) {
-      const body = newApplicationBody(name, settings.globalAccount);
+    create(owner, signal) {
+      const body = newApplicationBody(owner, settings.globalAccount);
       return ask({ step: "create", attempt: "failed to create application", method: "POST", path: "", body }, readCreated, signal);
     },
 
     async delete({ id }, signal) {
       if (!isApplicationId(id)) return;
-      await ask({ step: "delete", attempt: "failed to delete application", method: "DELETE", path: id }, readDeleted, signal);
+      const attempt = "failed to delete application";
+      const outcome = await ask({ step: "delete", attempt, method: "DELETE", path: id }, readDeleted, signal);
+      if (outcome === "gone") await assertUnlisted(id, { step: "delete", attempt }, signal);
     },
 
     async issueSecret({ id }, { validToMs, known = [] }, signal) {
@@ -135,15 +166,21 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
   };
 }
 
-function readPage(answer: ProviderAnswer): z.infer<typeof pageSchema> {
-  if (isGone(answer)) return {};
+/** Undefined if it was answered that nothing was found. Nobody has documented the body of that answer. */
+function readPage(answer: ProviderAnswer): z.infer<typeof pageSchema> | undefined {
+  if (isGone(answer) || (answer.status === 404 && answer.text.trim() === "")) return undefined;
   expectStatus(answer, 200);
   return decode(answer, pageSchema);
 }
 
-function readClientId(answer: ProviderAnswer): string {
+function readWholePage(answer: ProviderAnswer): void {
   expectStatus(answer, 200);
-  return decode(answer, applicationSchema)[authenticationSchema].clientID;
+  decode(answer, wholePageSchema);
+}
+
+function readApplication(answer: ProviderAnswer): { readonly clientId: string | undefined } {
+  expectStatus(answer, 200);
+  return { clientId: decode(answer, applicationSchema)[authenticationSchema].clientID ?? undefined };
 }
 
 function readCreated(answer: ProviderAnswer): { readonly id: string } {
@@ -166,6 +203,8 @@ function readSecrets(answer: ProviderAnswer): z.infer<typeof secretsSchema> {
   return decode(answer, secretsSchema);
 }
 
-function readDeleted(answer: ProviderAnswer): void {
-  if (!isGone(answer)) expectStatus(answer, 200, 204);
+function readDeleted(answer: ProviderAnswer): "gone" | "deleted" {
+  if (isGone(answer)) return "gone";
+  expectStatus(answer, 200, 204);
+  return "deleted";
 }

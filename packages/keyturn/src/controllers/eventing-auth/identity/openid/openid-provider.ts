@@ -29,8 +29,8 @@ export interface OpenidDependencies {
  * A server cannot be asked for a client by name, so a client is found by the grant that is kept for it. What is lost in a crash:
  * - between the server's registering a client and the grant's being kept, that client: it stays at the server under the runtime's name, nobody
  *   has its secret, and another is registered in its place;
- * - between the server's replacing the registration access token (on an update, or even on reading) and the new one's being kept, the right to
- *   manage the client: it stays at the server too, and the secret that the target has goes on working until another client's takes its place.
+ * - between the server's replacing the registration access token on an update and the new one's being kept, the right to manage the client: it
+ *   stays at the server too, and another takes its place. Where a server replaces the token even on reading, the client is reported instead.
  *
  * A caller whose signal ends goes free at once, while what is under way is still brought to its end, and the grant kept.
  */
@@ -59,9 +59,10 @@ export function openidProvider({ url, initialAccessToken }: OpenidSettings, { ht
 
     async find(owner, signal) {
       const grant = await abortRace(registrations.grantOf(owner), signal);
-      if (!grant) return [];
+      if (!grant?.management) return [];
       const known = await abortRace(registrations.read({ ...owner, id: grant.clientId }, "find"), signal);
-      return known ? [{ id: grant.clientId }] : [];
+      // The grant is kept in a Secret of the owner's own: nobody else's client can be there.
+      return known ? [{ id: grant.clientId, isOurs: true }] : [];
     },
 
     async read(application, signal) {

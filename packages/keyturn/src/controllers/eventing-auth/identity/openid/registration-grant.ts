@@ -11,6 +11,11 @@ export interface RegistrationGrant {
   readonly management?: { readonly uri: string; readonly token: string };
   /** The hint of the secret that was issued last. */
   readonly hint?: string;
+  /**
+   * A request that ends the token was about to be sent, when the server had just accepted that token. If it is refused from then on, the request
+   * had its effect and its answer was lost. Otherwise a refused token says nothing about the client.
+   */
+  readonly asked?: "update" | "delete";
 }
 
 const grantSchema = z.object({
@@ -18,6 +23,7 @@ const grantSchema = z.object({
   clientId: z.string(),
   management: z.object({ uri: z.string(), token: z.string() }).optional(),
   hint: z.string().optional(),
+  asked: z.enum(["update", "delete"]).optional(),
 });
 
 /** The grant as text, for a Secret. */
@@ -25,14 +31,14 @@ export function grantText(grant: RegistrationGrant): string {
   return JSON.stringify(grant);
 }
 
-/** The grant that the text holds; undefined if it is none, or one of another issuer. */
-export function readGrant(text: string | undefined, issuer: string): RegistrationGrant | undefined {
+/** The grant that the text holds; undefined if it is none. */
+export function readGrant(text: string | undefined): RegistrationGrant | undefined {
   if (text === undefined) return undefined;
   try {
-    const { hint, management, ...grant } = grantSchema.parse(JSON.parse(text));
-    return grant.issuer === issuer ? { ...grant, ...(management && { management }), ...(hint !== undefined && { hint }) } : undefined;
+    const { hint, management, asked, ...grant } = grantSchema.parse(JSON.parse(text));
+    return { ...grant, ...(management && { management }), ...(hint !== undefined && { hint }), ...(asked && { asked }) };
   } catch {
-    // Somebody has edited it. The client that it belonged to cannot be managed any more, as if there were none.
+    // Somebody has edited it. The client that it belonged to cannot be managed any more.
     return undefined;
   }
 }

@@ -2,7 +2,7 @@
 import { isUsable } from "../discovery.ts";
 import { IdentityError, type IdentityStep } from "../identity-error.ts";
 import type { ApplicationOwner, ApplicationRef, CreatedApplication, IssuedSecret } from "../identity-provider.ts";
-import { decode, expectStatus, isGone, type ProviderAnswer } from "../provider-answer.ts";
+import { decode, expectStatus, isGone, type ProviderAnswer, refusalOf } from "../provider-answer.ts";
 import type { ProviderHttp } from "../provider-http.ts";
 import { grantText, hintOf, readGrant, type RegistrationGrant } from "./registration-grant.ts";
 import { clientSchema, newClientMetadata, type RegisteredClient, updateBody } from "./registration-protocol.ts";
@@ -43,11 +43,9 @@ export class Registrations {
   }
 
   /** The grant that is kept for somebody; undefined if there is none of this server. */
-  async grantOf({ grants }: ApplicationOwner): Promise<RegistrationGrant | undefined> {
-    const text = await grants.read().catch((cause: unknown) => {
-      throw grantError("cannot read the registration access token that was kept", cause);
-    });
-    return readGrant(text, this.#options.issuer);
+  async grantOf(owner: ApplicationOwner): Promise<RegistrationGrant | undefined> {
+    const grant = await keptGrant(owner);
+    return grant?.issuer === this.#options.issuer ? grant : undefined;
   }
 
   /** Registers a client and keeps the grant to it. If that cannot be kept, the client is deleted again. */
@@ -68,34 +66,40 @@ export class Registrations {
     }
     const managing = { ...grant, management: { uri, token } };
     await keep(owner, managing).catch((error: unknown) => this.#undo(managing, error));
-    return { id: clientId, ...(issued && { secret: issued }) };
+    return { id: clientId, clientId, ...(issued && { secret: issued }) };
   }
 
-  /** The client as the server has it; undefined if there is none, or no right to manage it. */
+  /** The client as the server has it; undefined if it proves that there is none. */
   async read(application: ApplicationRef, step: IdentityStep): Promise<KnownClient | undefined> {
     const grant = await this.#managing(application);
     if (!grant) return undefined;
-    const client = await this.#manage(grant, { step, attempt: "failed to read the client's registration", method: "GET" }, readClient);
+    const read = (answer: ProviderAnswer): RegisteredClient | undefined => (isUnknown(answer, grant) ? undefined : readClient(answer));
+    const client = await this.#manage(grant, { step, attempt: "failed to read the client's registration", method: "GET" }, read);
     return client && { client, grant: await this.#renew(application, grant, client) };
   }
 
   /** Asks for another secret by an update that changes nothing else. Undefined if the answer tells none; not `fresh` if it tells the old one. */
   async update(application: ApplicationRef, { client, grant }: KnownClient): Promise<UpdatedSecret | undefined> {
     const request = { step: "issue-secret", attempt: "failed to update the client's registration", method: "PUT", body: updateBody(client) } as const;
-    const updated = await this.#manage(grant, request, readUpdated);
-    await this.#renew(application, grant, updated);
+    const asking = { ...grant, asked: "update" } as const;
+    await keep(application, asking);
+    const updated = await this.#manage(asking, request, readClient);
+    await this.#renew(application, asking, updated);
     const { client_secret: secret } = updated;
     return secret === undefined ? undefined : { secret, hint: hintOf(secret), fresh: hintOf(secret) !== grant.hint };
   }
 
-  /** Deletes the client, if there is one and the right to do so. */
+  /** Deletes the client, unless the server proves that there is none. */
   async delete(application: ApplicationRef): Promise<void> {
-    const grant = await this.#managing(application);
-    if (grant) await this.#remove(grant);
+    const known = await this.read(application, "delete");
+    if (!known) return;
+    const asking = { ...known.grant, asked: "delete" } as const;
+    await keep(application, asking);
+    await this.#remove(asking);
   }
 
   async #undo(grant: ManagingGrant, reason: unknown): Promise<never> {
-    await this.#remove(grant).catch((cause: unknown) => {
+    await this.#remove({ ...grant, asked: "delete" }).catch((cause: unknown) => {
       const message = `${registering}: the grant to client ${grant.clientId} could not be kept, nor the client be deleted again; delete it at ${grant.issuer}`;
       throw new IdentityError(message, { code: "Transient", step: "keep-grant", cause });
     });
@@ -107,18 +111,26 @@ export class Registrations {
     const { registration_client_uri: told, registration_access_token: token = grant.management.token } = client;
     const uri = told !== undefined && isUsable(told, this.#options.allowHttp) ? told : grant.management.uri;
     const hint = client.client_secret === undefined ? grant.hint : hintOf(client.client_secret);
-    const renewed = { ...grant, management: { uri, token }, ...(hint !== undefined && { hint }) };
+    const { asked: _answered, ...answered } = grant;
+    const renewed = { ...answered, management: { uri, token }, ...(hint !== undefined && { hint }) };
     if (grantText(renewed) !== grantText(grant)) await keep(owner, renewed);
     return renewed;
   }
 
+  /** The right to manage a client; undefined if the client is another server's. That it is lost is no proof that the client is. */
   async #managing(application: ApplicationRef): Promise<ManagingGrant | undefined> {
-    const grant = await this.grantOf(application);
-    return grant?.management && grant.clientId === application.id ? { ...grant, management: grant.management } : undefined;
+    const grant = await keptGrant(application);
+    if (grant && grant.issuer !== this.#options.issuer) return undefined;
+    if (grant?.management && grant.clientId === application.id) return { ...grant, management: grant.management };
+    const problem = `the registration access token of client ${application.id} is lost`;
+    throw new IdentityError(`failed to read the client's registration: ${problem}; ${advice}`, { code: "Terminal", step: "read" });
   }
 
   #remove(grant: ManagingGrant): Promise<void> {
-    return this.#manage(grant, { step: "delete", attempt: "failed to delete the client's registration", method: "DELETE" }, readRemoved);
+    const read = (answer: ProviderAnswer): void => {
+      if (!isUnknown(answer, grant)) expectStatus(answer, 204, 200);
+    };
+    return this.#manage(grant, { step: "delete", attempt: "failed to delete the client's registration", method: "DELETE" }, read);
   }
 
   #manage<T>({ management: { uri, token } }: ManagingGrant, request: ManagementRequest, read: (answer: ProviderAnswer) => T): Promise<T> {
@@ -134,9 +146,19 @@ interface ManagementRequest {
   readonly body?: string;
 }
 
-/** RFC 7592, 2.1 to 2.3: for a client that does not exist the server answers 401; some say 404. */
-function isUnknown(answer: ProviderAnswer): boolean {
-  return isGone(answer, 401) || isGone(answer);
+const advice =
+  "look for the client there; to give it up, delete the EventingAuth with the annotation keyturn.io/abandon: application, and the client by hand";
+
+/**
+ * RFC 7592, 2.1 to 2.3: for a client that does not exist the server answers 401, and so it does for a token that it does not accept any more; some
+ * say 404. A 401 proves nothing but that a request of ours which ends the token had its effect.
+ */
+function isUnknown(answer: ProviderAnswer, { clientId, asked }: ManagingGrant): boolean {
+  if (answer.status !== 401) return isGone(answer);
+  if (asked !== undefined) return true;
+  const { message, code, step, status } = refusalOf(answer);
+  const problem = `the client is gone, or the registration access token of client ${clientId} is not accepted any more`;
+  throw new IdentityError(answer.clean(`${message}; ${problem}; ${advice}`), { code, step, ...(status !== undefined && { status }) });
 }
 
 /** There is a client now that nobody knows. Trying again at once would make another. */
@@ -155,17 +177,16 @@ function readRegistered(answer: ProviderAnswer): RegisteredClient {
   }
 }
 
-function readClient(answer: ProviderAnswer): RegisteredClient | undefined {
-  return isUnknown(answer) ? undefined : readUpdated(answer);
-}
-
-function readUpdated(answer: ProviderAnswer): RegisteredClient {
+function readClient(answer: ProviderAnswer): RegisteredClient {
   expectStatus(answer, 200);
   return decode(answer, clientSchema);
 }
 
-function readRemoved(answer: ProviderAnswer): void {
-  if (!isUnknown(answer)) expectStatus(answer, 204, 200);
+async function keptGrant({ grants }: ApplicationOwner): Promise<RegistrationGrant | undefined> {
+  const text = await grants.read().catch((cause: unknown) => {
+    throw grantError("cannot read the registration access token that was kept", cause);
+  });
+  return readGrant(text);
 }
 
 async function keep({ grants }: ApplicationOwner, grant: RegistrationGrant): Promise<void> {
@@ -176,8 +197,8 @@ async function keep({ grants }: ApplicationOwner, grant: RegistrationGrant): Pro
 
 function unmanageable(clientId: string): IdentityError {
   const problem = `the server registered client ${clientId} without a registration access token and an https:// URL to manage it by (RFC 7592)`;
-  const advice = "it could never be deleted: delete it there, put the server right, and delete the Secret in which this is kept";
-  return new IdentityError(`${registering}: ${problem}; ${advice}`, { code: "Terminal", step: "create" });
+  const remedy = "it could never be deleted: delete it there, put the server right, and delete the Secret in which this is kept";
+  return new IdentityError(`${registering}: ${problem}; ${remedy}`, { code: "Terminal", step: "create" });
 }
 
 function grantError(problem: string, cause: unknown): IdentityError {

@@ -1,0 +1,117 @@
+// However an identity provider behaves: one application is made, not one after the other.
+import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test } from "vitest";
+import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
+import { openid, openidPlace } from "./identity/openid-place.ts";
+import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+
+const controlPlane = useSharedCluster();
+const target = useCluster();
+
+async function begin(place: IssuingPlace): Promise<void> {
+  await place.putKubeconfig();
+  await place.putKyma();
+  await place.startOperator();
+}
+
+/** Waits until the provider was asked so often since then that a repeated creation would have shown. */
+function isAskedAgain(place: IssuingPlace, step: "read" | "find", times: number): Promise<unknown> {
+  const before = place.tenant.counters.requests[step] ?? 0;
+  return soon(() => expect(place.tenant.counters.requests[step] ?? 0).toBeGreaterThanOrEqual(before + times));
+}
+
+describe("a tenant", () => {
+  test.each([300, 3_000])("that shows a new application %i ms late makes one, which is used", async (shownAfterMs) => {
+    await using place = await issuingPlace(controlPlane(), target(), { tenant: await startIasStandIn({ shownAfterMs }) });
+    await begin(place);
+    await place.isReady();
+    await place.isWhole();
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
+  });
+
+  test("that does not show an application to another operator yet is not asked for a second one", async () => {
+    await using place = await issuingPlace(controlPlane(), target(), { tenant: await startIasStandIn({ shownAfterMs: 5_000 }) });
+    await place.putKubeconfig();
+    await place.putKyma();
+    const first = await place.startOperator();
+    await soon(async () => expect((await place.auth())?.status?.iasApplication).toBeDefined());
+    await first.stop();
+    await place.startOperator();
+    await place.isReady();
+    await place.isWhole();
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
+  });
+
+  test("that never finds an application by its id is asked for one, and the object says what is wrong", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    const failure = place.tenant.fail("read", { type: "status", status: 404 });
+    await begin(place);
+    expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("is not found by its id, but is listed");
+    await isAskedAgain(place, "read", 3);
+    await place.skipMinute();
+    await isAskedAgain(place, "read", 2);
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
+    failure.stop();
+    await place.isReady();
+    await place.isWhole();
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
+  });
+
+  test("whose answer to the creation is lost is asked for no second one: the first is known by its description", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    place.tenant.fail("create", { type: "lost-answer" }, 1);
+    await begin(place);
+    await place.isReady();
+    await place.isWhole();
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
+    await place.eventSays("Adopted");
+  });
+
+  test("whose answer to the creation is lost, and whose application is gone at once, is asked for another only a minute later", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    place.tenant.fail("create", { type: "lost-answer" }, 1);
+    place.tenant.onStep((step, moment) => {
+      if (step === "create" && moment === "after" && place.tenant.counters.created === 1) {
+        place.tenant.directory.delete(place.tenant.applications()[0]?.id ?? "");
+      }
+    });
+    await begin(place);
+    await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
+    await isAskedAgain(place, "find", 2);
+    expect(place.tenant.counters.created).toBe(1);
+    await place.skipMinute();
+    await place.isReady();
+    expect(place.tenant.counters.created).toBe(2);
+  });
+});
+
+test.each(["status 403", "status 500", "cut"])(
+  "a creation that fails (%s) is not tried twice in a minute, and the condition says why",
+  async (how) => {
+    await using place = await issuingPlace(controlPlane(), target());
+    const [type = "", status] = how.split(" ");
+    const failure = place.tenant.fail("create", type === "cut" ? { type: "cut" } : { type: "status", status: Number(status) });
+    await begin(place);
+    const said = await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
+    expect(said).toContain("failed to create application");
+    await isAskedAgain(place, "find", 2);
+    expect(failure.hits).toBe(1);
+    expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toBe(said);
+  },
+);
+
+test("an OpenID server that refuses its own registration access tokens gets one client, and the object says so", async () => {
+  await using world = await openidPlace(controlPlane(), target(), { refusesManagement: true });
+  const { place, server } = world;
+  await place.putKubeconfig();
+  await place.putKyma();
+  await place.startOperator({ flags: { ...openid, "eventing-auth.check-interval": "1s" } });
+  expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("401");
+  expect(server.clients()).toHaveLength(1);
+  await place.skipMinute();
+  const refusals = server.refusals;
+  await place.putCredentials({ url: server.issuer, initial_access_token: server.initialAccessToken ?? "", note: "tried again" });
+  await soon(() => expect(server.refusals).toBeGreaterThan(refusals));
+  expect(server.clients()).toHaveLength(1);
+  expect(await place.tokenStatus()).toBe(200);
+});
