@@ -2,7 +2,7 @@
 import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { version } from "../packages/keyturn/src/cli/version.ts";
+import { version } from "../packages/keyturn/src/cli/command-line.ts";
 import { bundleProgram } from "./build/bundle.ts";
 import { readLockFile } from "./build/lock-file.ts";
 import { renderNotices } from "./build/notices.ts";

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { version } from "../packages/keyturn/src/cli/version.ts";
+import { version } from "../packages/keyturn/src/cli/command-line.ts";
 import { krewManifest } from "./plugin/krew-manifest.ts";
 import { type ArchivedFile, tarArchive } from "./plugin/tar-archive.ts";
 

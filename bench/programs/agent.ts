@@ -2,7 +2,7 @@
 import { createLogger, loadConfig } from "@keyturn/runtime";
 import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
 import { runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
-import { readFlags } from "../../packages/keyturn/src/flags/flag.ts";
+import { readFlags } from "../../packages/keyturn/src/feature/flag.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 
 const [namespace = "", folder = "", ...command] = process.argv.slice(2);

@@ -4,9 +4,8 @@ import { hash, X509Certificate } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/member-set.ts";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
-import { type SecretContent, secretMember } from "../../packages/keyturn/src/controllers/checksum/secret-id.ts";
+import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
+import { defaultVersionAnnotation, type SecretContent, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 

@@ -1,7 +1,7 @@
 // The checksum controller over one namespace: says when each checksum is published.
 import { createLogger, loadConfig, runOperator } from "@keyturn/runtime";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 
 const [namespace = ""] = process.argv.slice(2);

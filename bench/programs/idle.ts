@@ -1,8 +1,8 @@
 // The controllers of one feature in their world: they work until there is nothing to do, and then tell how many requests they have made whenever they are asked.
 import { createHttpTransport, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
 import * as z from "zod";
-import { chooseFeatures, controllersOf } from "../../packages/keyturn/src/controllers/registry.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { chooseFeatures, controllersOf } from "../../packages/keyturn/src/registry.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 import { countedTransport } from "./counted-transport.ts";
 import { whenQuiet } from "./quiet.ts";

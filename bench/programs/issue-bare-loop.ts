@@ -7,8 +7,11 @@ import {
   eventingAuthFinalizer,
   type EventingAuthStatus,
 } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
-import type { IdentityProvider, IssuedSecret } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
-import { IdentityProviders } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-providers.ts";
+import {
+  type IdentityProvider,
+  IdentityProviders,
+  type IssuedSecret,
+} from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 import { writeEvent } from "./event-write.ts";
 

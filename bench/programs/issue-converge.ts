@@ -2,7 +2,7 @@
 import { type Change, createLogger, loadConfig, runOperator, type Stored } from "@keyturn/runtime";
 import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 
 const [namespace = "", system = "", wanted = "0"] = process.argv.slice(2);

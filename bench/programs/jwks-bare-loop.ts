@@ -11,12 +11,12 @@ import {
   writeStatus,
 } from "@keyturn/runtime";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificate-secret.ts";
-import type { JwksObject } from "../../packages/keyturn/src/controllers/jwks/observation.ts";
+import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificates.ts";
+import type { JwksObject } from "../../packages/keyturn/src/controllers/jwks/observe.ts";
 import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";
-import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/reconcile.ts";
+import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 import { writeEvent } from "./event-write.ts";
 

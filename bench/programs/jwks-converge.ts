@@ -1,9 +1,8 @@
 // The JWKS controller over all objects of one namespace, from nothing until every one is published and its nginx objects are there.
 import { type Change, createLogger, loadConfig, runOperator, type Stored } from "@keyturn/runtime";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
-import { jwksFlags } from "../../packages/keyturn/src/controllers/jwks/flags.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { jwksFeature, jwksFlags } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 
 const [namespace = "", wanted = "0"] = process.argv.slice(2);

@@ -2,7 +2,7 @@
 import { createHttpTransport, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { countedTransport } from "./counted-transport.ts";
 
 /** What a program sees of the operator's work. */

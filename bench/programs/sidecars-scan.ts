@@ -1,7 +1,7 @@
 // The sidecars controller over the fleet of one namespace, from nothing until it knows about every workload. It restarts none.
 import { type ControllerScope, createLogger, loadConfig, runOperator } from "@keyturn/runtime";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 import { probeLoopIfAsked } from "./loop-probe.ts";
 

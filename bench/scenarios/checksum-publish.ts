@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Secret } from "@keyturn/runtime";
 import * as z from "zod";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
+import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import type { Contestants } from "../contestants.ts";
 import { type Command, ContestantProcess } from "../measure/contestant-process.ts";
 import type { Bed, Sample, Scenario } from "../scenario.ts";

@@ -1,7 +1,7 @@
 // What does it cost to have many objects in which nothing happens, for each controller?
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
-import type { FeatureName } from "../../packages/keyturn/src/controllers/feature.ts";
+import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Bed, Contestant, Goal, Sample, Scenario } from "../scenario.ts";

@@ -1,7 +1,7 @@
 // A namespace of certificates under one checksum.
 import { Namespace, Secret } from "@keyturn/runtime";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
+import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";

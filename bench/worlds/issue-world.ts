@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { type Client, Namespace, Secret } from "@keyturn/runtime";
 import { EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
-import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
+import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";
 import { clearNamespace } from "./cleared-namespace.ts";

@@ -1,9 +1,9 @@
 // The kinds that the product serves, and the Kyma, which it reads.
 import { readFile } from "node:fs/promises";
 import { collectionPath, type Kind } from "@keyturn/runtime";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 import type { Bed } from "../scenario.ts";
 
 /**

@@ -1,9 +1,8 @@
 // Injected pods as Deployments make them, some workloads with the sidecar of an older Istio, and the control plane that is asked about them.
 import { applyJsonPatch, type Client, Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
 import { draftPod } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
-import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
-import { injectionPatch } from "../../packages/keyturn/src/dev/stand-ins/istiod/pod-injection.ts";
-import { defaultProxySettings, type ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod/proxy-settings.ts";
+import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
+import { defaultProxySettings, injectionPatch, type ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
 import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";
 import type { ControllerWorld } from "./controller-world.ts";

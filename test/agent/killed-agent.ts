@@ -5,7 +5,7 @@ import { runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { type Disk, systemDisk } from "../../packages/keyturn/src/agent/disk.ts";
 import { policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
 import type { Policies } from "../../packages/keyturn/src/agent/situations.ts";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
+import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 
 /** How it is started. */
 export interface KilledAgentSettings {

@@ -4,7 +4,7 @@ import { crdOf } from "@keyturn/runtime";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { clusterFilesIn } from "../../packages/runtime/src/testing/cluster/cluster-files.ts";
+import { clusterFilesIn } from "../../packages/runtime/src/testing/cluster/cluster-access.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { AgentNamespace, certificateFor, type RunningAgent, soon } from "./agent-namespace.ts";
 import { nginxCommand } from "./tls-configuration.ts";

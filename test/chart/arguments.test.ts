@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { agentCommandFlags } from "../../packages/keyturn/src/cli/agent.ts";
 import { runFlags } from "../../packages/keyturn/src/cli/run.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
-import type { Flag } from "../../packages/keyturn/src/flags/flag.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
+import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { type ChartValues, renderChart } from "../../tools/chart-rendering.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { camelCase, type ChartFlag, chartFlags, valueOf } from "../../tools/generate/chart-flags.ts";

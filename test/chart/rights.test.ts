@@ -1,9 +1,9 @@
 // The chart gives exactly the rights that `keyturn rbac` prints for the same choice, whatever is chosen.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { rbacCommand } from "../../packages/keyturn/src/cli/rbac.ts";
-import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
-import type { Flag } from "../../packages/keyturn/src/flags/flag.ts";
+import { rbacCommand } from "../../packages/keyturn/src/cli/manifests.ts";
+import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
+import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { readObjects, renderChart } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-flags.ts";
 import { rightsOf } from "./rights.ts";

@@ -3,7 +3,7 @@ import { Namespace, Secret } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { forEachSeed, simulate } from "../../packages/runtime/src/testing/simulation/index.ts";
 import { modelOperator } from "../simulation/model-operator.ts";
 import { oneWriter } from "../simulation/one-writer.ts";

@@ -2,7 +2,7 @@
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { checkSumObject, fitsObject, keepCheckSum } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
-import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/checksum.ts";
+import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { IngressCheckSum, SecretCheckSum, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();

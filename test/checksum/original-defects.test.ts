@@ -2,7 +2,7 @@
 import { type AccessRule, managerAccess, policyRules } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { agentAccess } from "../../packages/keyturn/src/agent/access.ts";
+import { agentAccess } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
 import { type Defect, expectProven } from "../defect-proofs.ts";
 import { soon, verifiedNamespace } from "./verified-namespace.ts";
@@ -34,8 +34,8 @@ const defects: readonly Defect[] = [
     number: 3,
     defect: "a gateway that did not take the certificates is counted as one that did",
     proofs: [
-      { file: `${agent}/change-notifier.test.ts`, test: "its exit code is told, and nothing that it writes" },
-      { file: `${agent}/change-notifier.test.ts`, test: "a program that does not exist is a failure like any other" },
+      { file: `${agent}/gateway.test.ts`, test: "its exit code is told, and nothing that it writes" },
+      { file: `${agent}/gateway.test.ts`, test: "a program that does not exist is a failure like any other" },
       { file: "test/agent/restart.test.ts", test: "a command that fails is tried again, also after a restart, until it succeeds" },
     ],
   },
@@ -44,7 +44,7 @@ const defects: readonly Defect[] = [
     defect: "parts of a set are live before the set is checked",
     proofs: [
       { file: "test/agent/promotion.test.ts", test: "a half-written batch is not promoted; the rest of it is, as one" },
-      { file: `${agent}/generation-store.test.ts`, test: "a promotion replaces the whole set at once" },
+      { file: `${agent}/snapshots.test.ts`, test: "a promotion replaces the whole set at once" },
     ],
   },
   {
@@ -89,7 +89,7 @@ const defects: readonly Defect[] = [
     defect: "chain, key, CA and name are not covered, and objects are ignored in silence",
     proofs: [
       { file: "test/checksum/publication.test.ts", test: "a chain that changes under the same version is another state" },
-      { file: `${controlPlane}/secret-id.test.ts`, test: "covers the chain and the CA, which the id does not" },
+      { file: `${controlPlane}/ids.test.ts`, test: "covers the chain and the CA, which the id does not" },
       { file: "test/checksum/objects.test.ts", test: "are in the status and the metrics, each with its reason" },
       { file: "test/checksum/objects.test.ts", test: "alone do not make a checksum" },
       { file: `${agent}/decision.test.ts`, test: "in its ids but not in contents that the checksum covers does not match" },
@@ -98,7 +98,7 @@ const defects: readonly Defect[] = [
   {
     number: 10,
     defect: "MD5 and SHA-1 alone",
-    proofs: [{ file: `${controlPlane}/member-set.test.ts`, test: "a changed content is another state even if the ids are the same" }],
+    proofs: [{ file: `${controlPlane}/members.test.ts`, test: "a changed content is another state even if the ids are the same" }],
   },
   {
     number: 11,

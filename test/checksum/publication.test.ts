@@ -1,7 +1,7 @@
 // The control plane on a real API server, as the document's reader sees it.
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/checksum.ts";
+import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { startTengineReader } from "./tengine-reader.ts";
 import { certificate, IngressCheckSum, soon, verifiedNamespace } from "./verified-namespace.ts";
 

@@ -2,14 +2,12 @@
 import { type Kind, type KubeObject, Namespace, Secret } from "@keyturn/runtime";
 import { objectPath } from "../../packages/runtime/src/client/kind.ts";
 import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { drawInt, drawOne } from "../../packages/runtime/src/testing/simulation/draw.ts";
-import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/testing/simulation/json.ts";
+import { drawInt, drawOne } from "../../packages/runtime/src/random.ts";
+import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/json.ts";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { checkSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
-import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/checksum.ts";
-import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/member-set.ts";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
-import { secretMember } from "../../packages/keyturn/src/controllers/checksum/secret-id.ts";
+import { checksumOf, defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 
 /** Certificates that come and go; made once, because making them is slow. */

@@ -2,13 +2,12 @@
 import { Event, Ingress, type Kind, managerAccess, policyRules, Secret, type Stored } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
-import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
+import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import type { CheckSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/object-id.ts";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
 import { type Soon, soonWithin } from "../soon.ts";

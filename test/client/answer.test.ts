@@ -21,8 +21,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { trackAnswers } from "../../packages/runtime/src/client/tracked-client.ts";
-import type { WriteRecord } from "../../packages/runtime/src/client/write-record.ts";
+import { trackAnswers, type WriteRecord } from "../../packages/runtime/src/controller/run.ts";
 import { soonWithin } from "../soon.ts";
 
 const Note = defineCustomKind({

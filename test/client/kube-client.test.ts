@@ -12,15 +12,13 @@ import {
   Service,
 } from "../../packages/runtime/src/client/builtin-kinds.ts";
 import type { Client } from "../../packages/runtime/src/client/client.ts";
-import { createHttpTransport } from "../../packages/runtime/src/client/http-transport.ts";
-import { defineKind } from "../../packages/runtime/src/client/kind.ts";
+import { createHttpTransport } from "../../packages/runtime/src/client/http/http-transport.ts";
+import { defineKind, type KubeObject, type Stored } from "../../packages/runtime/src/client/kind.ts";
 import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
-import { formatMicroTime } from "../../packages/runtime/src/client/micro-time.ts";
-import type { KubeObject, Stored } from "../../packages/runtime/src/client/object.ts";
+import { formatMicroTime } from "../../packages/runtime/src/manager/lease-state.ts";
 import { observeTransport, type RequestObservation } from "../../packages/runtime/src/client/observed-transport.ts";
-import { trackAnswers } from "../../packages/runtime/src/client/tracked-client.ts";
+import { trackAnswers, type WriteRecord } from "../../packages/runtime/src/controller/run.ts";
 import type { Transport } from "../../packages/runtime/src/client/transport.ts";
-import type { WriteRecord } from "../../packages/runtime/src/client/write-record.ts";
 import { systemClock } from "../../packages/runtime/src/clock.ts";
 
 let cluster: Cluster;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ConfigMap, createClient, createHttpTransport, Deployment, loadConfig, Pod, Secret } from "@keyturn/runtime";
 import { everything, startCluster, withWatchList } from "@keyturn/runtime/testing";
 import { describe, expect, it, vi } from "vitest";
-import { isRunning } from "../../packages/runtime/src/testing/cluster/running-process.ts";
+import { isRunning } from "../../packages/runtime/src/testing/cluster/server-process.ts";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
 import { clientOf } from "./kubeconfig-client.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { isRunning } from "../../packages/runtime/src/testing/cluster/running-process.ts";
+import { isRunning } from "../../packages/runtime/src/testing/cluster/server-process.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 
 const owner = (ending: string): string => `

@@ -1,8 +1,7 @@
 // The cluster that all test files of a run share.
 import { ConfigMap } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import { useSharedCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
-import { tailOfServerLogs } from "../../packages/runtime/src/testing/vitest/server-logs.ts";
+import { tailOfServerLogs, useSharedCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
 
 function attempt(work: () => unknown): unknown {
   try {

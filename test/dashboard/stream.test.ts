@@ -2,7 +2,7 @@
 import { type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { secretAccess } from "../../packages/keyturn/src/dashboard/secret-access.ts";
+import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
 import { soonWithin } from "../soon.ts";
 import { ask, openPage, type PageReader } from "./page-reader.ts";
 import { everythingShown, type ServedOperator, serveOperator, viewerToken } from "./served-operator.ts";

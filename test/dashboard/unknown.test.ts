@@ -3,7 +3,7 @@ import { useCluster } from "@keyturn/runtime/testing/vitest";
 import type { StepRecord } from "@keyturn/dashboard/contract";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { startTyped, type TypedCommand } from "../people/typed-command.ts";
 import { soonWithin } from "../soon.ts";

@@ -1,7 +1,7 @@
 // However an identity provider behaves: one application is made, not one after the other.
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
+import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { openid, openidPlace } from "./identity/openid-place.ts";
 import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
 

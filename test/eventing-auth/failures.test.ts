@@ -4,8 +4,7 @@ import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import type { IasFailure } from "../../packages/keyturn/src/dev/stand-ins/ias/failure.ts";
-import type { IasStep } from "../../packages/keyturn/src/dev/stand-ins/ias/step.ts";
+import type { IasFailure, IasStep } from "../../packages/keyturn/src/dev/stand-ins/ias-failures.ts";
 import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();

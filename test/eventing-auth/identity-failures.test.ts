@@ -2,11 +2,10 @@
 import { seededRandom } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, it } from "vitest";
-import type { IdentityErrorCode } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-error.ts";
-import type { ApplicationRef, IdentityProvider } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
-import type { IasFailure } from "../../packages/keyturn/src/dev/stand-ins/ias/failure.ts";
-import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
-import type { IasStep } from "../../packages/keyturn/src/dev/stand-ins/ias/step.ts";
+import type { IdentityErrorCode } from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider-http.ts";
+import type { ApplicationRef, IdentityProvider } from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider.ts";
+import type { IasFailure, IasStep } from "../../packages/keyturn/src/dev/stand-ins/ias-failures.ts";
+import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { identityErrorOf, openProviders, secretData, someOwner, withoutPauses } from "./identity/tenant.ts";
 
 /** A tenant with one application, and its provider in virtual time. */

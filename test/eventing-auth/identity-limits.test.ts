@@ -3,7 +3,7 @@ import { seededRandom } from "@keyturn/runtime";
 import { createAuthority, issueCertificate, VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, it } from "vitest";
 import type { RequestRecord } from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider-http.ts";
-import { type IasStandIn, type IasStandInOptions, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
+import { type IasStandIn, type IasStandInOptions, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { identityErrorOf, openProviders, secretData, someOwner, withoutPauses } from "./identity/tenant.ts";
 
 const patiently = { timeout: 30_000, interval: 5 } as const;

@@ -1,6 +1,6 @@
 // Dynamic client registration with a real OpenID server: from nothing to a verified token, through rotation, and what a crash costs.
 import { describe, expect, it } from "vitest";
-import type { ApplicationRef, IdentityProvider } from "../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
+import type { ApplicationRef, IdentityProvider } from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider.ts";
 import { type OpenidServer, type OpenidServerOptions, startOpenidServer } from "./identity/openid-server.ts";
 import { identityErrorOf, MemoryKeeper, openProviders, secretData, someOwner } from "./identity/tenant.ts";
 import { verifiedToken } from "./identity/verified-token.ts";

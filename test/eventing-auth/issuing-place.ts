@@ -18,12 +18,11 @@ import {
 } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { askedAtAnnotation, EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
-import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
-import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
 import { type Soon, soonWithin } from "../soon.ts";
 

@@ -2,7 +2,7 @@
 import { Secret } from "@keyturn/runtime";
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
+import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { type Flags, type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { policyRules } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
-import { readFlags } from "../../packages/keyturn/src/flags/flag.ts";
+import { readFlags } from "../../packages/keyturn/src/feature/flag.ts";
 
 const source = "packages/keyturn/src/controllers/eventing-auth";
 
@@ -131,7 +131,7 @@ const defects: readonly { readonly number: number; readonly defect: string; read
     defect: "whoever writes a kubeconfig can run programs in the operator and read its files",
     proofs: [
       { file: "test/eventing-auth/failures.test.ts", test: "%s is refused, and nothing is made at the tenant" },
-      { file: "packages/runtime/src/client/auth/embedded-kubeconfig.test.ts", test: "is refused, without a word of its content" },
+      { file: "packages/runtime/src/client/auth/kubeconfig.test.ts", test: "is refused, without a word of its content" },
     ],
   },
   {

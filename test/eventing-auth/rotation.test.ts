@@ -2,7 +2,7 @@
 import { Secret } from "@keyturn/runtime";
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { readSettings } from "../../packages/keyturn/src/controllers/eventing-auth/settings.ts";
+import { readSettings } from "../../packages/keyturn/src/controllers/eventing-auth/flags.ts";
 import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();

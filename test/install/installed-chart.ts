@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type ClusterAccess, findBinaries } from "@keyturn/runtime/testing";
 import * as z from "zod";
-import { writeKubeconfig } from "../../packages/runtime/src/testing/cluster/kubeconfig-file.ts";
+import { writeKubeconfig } from "../../packages/runtime/src/testing/cluster/cluster-access.ts";
 import { type KeyturnProcess, startKeyturn } from "../cli/keyturn-process.ts";
 
 const chart = fileURLToPath(new URL("../../charts/keyturn", import.meta.url));

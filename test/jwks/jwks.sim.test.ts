@@ -3,7 +3,7 @@ import { Deployment, Service } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { forEachSeed, simulate } from "../../packages/runtime/src/testing/simulation/index.ts";
 import { modelOperator } from "../simulation/model-operator.ts";
 import { oneWriter } from "../simulation/one-writer.ts";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { originPattern, renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx-config.ts";
+import { originPattern, renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { type Answer, type NginxProcess, problemWithNginxConfig, startNginx } from "./nginx-process.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { JwksWorld } from "../../packages/keyturn/test/jwks-world.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 
 const cluster = useSharedCluster();
 const signal = new AbortController().signal;

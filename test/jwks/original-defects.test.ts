@@ -3,7 +3,7 @@ import { startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { policyRules } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
-import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/access.ts";
+import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { type Defect, expectProven } from "../defect-proofs.ts";
 import { publishingNamespace, soon } from "./publishing-namespace.ts";
@@ -69,7 +69,7 @@ const defects: readonly Defect[] = [
     defect: "a renewal with the same key makes a second entry",
     proofs: [
       { file: "test/jwks/publication.test.ts", test: "renewed for the same key updates its entry and makes no second one" },
-      { file: `${source}/public-jwk.test.ts`, test: "the thumbprint is RFC 7638's for its example key" },
+      { file: `${source}/jwk.test.ts`, test: "the thumbprint is RFC 7638's for its example key" },
     ],
   },
   {
@@ -104,7 +104,7 @@ const defects: readonly Defect[] = [
     defect: "a new key reaches clients only when pods restart",
     proofs: [
       { file: "test/jwks/nginx.test.ts", test: "serves a new document from the moment it is in place" },
-      { file: `${source}/nginx-objects.test.ts`, test: "mounts no single file" },
+      { file: `${source}/nginx.test.ts`, test: "mounts no single file" },
     ],
   },
   {
@@ -128,7 +128,7 @@ const defects: readonly Defect[] = [
     defect: "an answer of any size is read, and quoted in the status",
     proofs: [
       { notHere: "nothing is fetched from the Service" },
-      { file: `${source}/certificate-secret.test.ts`, test: "refuses to hold one beyond all measure" },
+      { file: `${source}/certificates.test.ts`, test: "refuses to hold one beyond all measure" },
     ],
   },
   {
@@ -143,7 +143,7 @@ const defects: readonly Defect[] = [
     number: 22,
     defect: "all Secrets of the cluster are read and kept, private keys included",
     proofs: [
-      { file: `${source}/certificate-secret.test.ts`, test: "never keeps private key material" },
+      { file: `${source}/certificates.test.ts`, test: "never keeps private key material" },
       { file: "test/jwks/bad-input.test.ts", test: "never gets its private key into a condition, an Event or the log" },
       { file: "test/operator/operator.test.ts", test: "limited to namespaces, needs no right elsewhere and sees nothing else" },
     ],

@@ -2,10 +2,10 @@
 import { ConfigMap, type Kind, Secret } from "@keyturn/runtime";
 import { objectPath } from "../../packages/runtime/src/client/kind.ts";
 import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { drawInt, drawOne } from "../../packages/runtime/src/testing/simulation/draw.ts";
-import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/testing/simulation/json.ts";
+import { drawInt, drawOne } from "../../packages/runtime/src/random.ts";
+import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/json.ts";
 import { JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { problemWithJwks } from "../../packages/keyturn/src/controllers/jwks/jwks-document.ts";
+import { problemWithJwks } from "../../packages/keyturn/src/controllers/jwks/jwk.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { kidOf } from "./publishing-namespace.ts";
 

@@ -2,7 +2,7 @@
 import { ConfigMap } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { problemWithJwks } from "../../packages/keyturn/src/controllers/jwks/jwks-document.ts";
+import { problemWithJwks } from "../../packages/keyturn/src/controllers/jwks/jwk.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
 

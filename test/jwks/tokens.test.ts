@@ -6,7 +6,7 @@ import { createRemoteJWKSet, customFetch, errors, jwtVerify, SignJWT } from "jos
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { nginxPort, nginxRoot } from "../../packages/keyturn/src/controllers/jwks/nginx-config.ts";
+import { nginxPort, nginxRoot } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { makeCertificate, type TestCertificate, type TestKeyType } from "../../packages/keyturn/test/certificates.ts";
 import { type NginxProcess, startNginx } from "./nginx-process.ts";
 import { kidOf, type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startCluster } from "@keyturn/runtime/testing";
 import type { Cluster } from "@keyturn/runtime/testing";
-import { ConfigMap, Event, Namespace } from "../../packages/runtime/src/client/core-kinds.ts";
+import { ConfigMap, Event, Namespace } from "../../packages/runtime/src/client/builtin-kinds.ts";
 import { systemClock } from "../../packages/runtime/src/clock.ts";
 import { createMetrics } from "../../packages/runtime/src/observe/metrics.ts";
-import { createLogger } from "../../packages/runtime/src/observe/pino-logger.ts";
-import { SeriesEventRecorder } from "../../packages/runtime/src/observe/series-event-recorder.ts";
+import { createLogger } from "../../packages/runtime/src/observe/logger.ts";
+import { SeriesEventRecorder } from "../../packages/runtime/src/observe/events.ts";
 import { systemRandom } from "../../packages/runtime/src/random.ts";
 import { soonWithin } from "../soon.ts";
 

@@ -1,11 +1,11 @@
 // Prometheus itself reads the text of every metric there is, with labels and numbers that are hard to read.
 import { expect, test } from "vitest";
 import { createMetrics, type MetricRow, metricsOf } from "@keyturn/runtime";
-import { agentMetrics } from "../../packages/keyturn/src/agent/metrics.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
-import { dashboardMetrics } from "../../packages/keyturn/src/dashboard/metrics.ts";
-import { notifyMetrics } from "../../packages/keyturn/src/notify/metrics.ts";
-import { metricTable } from "../../packages/runtime/src/observe/metric-table.ts";
+import { agentMetrics } from "../../packages/keyturn/src/agent/run-agent.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
+import { dashboardMetrics } from "../../packages/keyturn/src/dashboard/dashboard.ts";
+import { notifyMetrics } from "../../packages/keyturn/src/notify/notifier.ts";
+import { metricTable } from "../../packages/runtime/src/observe/metrics.ts";
 import { promtool } from "../promtool.ts";
 
 const tables: readonly Readonly<Record<string, MetricRow>>[] = [

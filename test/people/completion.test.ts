@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { findBinaries } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
-import { scripts, shells } from "../../packages/keyturn/src/cli/completion/shells.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
+import { scripts, shells } from "../../packages/keyturn/src/cli/completion-scripts.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { soonWithin } from "../soon.ts";
@@ -18,7 +18,7 @@ const timeout = 240_000;
 const programs = fileURLToPath(new URL("../../bin", import.meta.url));
 const run = promisify(execFile);
 
-/** Lines as bash splits them into words, and what it should offer. What can be typed at all is in candidates.test.ts. */
+/** Lines as bash splits them into words, and what it should offer. What can be typed at all is in cli/completion.test.ts. */
 const lines: readonly { readonly words: readonly string[]; readonly line: string; readonly offered: readonly string[] }[] = [
   { words: ["keyturn", "sta"], line: "keyturn sta", offered: ["status"] },
   { words: ["keyturn", "status", "-o", ""], line: "keyturn status -o ", offered: ["table", "json", "yaml"] },

@@ -2,10 +2,10 @@
 import { Lease, managedByLabel } from "@keyturn/runtime";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, it } from "vitest";
-import { agentLeaseLabel, agentLeaseName } from "../../packages/keyturn/src/agent/agent-lease.ts";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { agentLeaseLabel, agentLeaseName } from "../../packages/keyturn/src/agent/status.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
 import { soonWithin } from "../soon.ts";
 import { typed } from "./typed-command.ts";

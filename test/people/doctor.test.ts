@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { crdOf, CustomResourceDefinition, type KubeObject } from "@keyturn/runtime";
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotatingNamespace } from "../rotation/rotating-namespace.ts";

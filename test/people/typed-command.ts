@@ -1,5 +1,5 @@
 // The command line in this process: typed, and what it says. Quicker than a process each, and a terminal can be had.
-import type { Console } from "../../packages/keyturn/src/cli/console.ts";
+import type { Console } from "../../packages/keyturn/src/cli/command-line.ts";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
 
 /** A command that runs or has run. */

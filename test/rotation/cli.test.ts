@@ -1,9 +1,8 @@
 // `keyturn history` and `keyturn plan`: what people are told about a set, and what they are not.
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotationHistoryReport } from "../../packages/keyturn/src/controllers/rotation/history-report.ts";
-import { rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/plan-report.ts";
-import type { Query } from "../../packages/keyturn/src/controllers/report.ts";
+import { rotationHistoryReport, rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/queries.ts";
+import type { Query } from "../../packages/keyturn/src/feature/feature.ts";
 import { runKeyturn } from "../cli/keyturn-process.ts";
 import { typed } from "../people/typed-command.ts";
 import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";

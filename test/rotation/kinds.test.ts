@@ -3,7 +3,7 @@ import { ConfigMap, defineKind, type KubeObject, Secret } from "@keyturn/runtime
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();

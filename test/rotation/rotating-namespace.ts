@@ -14,8 +14,8 @@ import {
 } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
-import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
+import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import {
   RotationTarget,
   rotationSetMark,
@@ -24,7 +24,6 @@ import {
   versionRecordType,
 } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
 import { type Soon, soonWithin } from "../soon.ts";
 

@@ -1,7 +1,7 @@
 // The rotation controller in a seeded simulation: crashes between any two writes, lost answers, stale caches, two replicas. Nothing is early, lost or out of order.
 import { expect, test } from "vitest";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { forEachSeed, simulate } from "../../packages/runtime/src/testing/simulation/index.ts";
 import { modelOperator } from "../simulation/model-operator.ts";
 import { oneWriter } from "../simulation/one-writer.ts";

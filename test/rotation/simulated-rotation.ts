@@ -2,8 +2,8 @@
 import { Secret } from "@keyturn/runtime";
 import { objectPath } from "../../packages/runtime/src/client/kind.ts";
 import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { drawOne } from "../../packages/runtime/src/testing/simulation/draw.ts";
-import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/testing/simulation/json.ts";
+import { drawOne } from "../../packages/runtime/src/random.ts";
+import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/json.ts";
 import {
   RotationTarget,
   rotationSetMark,

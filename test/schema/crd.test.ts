@@ -2,14 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ApiError } from "../../packages/runtime/src/client/api-error.ts";
-import { CustomResourceDefinition } from "../../packages/runtime/src/client/admin-kinds.ts";
-import { defineKind } from "../../packages/runtime/src/client/kind.ts";
-import type { KubeObject } from "../../packages/runtime/src/client/object.ts";
-import { conditionsSchema } from "../../packages/runtime/src/schema/condition-schema.ts";
-import { crdOf } from "../../packages/runtime/src/schema/crd.ts";
-import { defineCustomKind } from "../../packages/runtime/src/schema/custom-kind.ts";
-import type { ObjectOf } from "../../packages/runtime/src/schema/custom-kind.ts";
+import { CustomResourceDefinition } from "../../packages/runtime/src/client/builtin-kinds.ts";
+import { defineKind, type KubeObject } from "../../packages/runtime/src/client/kind.ts";
 import {
+  conditionsSchema,
   dateTime,
   duration,
   embeddedObject,
@@ -18,9 +14,9 @@ import {
   objectName,
   quantity,
 } from "../../packages/runtime/src/schema/kubernetes-values.ts";
-import { ageColumn, conditionColumn } from "../../packages/runtime/src/schema/printer-column.ts";
-import type { Condition } from "../../packages/runtime/src/observe/conditions.ts";
-import { setCondition } from "../../packages/runtime/src/observe/conditions.ts";
+import { crdOf } from "../../packages/runtime/src/schema/crd.ts";
+import { ageColumn, conditionColumn, defineCustomKind, type ObjectOf } from "../../packages/runtime/src/schema/custom-kind.ts";
+import { type Condition, setCondition } from "../../packages/runtime/src/controller/status.ts";
 import { startCluster } from "../../packages/runtime/src/testing/index.ts";
 import type { Cluster } from "../../packages/runtime/src/testing/index.ts";
 import { soonWithin } from "../soon.ts";

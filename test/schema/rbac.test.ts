@@ -4,14 +4,13 @@ import { startCluster } from "@keyturn/runtime/testing";
 import type { Cluster } from "@keyturn/runtime/testing";
 import { fixedCredentials } from "../../packages/runtime/src/client/auth/credentials.ts";
 import type { Client } from "../../packages/runtime/src/client/client.ts";
-import { ConfigMap, Namespace, Secret } from "../../packages/runtime/src/client/core-kinds.ts";
-import { createHttpTransport } from "../../packages/runtime/src/client/http-transport.ts";
+import { ConfigMap, Namespace, Secret } from "../../packages/runtime/src/client/builtin-kinds.ts";
+import { createHttpTransport } from "../../packages/runtime/src/client/http/http-transport.ts";
 import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
 import type { Transport } from "../../packages/runtime/src/client/transport.ts";
-import type { AccessRule } from "../../packages/runtime/src/controller/access.ts";
-import { managerAccess } from "../../packages/runtime/src/schema/manager-access.ts";
+import type { AccessRule } from "../../packages/runtime/src/controller/controller.ts";
+import { managerAccess, rbacObjects } from "../../packages/runtime/src/schema/rbac.ts";
 import { missingAccess, rightInWords } from "../../packages/runtime/src/schema/missing-access.ts";
-import { rbacObjects } from "../../packages/runtime/src/schema/rbac.ts";
 
 const why = "for the test";
 const access: readonly AccessRule[] = [

@@ -7,8 +7,7 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
-import type { Misbehaviour } from "../../packages/keyturn/src/dev/stand-ins/istiod/misbehaviour.ts";
-import type { Istiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
+import type { Istiod, Misbehaviour } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { InjectionWorld, startControlPlane } from "./injection-world.ts";
 
 const cluster = useCluster();

@@ -4,12 +4,12 @@ import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { readFileSync } from "node:fs";
 import { vi } from "vitest";
 import { type Expectation, expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
-import { type Injectors, readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injection/injectors.ts";
+import { type Injectors, readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injector-configuration.ts";
 import { draftPod, type PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
 import { type Sidecar, sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
-import { createWebhookCaller, type WebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook-caller.ts";
-import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
-import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod/proxy-settings.ts";
+import { createWebhookCaller, type WebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
+import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
+import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
 
 /** The label by which a question is found again. */
 const caseLabel = "keyturn.io/case";

@@ -2,8 +2,8 @@
 import { DaemonSet, Deployment, Job, Pod, StatefulSet } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
-import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/rollout-kind.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
+import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
 import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
 import { rolloutDefinition } from "./rollout-definition.ts";
 

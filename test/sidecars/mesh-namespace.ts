@@ -16,12 +16,11 @@ import {
 } from "@keyturn/runtime";
 import type { ClusterAccess, FaultProxy } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
-import type { FlagReader } from "../../packages/keyturn/src/controllers/feature.ts";
+import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
-import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
-import { type InjectionCall, type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
-import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod/proxy-settings.ts";
-import { keyturn } from "../../packages/keyturn/src/operator-identity.ts";
+import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
+import { type InjectionCall, type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
+import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
 import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
 import { type Soon, soonWithin } from "../soon.ts";
 

@@ -32,7 +32,7 @@ const defects: readonly Defect[] = [
     defect: "an evicted pod with an old sidecar restarts its workload at every scan",
     proofs: [
       { file: `${here}/left-alone.test.ts`, test: "pods that have failed, or are on their way out, do not count" },
-      { file: `${source}/live-pod.test.ts`, test: "does not count, however it looks" },
+      { file: `${source}/pods.test.ts`, test: "does not count, however it looks" },
     ],
   },
   {
@@ -42,7 +42,7 @@ const defects: readonly Defect[] = [
       { file: `${here}/restarts.test.ts`, test: "while the webhook fails, and when it refuses without saying why" },
       { file: `${here}/restarts.test.ts`, test: "when the API server does not take the restart, and others do not wait for it" },
       { file: `${here}/restarts.test.ts`, test: "a second change within the cooldown is made up for when it is over" },
-      { file: `${source}/plan.prop.test.ts`, test: "every outdated workload is restarted exactly once" },
+      { file: `${source}/rollout-plan.prop.test.ts`, test: "every outdated workload is restarted exactly once" },
     ],
   },
   {
@@ -55,7 +55,7 @@ const defects: readonly Defect[] = [
     defect: "of a Deployment and a StatefulSet of one name only one is restarted",
     proofs: [
       { file: `${here}/restarts.test.ts`, test: "each workload is restarted once, with Fortsa's annotation" },
-      { file: `${source}/plan.test.ts`, test: "a Deployment and a StatefulSet of one name are two" },
+      { file: `${source}/rollout-plan.test.ts`, test: "a Deployment and a StatefulSet of one name are two" },
     ],
   },
   {
@@ -71,8 +71,8 @@ const defects: readonly Defect[] = [
     defect: "the only worker sleeps, so that many changes take many delays",
     proofs: [
       { file: `${source}/injector-configuration.test.ts`, test: "a change settles for the delay, and another one begins it anew; nothing sleeps" },
-      { file: `${source}/settling.test.ts`, test: "each namespace settles by itself" },
-      { file: `${source}/webhook-gate.test.ts`, test: "a webhook that does not answer holds up its own callers only" },
+      { file: `${source}/pod-selection.test.ts`, test: "each namespace settles by itself" },
+      { file: `${source}/injection/webhook-gate.test.ts`, test: "a webhook that does not answer holds up its own callers only" },
     ],
   },
   {
@@ -82,7 +82,7 @@ const defects: readonly Defect[] = [
       { file: `${here}/restarts.test.ts`, test: "no more workloads roll at a time than may" },
       { file: `${here}/restarts.test.ts`, test: "a rollout that does not get healthy stops all further ones, until it does" },
       { file: `${here}/left-alone.test.ts`, test: "a paused Deployment, until it is resumed; OnDelete and partitioned ones" },
-      { file: `${source}/plan.test.ts`, test: "of somebody else's is waited for" },
+      { file: `${source}/rollout-plan.test.ts`, test: "of somebody else's is waited for" },
     ],
   },
   {
@@ -97,7 +97,7 @@ const defects: readonly Defect[] = [
   {
     number: 12,
     defect: "images with a registry's port, with a digest or of Docker Hub are misread",
-    proofs: [{ file: `${source}/injection/image-reference.test.ts`, test: "%s is read as container runtimes do" }],
+    proofs: [{ file: `${source}/injection/sidecar.test.ts`, test: "%s is read as container runtimes do" }],
   },
   {
     number: 13,
@@ -119,7 +119,7 @@ const defects: readonly Defect[] = [
   {
     number: 15,
     defect: "every pod, ReplicaSet and ConfigMap is kept whole",
-    proofs: [{ file: `${source}/live-pod.test.ts`, test: "of a workload's pod little is kept, and pods with equal sidecars share them" }],
+    proofs: [{ file: `${source}/pods.test.ts`, test: "of a workload's pod little is kept, and pods with equal sidecars share them" }],
   },
   {
     number: 16,
@@ -135,7 +135,7 @@ const defects: readonly Defect[] = [
     proofs: [
       { file: `${here}/left-alone.test.ts`, test: "are restarted by spec.restartAt once their CRD is there" },
       { file: `${here}/left-alone.test.ts`, test: "a pod of its own, a Job's, and those of a kind that only looks like a Deployment" },
-      { file: `${source}/pod-owner.test.ts`, test: "a pod of %o, whose ReplicaSet is of %o, belongs to %s" },
+      { file: `${source}/pods.test.ts`, test: "a pod of %o, whose ReplicaSet is of %o, belongs to %s" },
     ],
   },
   {

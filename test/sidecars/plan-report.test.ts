@@ -3,8 +3,8 @@ import { Deployment, StatefulSet } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { sidecarsOptions } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
-import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
-import { sidecarsPlanReport } from "../../packages/keyturn/src/controllers/sidecars/plan-report.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
+import { sidecarsPlanReport } from "../../packages/keyturn/src/controllers/sidecars/queries.ts";
 import { meshNamespace } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();

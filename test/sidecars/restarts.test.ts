@@ -3,8 +3,8 @@ import { DaemonSet, Deployment, Lease, StatefulSet } from "@keyturn/runtime";
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { consentLabel, restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/marks.ts";
-import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
+import { consentLabel, restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
+import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();

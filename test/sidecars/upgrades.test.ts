@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { DaemonSet, defineKind, Deployment, type Kind, type KubeObject, ReplicaSet, StatefulSet } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod/istiod.ts";
+import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { type MeshNamespace, meshNamespace, soon, type WorkloadKind } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();

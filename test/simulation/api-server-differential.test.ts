@@ -1,13 +1,13 @@
 // Holds the simulated API server to the real one: the same random requests, step by step, must come to the same answers, objects, owners and watch events.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fixedCredentials } from "../../packages/runtime/src/client/auth/credentials.ts";
-import { createHttpTransport } from "../../packages/runtime/src/client/http-transport.ts";
+import { createHttpTransport } from "../../packages/runtime/src/client/http/http-transport.ts";
 import { collectionPath } from "../../packages/runtime/src/client/kind.ts";
 import type { Transport } from "../../packages/runtime/src/client/transport.ts";
 import { seededRandom } from "../../packages/runtime/src/random.ts";
 import { startCluster } from "../../packages/runtime/src/testing/index.ts";
 import type { Cluster } from "../../packages/runtime/src/testing/index.ts";
-import { forEachSeed } from "../../packages/runtime/src/testing/simulation/for-each-seed.ts";
+import { forEachSeed } from "../../packages/runtime/src/testing/simulation/simulation.ts";
 import { SimulatedApiServer } from "../../packages/runtime/src/testing/simulation/simulated-api-server.ts";
 import { VirtualClock } from "../../packages/runtime/src/testing/virtual-clock.ts";
 import { comparable, runScript, watchOutcome } from "./differential-run.ts";

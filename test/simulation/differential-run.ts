@@ -1,5 +1,5 @@
 // Runs one script of API requests on a server and tells what happened, less what differs from server to server (uids, versions, dates).
-import { keyOf } from "../../packages/runtime/src/client/object.ts";
+import { keyOf } from "../../packages/runtime/src/client/kind.ts";
 import type { TransportRequest } from "../../packages/runtime/src/client/transport.ts";
 import type { KnownObject, ScriptStep } from "./random-writes.ts";
 

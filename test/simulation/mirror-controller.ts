@@ -2,14 +2,10 @@
 import { createHash } from "node:crypto";
 import type { Cache } from "../../packages/runtime/src/cache/cache.ts";
 import { ConfigMap, Secret } from "../../packages/runtime/src/client/builtin-kinds.ts";
-import { nameOf } from "../../packages/runtime/src/client/object.ts";
-import type { Stored } from "../../packages/runtime/src/client/object.ts";
+import { nameOf, type Stored } from "../../packages/runtime/src/client/kind.ts";
 import type { ControllerDefinition, Run } from "../../packages/runtime/src/controller/controller.ts";
 import { addFinalizer, dropFinalizer, isBeingDeleted } from "../../packages/runtime/src/controller/finalizer.ts";
-import { managedBySelector } from "../../packages/runtime/src/controller/operator.ts";
-import type { Operator } from "../../packages/runtime/src/controller/operator.ts";
-import { ownedWriter } from "../../packages/runtime/src/controller/owned-writer.ts";
-import { ownerOf } from "../../packages/runtime/src/controller/ownership.ts";
+import { managedBySelector, type Operator, ownedWriter, ownerOf } from "../../packages/runtime/src/controller/owned-objects.ts";
 
 export const operator: Operator = { name: "model", domain: "model.keyturn.io" };
 export const finalizer = "model.keyturn.io/mirror";

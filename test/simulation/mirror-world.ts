@@ -2,9 +2,8 @@
 import { ConfigMap, Secret } from "../../packages/runtime/src/client/builtin-kinds.ts";
 import { objectPath } from "../../packages/runtime/src/client/kind.ts";
 import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { drawOne } from "../../packages/runtime/src/testing/simulation/draw.ts";
-import { listOr, objectOr, sameJson, stringOr } from "../../packages/runtime/src/testing/simulation/json.ts";
-import type { JsonObject } from "../../packages/runtime/src/testing/simulation/json.ts";
+import { drawOne } from "../../packages/runtime/src/random.ts";
+import { type JsonObject, listOr, objectOr, sameJson, stringOr } from "../../packages/runtime/src/json.ts";
 import { digestOf, finalizer, mirrorLabel } from "./mirror-controller.ts";
 
 /** The names that Secrets are given; few, so that delete and create meet. */

@@ -1,16 +1,16 @@
 // A whole operator as a process of a simulation: caches, election, queue, Events and metrics, wired as in production but for the probes.
-import { createCaches } from "../../packages/runtime/src/cache/cache-registry.ts";
+import { createCaches } from "../../packages/runtime/src/cache/caches.ts";
 import { createClient } from "../../packages/runtime/src/client/kube-client.ts";
 import type { Transport } from "../../packages/runtime/src/client/transport.ts";
-import { conditionReporter } from "../../packages/runtime/src/controller/condition-reporter.ts";
+import { conditionReporter } from "../../packages/runtime/src/controller/status.ts";
 import type { ControllerDefinition } from "../../packages/runtime/src/controller/controller.ts";
 import { createManager } from "../../packages/runtime/src/manager/manager.ts";
 import type { Manager } from "../../packages/runtime/src/manager/manager.ts";
 import type { Logger } from "../../packages/runtime/src/observe/logger.ts";
 import { createMetrics } from "../../packages/runtime/src/observe/metrics.ts";
-import { SeriesEventRecorder } from "../../packages/runtime/src/observe/series-event-recorder.ts";
+import { SeriesEventRecorder } from "../../packages/runtime/src/observe/events.ts";
 import type { SimulatedProcess } from "../../packages/runtime/src/testing/simulation/index.ts";
-import type { Operator } from "../../packages/runtime/src/controller/operator.ts";
+import type { Operator } from "../../packages/runtime/src/controller/owned-objects.ts";
 import { operator as mirrorOperator } from "./mirror-controller.ts";
 
 const silentLog: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };

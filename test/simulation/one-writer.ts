@@ -1,6 +1,6 @@
 // The promise of an election, as an invariant of a simulation: who writes held the Lease when the write was sent.
 import type { ObservedWrite, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { objectOr, stringOr } from "../../packages/runtime/src/testing/simulation/json.ts";
+import { objectOr, stringOr } from "../../packages/runtime/src/json.ts";
 
 /** How long after a restore nobody can promise anything: a holder may act for a renew deadline on a Lease that is no longer there, and finish what runs. */
 const restoredMs = 30_000;

@@ -1,5 +1,5 @@
 // The CRD of the kind that the differential test writes besides the built-in ones.
-import type { KubeObject } from "../../packages/runtime/src/client/object.ts";
+import type { KubeObject } from "../../packages/runtime/src/client/kind.ts";
 
 const text = { type: "string" };
 

@@ -7,7 +7,7 @@ import { pathToFileURL, fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { build as buildPage } from "vite";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { version } from "../../packages/keyturn/src/cli/version.ts";
+import { version } from "../../packages/keyturn/src/cli/command-line.ts";
 import { type Bundle, bundleProgram } from "../../tools/build/bundle.ts";
 import { isWorkspace, readLockFile, withDependencies } from "../../tools/build/lock-file.ts";
 import { renderNotices } from "../../tools/build/notices.ts";

@@ -3,7 +3,7 @@ import type { KubeObject } from "@keyturn/runtime";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { allFields } from "../jwks/rieset-fields.ts";
 
 const cluster = useCluster();

@@ -2,8 +2,8 @@
 import { cp, rm } from "node:fs/promises";
 import { ConfigMap, type Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import type { WriteRecord } from "../../packages/runtime/src/client/write-record.ts";
-import { clusterFilesIn } from "../../packages/runtime/src/testing/cluster/cluster-files.ts";
+import type { WriteRecord } from "../../packages/runtime/src/controller/run.ts";
+import { clusterFilesIn } from "../../packages/runtime/src/testing/cluster/cluster-access.ts";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
 import { WatchedCluster } from "./watched-cluster.ts";
 

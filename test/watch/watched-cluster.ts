@@ -3,9 +3,9 @@ import { type Kind, type KubeObject, createHttpTransport, loadConfig, seededRand
 import { type ClusterAccess, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
 import { assert, vi } from "vitest";
 import type { Cache } from "../../packages/runtime/src/cache/cache.ts";
-import { type CacheRegistry, createCaches } from "../../packages/runtime/src/cache/cache-registry.ts";
+import { type CacheRegistry, createCaches } from "../../packages/runtime/src/cache/caches.ts";
 import type { Logger } from "../../packages/runtime/src/observe/logger.ts";
-import type { WatchLimits } from "../../packages/runtime/src/watch/watch-limits.ts";
+import type { WatchLimits } from "../../packages/runtime/src/watch/step.ts";
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 

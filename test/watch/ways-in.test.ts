@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { Change } from "../../packages/runtime/src/cache/cache.ts";
 import { useCluster } from "../../packages/runtime/src/testing/vitest/clusters.ts";
-import { watchSource } from "../../packages/runtime/src/watch/watch-source.ts";
+import { watchSource } from "../../packages/runtime/src/watch/reflector.ts";
 import { WatchedCluster } from "./watched-cluster.ts";
 import { soonWithin } from "../soon.ts";
 

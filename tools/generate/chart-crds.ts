@@ -1,7 +1,7 @@
 // The CustomResourceDefinitions as templates of the chart, one file per feature.
 import { crdOf, yamlDocuments } from "@keyturn/runtime";
-import type { Feature } from "../../packages/keyturn/src/controllers/feature.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import type { Feature } from "../../packages/keyturn/src/feature/feature.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 import { camelCase } from "./chart-flags.ts";
 
 /** By path within the repository. */

@@ -1,9 +1,9 @@
 // The flags that are values of the chart: where each one stands in values.yaml, what it defaults to there, and what may be written.
 import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
-import type { FeatureName } from "../../packages/keyturn/src/controllers/feature.ts";
-import type { Flag } from "../../packages/keyturn/src/flags/flag.ts";
-import { operatorFlags } from "../../packages/keyturn/src/flags/operator-flags.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
+import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
+import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
+import { operatorFlags } from "../../packages/keyturn/src/feature/operator-flags.ts";
 
 /** A flag, and its place among the values. */
 export interface ChartFlag {

@@ -1,6 +1,6 @@
 // The served kinds for the chart's templates, for the roles that people get.
 import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 import { camelCase } from "./chart-flags.ts";
 import { yamlLines } from "./yaml-lines.ts";
 

@@ -1,12 +1,12 @@
 // The rights for the chart's templates: what each controller asks for, as a template over the values that change it. What a controller declares is
 // the only source: its access is asked for with stand-ins for values, and what they appear in becomes a hole of the template.
 import type { AccessRule } from "@keyturn/runtime";
-import { eventAccess } from "../../packages/runtime/src/schema/manager-access.ts";
-import { leaseAccess } from "../../packages/runtime/src/manager/lease-access.ts";
-import { agentAccess } from "../../packages/keyturn/src/agent/access.ts";
-import { dashboardAccess } from "../../packages/keyturn/src/dashboard/access.ts";
-import type { FeatureName } from "../../packages/keyturn/src/controllers/feature.ts";
-import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { eventAccess } from "../../packages/runtime/src/schema/rbac.ts";
+import { leaseAccess } from "../../packages/runtime/src/manager/lease-elector.ts";
+import { agentAccess } from "../../packages/keyturn/src/agent/run-agent.ts";
+import { dashboardAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
+import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
+import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import { camelCase } from "./chart-flags.ts";
 
 /** Rights that hold under a condition on the values of a feature. */

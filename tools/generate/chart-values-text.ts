@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
-import type { FeatureName } from "../../packages/keyturn/src/controllers/feature.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
+import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
 import { camelCase, type ChartFlag, chartFlags, valueOf } from "./chart-flags.ts";
 
 /** What works in any cluster is on. What needs something that not everybody has (Kyma and an identity provider, Istio) is asked for. */

@@ -1,6 +1,6 @@
 // The reference page of the command line, from the same table that the parser is made of.
-import { type CommandEntry, commands } from "../../packages/keyturn/src/cli/commands.ts";
-import { environmentVariableOf, type Flag } from "../../packages/keyturn/src/flags/flag.ts";
+import { type CommandEntry, commands } from "../../packages/keyturn/src/cli/program.ts";
+import { environmentVariableOf, type Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { markdownTable } from "./markdown-table.ts";
 
 /** The page as Markdown. */

@@ -1,5 +1,5 @@
 // Which files are generated, and from what.
-import { renderCrds } from "../../packages/keyturn/src/cli/crds.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { chartFiles } from "./chart-files.ts";
 import { commandReference } from "./command-reference.ts";
 import { kindReference } from "./kind-reference.ts";

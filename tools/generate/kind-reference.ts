@@ -1,6 +1,6 @@
 // The reference page of the custom kinds: every field, from the schemas that the CRDs are made of.
 import { crdOf, type CustomKind } from "@keyturn/runtime";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 import { markdownTable } from "./markdown-table.ts";
 
 /** As much of a JSON schema as the page shows. */

@@ -1,9 +1,9 @@
 // The reference page of the metrics, from the tables that the registry is made of.
-import { agentMetrics } from "../../packages/keyturn/src/agent/metrics.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
-import { dashboardMetrics } from "../../packages/keyturn/src/dashboard/metrics.ts";
-import { notifyMetrics } from "../../packages/keyturn/src/notify/metrics.ts";
-import { metricDocs } from "../../packages/runtime/src/observe/metric-table.ts";
+import { agentMetrics } from "../../packages/keyturn/src/agent/run-agent.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
+import { dashboardMetrics } from "../../packages/keyturn/src/dashboard/dashboard.ts";
+import { notifyMetrics } from "../../packages/keyturn/src/notify/notifier.ts";
+import { metricDocs } from "../../packages/runtime/src/observe/metrics.ts";
 import type { MetricRow } from "@keyturn/runtime";
 import { markdownTable } from "./markdown-table.ts";
 

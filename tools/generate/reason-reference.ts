@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { situations } from "../../packages/keyturn/src/agent/situations.ts";
-import { features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 import { markdownTable } from "./markdown-table.ts";
 
 /** The page as Markdown. Throws if a reason has no comment that explains it. */

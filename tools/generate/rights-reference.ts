@@ -1,7 +1,7 @@
 // The reference page of the rights: what each controller may do, and what it does with it.
-import { agentAccess } from "../../packages/keyturn/src/agent/access.ts";
-import { dashboardAccess } from "../../packages/keyturn/src/dashboard/access.ts";
-import { controllersOf, features } from "../../packages/keyturn/src/controllers/registry.ts";
+import { agentAccess } from "../../packages/keyturn/src/agent/run-agent.ts";
+import { dashboardAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
+import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import type { AccessRule } from "@keyturn/runtime";
 import { markdownTable } from "./markdown-table.ts";
 

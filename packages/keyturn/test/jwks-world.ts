@@ -13,9 +13,9 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
-import { type CertificateSecret, keepCertificateSecret } from "../src/controllers/jwks/certificate-secret.ts";
+import { type CertificateSecret, keepCertificateSecret } from "../src/controllers/jwks/certificates.ts";
 import type { Rival } from "../src/controllers/jwks/name-claims.ts";
-import type { Observation } from "../src/controllers/jwks/observation.ts";
+import type { Observation } from "../src/controllers/jwks/observe.ts";
 import { planJwks } from "../src/controllers/jwks/plan.ts";
 import { settingsOfJwksConfig } from "../src/controllers/jwks/settings.ts";
 

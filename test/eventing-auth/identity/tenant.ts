@@ -2,14 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { systemClock, systemRandom } from "@keyturn/runtime";
 import type { VirtualClock } from "@keyturn/runtime/testing";
-import { IdentityError } from "../../../packages/keyturn/src/controllers/eventing-auth/identity/identity-error.ts";
-import type { ApplicationOwner, GrantKeeper } from "../../../packages/keyturn/src/controllers/eventing-auth/identity/identity-provider.ts";
+import { IdentityError } from "../../../packages/keyturn/src/controllers/eventing-auth/identity/provider-http.ts";
 import {
+  type ApplicationOwner,
+  type GrantKeeper,
   IdentityProviders,
   type IdentityProvidersOptions,
-} from "../../../packages/keyturn/src/controllers/eventing-auth/identity/identity-providers.ts";
-import type { SecretData } from "../../../packages/keyturn/src/controllers/eventing-auth/identity/provider-settings.ts";
-import { startIasStandIn } from "../../../packages/keyturn/src/dev/stand-ins/ias/ias-stand-in.ts";
+  type SecretData,
+} from "../../../packages/keyturn/src/controllers/eventing-auth/identity/provider.ts";
+import { startIasStandIn } from "../../../packages/keyturn/src/dev/stand-ins/ias.ts";
 
 /** What stands in the Secret with a tenant's credentials. */
 export function secretData(values: Readonly<Record<string, string>>): SecretData {

@@ -1,11 +1,17 @@
+// Stream, paths, object detail.
+import type {
+  AgentRecord,
+  ChecksumRecord,
+  IssuedRecord,
+  KeySetRecord,
+  ObjectRef,
+  RecordId,
+  RotationSetRecord,
+  StepRecord,
+  WorkloadRecord,
+} from "./records.ts";
+
 // What goes over the wire. Every answer is JSON; the stream is server-sent events whose data is JSON.
-import type { AgentRecord, ChecksumRecord } from "./checksum-record.ts";
-import type { IssuedRecord } from "./issued-record.ts";
-import type { KeySetRecord } from "./key-set-record.ts";
-import type { RecordId } from "./record.ts";
-import type { RotationSetRecord } from "./rotation-record.ts";
-import type { StepRecord } from "./step-record.ts";
-import type { WorkloadRecord } from "./workload-record.ts";
 
 /** Everything that the page draws. Complete in itself: a record that is sent again replaces the one before. */
 export type DashboardRecord = StepRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | IssuedRecord | WorkloadRecord;
@@ -76,4 +82,70 @@ export interface StreamEvents {
   readonly changes: Changes;
   readonly tick: Tick;
   readonly end: End;
+}
+
+// What the page of one object shows beyond its record; asked for when somebody looks.
+
+/** An Event about the object. */
+export interface EventView {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly note: string;
+  readonly action: string;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+  /** Who told it. */
+  readonly controller: string;
+}
+
+/** Something that has happened to it, as far as the cluster remembers. */
+export interface HistoryEntry {
+  readonly atMs: number;
+  readonly what: string;
+}
+
+/** A command that a person could type. */
+export interface CommandView {
+  readonly what: string;
+  readonly command: string;
+}
+
+/** How the live objects differ from the newest checksum. */
+export interface DifferenceView {
+  readonly direction: "missing" | "unexpected" | "changed";
+  /** The object. */
+  readonly name: string;
+  /** In words. */
+  readonly message: string;
+}
+
+/** The answer to `GET api/object`. */
+export interface ObjectDetail {
+  readonly ref: ObjectRef;
+  /** Newest first. Undefined if this viewer may not list Events, or they could not be had; then `eventsHidden` says why. */
+  readonly events?: readonly EventView[];
+  readonly eventsHidden?: string;
+  /** Newest first. */
+  readonly history: readonly HistoryEntry[];
+  readonly commands: readonly CommandView[];
+  /** Only of checksums; undefined if it could not be had, then `differencesHidden` says why. */
+  readonly differences?: readonly DifferenceView[];
+  readonly differencesHidden?: string;
+}
+
+// The addresses of the server, below the page's own. All are GET.
+
+/** `Session`. */
+export const sessionPath = "api/session";
+
+/**
+ * Server-sent events, see `StreamEvents`. Wants `Authorization: Bearer …` (the token, or the secret from the page's address), which an EventSource cannot send:
+ * the page reads the stream with `fetch`. With `Last-Event-ID` it goes on after that event; only `changes`, `tick` and the last `snapshot` have an id.
+ */
+export const eventStreamPath = "api/stream";
+
+/** `ObjectDetail` of one object; wants the same header. */
+export function objectPath({ resource, namespace, name }: Pick<ObjectRef, "resource" | "namespace" | "name">): string {
+  return `api/object?${new URLSearchParams({ resource, namespace, name }).toString()}`;
 }

@@ -2,21 +2,18 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ConnectionState, CutBanner, DoubtStrip } from "./parts/connection-state.tsx";
-import { HelpDialog } from "./parts/help-dialog.tsx";
+import { HelpDialog, useShortcuts } from "./parts/help-dialog.tsx";
 import { ClockIcon, HelpIcon, KeyIcon, ThemeIcon } from "./parts/icons.tsx";
 import { LoginForm } from "./parts/login-form.tsx";
-import { StepFlow } from "./parts/step-flow.tsx";
-import { useShortcuts } from "./parts/use-shortcuts.ts";
-import { formatRoute, home, type Route } from "./route/route.ts";
-import { usePage } from "./state/page.ts";
+import { Overview, StepFlow } from "./views/overview.tsx";
+import { formatRoute, home, type Route } from "./route.ts";
+import { usePage } from "./page-state.ts";
 import { Consistency } from "./views/consistency.tsx";
 import { Issued } from "./views/issued.tsx";
-import { Keys } from "./views/keys.tsx";
+import { Keys, Rotation } from "./views/keys.tsx";
 import { ObjectPage } from "./views/object.tsx";
-import { Overview } from "./views/overview.tsx";
 import { RollOut } from "./views/roll-out.tsx";
-import { Rotation } from "./views/rotation.tsx";
-import { stepInfos } from "./views/step-info.ts";
+import { stepInfos } from "./stages.ts";
 
 export function App(): JSX.Element {
   const { live, navigation } = usePage();

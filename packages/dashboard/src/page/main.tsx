@@ -1,11 +1,9 @@
 // Starts the page.
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { startClock } from "./state/clock.ts";
-import { startLivePicture } from "./state/live-picture.ts";
-import { startNavigation } from "./state/navigation.ts";
-import { PageContext } from "./state/page.ts";
-import { loadSettings } from "./state/settings.ts";
+import { loadSettings, PageContext, startClock } from "./page-state.ts";
+import { startLivePicture } from "./live-picture.ts";
+import { startNavigation } from "./route.ts";
 import "./style/index.css";
 
 const clock = startClock();

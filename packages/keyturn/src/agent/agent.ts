@@ -1,16 +1,15 @@
-// The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
+// The loop.
 import { type Clock, type Logger, sleep } from "@keyturn/runtime";
-import { type AgentStatus, describeAgent, type RaisedAlarm } from "./agent-status.ts";
+import { leftOutOf, newerStamp, type ObservedSet } from "../controllers/checksum/difference.ts";
 import { decide, type Decision, type DecisionRules } from "./decision.ts";
 import type { Disk } from "./disk.ts";
-import type { GatewayNotice } from "./gateway-notice.ts";
-import type { ReadSecrets } from "./generation-store.ts";
-import type { Manifest } from "./manifest.ts";
-import type { NamespaceView } from "./namespace-view.ts";
-import { newerStamp } from "./observed-checksum.ts";
-import { leftOutOf, type ObservedSet } from "./observed-set.ts";
+import type { GatewayNotice } from "./gateway.ts";
+import type { NamespaceView } from "./observe.ts";
 import type { ServedSet } from "./served-set.ts";
-import { type AgentMemory, writeMemory } from "./state-file.ts";
+import { type AgentMemory, type Manifest, type ReadSecrets, writeMemory } from "./snapshots.ts";
+import { type AgentStatus, describeAgent, type RaisedAlarm } from "./status.ts";
+
+// The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
 
 /** What an agent works with. */
 export interface AgentOptions {
@@ -248,4 +247,24 @@ export class Agent {
       log.debug({ err: error }, "could not write the agent's memory");
     }
   }
+}
+
+// When something that failed is tried again: after a second at first, and ever more rarely.
+
+/** How often something has failed in a row, and from when on it may be tried again, on the monotonic scale. */
+export interface Retry {
+  readonly failures: number;
+  readonly notBeforeMs: number;
+}
+
+/** Nothing has failed yet. */
+export const untried: Retry = { failures: 0, notBeforeMs: 0 };
+
+const firstDelayMs = 1000;
+/** Disks are freed and gateways come back within minutes; nobody should wait longer than this for the agent to notice. */
+const longestDelayMs = 60_000;
+
+/** After one more failure. */
+export function failedAgain({ failures }: Retry, nowMs: number): Retry {
+  return { failures: failures + 1, notBeforeMs: nowMs + Math.min(firstDelayMs * 2 ** failures, longestDelayMs) };
 }

@@ -1,12 +1,9 @@
 // Observations for tests of decisions: sets, checksum objects and manifests in a few words.
-import { checksumOf } from "../controllers/checksum/checksum.ts";
-import { leftOut } from "../controllers/checksum/member.ts";
+import { checksumOf, leftOut } from "../controllers/checksum/ids.ts";
 import type { LeftOutReason } from "../controllers/checksum/reasons.ts";
 import type { DecisionRules, Observation } from "./decision.ts";
-import type { Manifest, Stamp } from "./manifest.ts";
-import type { ObservedChecksum } from "./observed-checksum.ts";
-import type { ObservedSecret } from "./observed-secret.ts";
-import type { ObservedSet } from "./observed-set.ts";
+import type { Manifest, Stamp } from "./snapshots.ts";
+import type { ObservedChecksum, ObservedSecret, ObservedSet } from "../controllers/checksum/difference.ts";
 import { type Policies, situationNames } from "./situations.ts";
 
 /** A Secret in tests: its version, and when it holds; or why it does not count. */

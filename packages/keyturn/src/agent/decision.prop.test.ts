@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide } from "./decision.ts";
 import { checksumFor, idsOf, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
-import { setDifference } from "./set-difference.ts";
+import { setDifference } from "../controllers/checksum/difference.ts";
 import { situationNames } from "./situations.ts";
 
 const now = 10_000;

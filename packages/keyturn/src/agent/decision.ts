@@ -1,8 +1,15 @@
 // What the agent does with what it sees: adopt it, or stay with what it has and say exactly why. Pure.
-import type { Manifest, SecretEntry, Stamp } from "./manifest.ts";
-import { compareStamps, isOfState, newestFirst, type ObservedChecksum } from "./observed-checksum.ts";
-import { differencesTo, type ObservedSet } from "./observed-set.ts";
-import { differenceInWords, type SecretDifference } from "./set-difference.ts";
+import type { Manifest, SecretEntry, Stamp } from "./snapshots.ts";
+import {
+  compareStamps,
+  differenceInWords,
+  differencesTo,
+  isOfState,
+  newestFirst,
+  type ObservedChecksum,
+  type ObservedSet,
+  type SecretDifference,
+} from "../controllers/checksum/difference.ts";
 import type { Alarm, Policies, Situation } from "./situations.ts";
 
 /** Everything that a decision is made from. */

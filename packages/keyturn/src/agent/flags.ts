@@ -1,9 +1,9 @@
 // The flags of `keyturn agent`.
 import { constants, hostname } from "node:os";
 import { memberFlags } from "../controllers/checksum/flags.ts";
-import { addressFlag, choiceFlag, durationFlag, type Flag, numberFlag, switchFlag, textFlag } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { parseChangeCommand } from "./change-command.ts";
+import { addressFlag, choiceFlag, durationFlag, type Flag, numberFlag, switchFlag, textFlag } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { parseChangeCommand } from "./gateway.ts";
 import { type Policy, type Situation, situationNames, situations } from "./situations.ts";
 
 const onChange = textFlag({

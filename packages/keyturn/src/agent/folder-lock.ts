@@ -1,9 +1,152 @@
-// Keeps a second agent out of a folder. Whoever holds it listens on a socket in it, which the kernel closes with the process, however that ends:
-// what a dead process has left, or a machine before its restart, holds nothing; and process ids, which mean nothing across containers, do not matter.
+// One agent per folder.
+import { randomBytes } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Clock, type Logger, type Random, sleep } from "@keyturn/runtime";
+import * as z from "zod";
 import { type Disk, errorCodeOf } from "./disk.ts";
-import { type FolderHolder, isLockSocket, type LockAnswer, LockSocket } from "./lock-socket.ts";
+
+// A socket in an agent's folder on which its process says who it is, and asks others that are there.
+
+const holderSchema = z.object({ identity: z.string(), host: z.string(), pid: z.number(), since: z.string() }).readonly();
+
+/** Who holds a folder, as it tells those who ask. `since` is in ISO 8601. */
+export type FolderHolder = z.infer<typeof holderSchema>;
+
+const answerSchema = z.discriminatedUnion("state", [
+  z.object({ state: z.literal("holding"), holder: holderSchema }),
+  z.object({ state: z.literal("asking") }),
+]);
+
+/** What came of asking. */
+export type LockAnswer =
+  | z.infer<typeof answerSchema>
+  /** Somebody listens and does not say who it is. */
+  | { readonly state: "mute"; readonly reason: string }
+  /** Nobody listens, nor ever will: no name is used twice. */
+  | { readonly state: "dead" };
+
+const nameForm = /^agent-[0-9a-f]{16}\.sock$/;
+/** What fits into a socket's address everywhere: 104 bytes on BSDs, 108 on Linux, with the zero at the end. */
+const longestPathBytes = 100;
+/** A process that is stopped listens, and answers nothing. */
+const answerWithinMs = 2_000;
+
+/** True for names of such sockets. */
+export function isLockSocket(name: string): boolean {
+  return nameForm.test(name);
+}
+
+/** The socket, from when it is open until it is closed or its process has ended, however that ends. */
+export class LockSocket {
+  readonly name: string;
+  readonly #folder: string;
+  readonly #folderHandle: FileHandle | undefined;
+  readonly #server: Server;
+  readonly #askers = new Set<Socket>();
+  #holder: FolderHolder | undefined;
+
+  private constructor(folder: string, name: string, folderHandle: FileHandle | undefined) {
+    this.name = name;
+    this.#folder = folder;
+    this.#folderHandle = folderHandle;
+    this.#server = createServer((socket) => this.#answer(socket));
+    // Holding a folder is no reason for a process to live.
+    this.#server.unref();
+  }
+
+  /** Makes a socket in a folder and listens. Rejects with Node's error if that cannot be. */
+  static async open(folder: string): Promise<LockSocket> {
+    const name = `agent-${randomBytes(8).toString("hex")}.sock`;
+    const isLong = Buffer.byteLength(join(folder, name)) > longestPathBytes;
+    const socket = new LockSocket(folder, name, isLong ? await open(folder, "r") : undefined);
+    try {
+      await socket.#listen();
+    } catch (error) {
+      await socket.#folderHandle?.close();
+      throw error;
+    }
+    return socket;
+  }
+
+  /** From now on, says that the folder is held, and by whom. */
+  hold(holder: FolderHolder): void {
+    this.#holder = holder;
+  }
+
+  /** Asks whoever listens on another socket of the folder. */
+  ask(name: string, clock: Clock): Promise<LockAnswer> {
+    return new Promise((resolve) => {
+      let text = "";
+      const socket = connect(this.#pathOf(name));
+      const timer = clock.setTimer(answerWithinMs, () => settle({ state: "mute", reason: "it does not answer" }));
+      const settle = (answer: LockAnswer): void => {
+        timer.cancel();
+        socket.destroy();
+        resolve(answer);
+      };
+      socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      socket.on("end", () => settle(answerIn(text)));
+      socket.on("error", (error) => settle(answerOfError(error)));
+    });
+  }
+
+  /** Closes the socket, which removes its file. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    // One that does not hang up must not hold us up.
+    for (const asker of this.#askers) asker.destroy();
+    await closed;
+    await this.#folderHandle?.close();
+  }
+
+  #answer(socket: Socket): void {
+    this.#askers.add(socket);
+    socket.on("close", () => this.#askers.delete(socket));
+    // Whoever asked may hang up before the answer; that is its own affair.
+    socket.on("error", () => socket.destroy());
+    const answer: LockAnswer = this.#holder ? { state: "holding", holder: this.#holder } : { state: "asking" };
+    socket.end(JSON.stringify(answer));
+  }
+
+  #listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      // Whoever comes next may run as somebody else, and must be able to ask.
+      this.#server.listen({ path: this.#pathOf(this.name), readableAll: true, writableAll: true }, () => {
+        this.#server.removeListener("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  /** Linux knows an open folder by a short name too. */
+  #pathOf(name: string): string {
+    return this.#folderHandle ? `/proc/self/fd/${this.#folderHandle.fd}/${name}` : join(this.#folder, name);
+  }
+}
+
+function answerIn(text: string): LockAnswer {
+  // Closed before it could answer.
+  if (text === "") return { state: "asking" };
+  try {
+    return answerSchema.parse(JSON.parse(text));
+  } catch {
+    return { state: "mute", reason: "its answer makes no sense" };
+  }
+}
+
+function answerOfError(error: Error): LockAnswer {
+  const code = errorCodeOf(error) ?? "unknown";
+  // Nobody listens any more; or the file is gone, or is nothing to listen on.
+  if (code === "ECONNREFUSED" || code === "ENOENT" || code === "ENOTSOCK") return { state: "dead" };
+  // It is going this moment.
+  return code === "ECONNRESET" || code === "EPIPE" ? { state: "asking" } : { state: "mute", reason: code };
+}
+
+// Keeps a second agent out of a folder. Whoever holds it listens on a socket in it, which the kernel closes with the process, however that ends:
+// what a dead process has left, or a machine before its restart, holds nothing; and process ids, which mean nothing across containers, do not matter.
 
 /** What a folder is locked with. */
 export interface FolderLockOptions {

@@ -1,9 +1,8 @@
 // What is being served: the promoted generation, whether its files are whole, and how promotions go.
 import { type Clock, type Logger, messageOf } from "@keyturn/runtime";
-import { type Attempt, attemptOf } from "./agent-status.ts";
-import { ChangedMeanwhileError, type Generation, type GenerationStore, type ReadSecrets } from "./generation-store.ts";
-import type { Manifest } from "./manifest.ts";
-import { failedAgain, type Retry, untried } from "./retry.ts";
+import { type Attempt, attemptOf } from "./status.ts";
+import { ChangedMeanwhileError, type Generation, type GenerationStore, type Manifest, type ReadSecrets } from "./snapshots.ts";
+import { failedAgain, type Retry, untried } from "./agent.ts";
 
 /** What a served set needs. */
 export interface ServedSetOptions {

@@ -1,13 +1,12 @@
 // `keyturn agent`: verified certificates on disk, for a gateway beside it.
 import { resolve } from "node:path";
 import { createLogger } from "@keyturn/runtime";
-import type { ChangeNotice } from "../agent/change-notifier.ts";
+import type { ChangeNotice } from "../agent/gateway.ts";
 import { agentFlags, identityOf, policyFlags } from "../agent/flags.ts";
 import { runAgent } from "../agent/run-agent.ts";
-import { readFlags, UsageError, type ValuesOf } from "../flags/flag.ts";
-import { connect } from "./connection.ts";
-import type { Console } from "./console.ts";
-import { version } from "./version.ts";
+import { readFlags, UsageError, type ValuesOf } from "../feature/flag.ts";
+import { connect } from "./session.ts";
+import { type Console, version } from "./command-line.ts";
 
 /** The flags of `keyturn agent`. */
 export const agentCommandFlags = [...Object.values(agentFlags), ...Object.values(policyFlags)];

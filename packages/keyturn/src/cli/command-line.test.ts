@@ -1,9 +1,8 @@
 // Every flag that is on or off, of every command, through the parser that people use.
 import { describe, expect, it } from "vitest";
-import { negationOf, readFlags } from "../flags/flag.ts";
-import { type CommandEntry, commands } from "./commands.ts";
-import type { Console } from "./console.ts";
-import { runProgram } from "./program.ts";
+import { negationOf, readFlags } from "../feature/flag.ts";
+import { type CommandEntry, commands, runProgram } from "./program.ts";
+import type { Console } from "./command-line.ts";
 
 /** Types a command line: the exit code, what was said, and what the command would have been run with. */
 async function typed(...words: readonly string[]) {

@@ -1,6 +1,7 @@
 // From flags as data to commander's options, and back to texts by flag name.
 import { type Command, Option } from "commander";
-import { environmentVariableOf, type Flag, flagOfWord, negationOf, readFlags } from "../flags/flag.ts";
+import manifest from "../../package.json" with { type: "json" };
+import { environmentVariableOf, type Flag, flagOfWord, negationOf, readFlags } from "../feature/flag.ts";
 
 /** Adds flags to a command, each with its environment variable and default in the help text. */
 export function addFlags(command: Command, flags: readonly Flag[]): Command {
@@ -46,3 +47,22 @@ export function plainWords(words: readonly string[], flags: readonly Flag[]): st
 export function givenTexts(command: Command): Readonly<Record<string, string | undefined>> {
   return command.opts<Record<string, string | undefined>>();
 }
+
+// What a command gets from the process it runs in. Passed in, so that commands can be run by tests.
+
+/** The outside of a command. */
+export interface Console {
+  /** How the person called the program, for usage texts. Default `keyturn`. */
+  readonly program?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** How many lines `out` shows, if it is a terminal: redrawing is welcome there. Undefined for files and pipes. */
+  readonly height: () => number | undefined;
+  /** Aborts when the process is asked to stop (SIGINT, SIGTERM). */
+  readonly signal: AbortSignal;
+}
+
+// The version of this build.
+
+export const version: string = manifest.version;

@@ -1,22 +1,20 @@
 // `keyturn dashboard`: the page, served on this machine and read with the person's own kubeconfig and rights.
 import { once } from "node:events";
 import { createCaches, createLogger, createMetrics, managedBySelector, systemClock, systemRandom } from "@keyturn/runtime";
-import { controllerNames, features } from "../controllers/registry.ts";
+import { controllerNames, features } from "../registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
-import { ownSidecarsSight } from "../controllers/sidecars/own-sight.ts";
-import type { FlagReader } from "../controllers/feature.ts";
-import { makeBrowserDoor, openInBrowser } from "../dashboard/browser-door.ts";
+import { ownSidecarsSight } from "../controllers/sidecars/fleet.ts";
+import { type FlagReader, keyturn } from "../feature/feature.ts";
+import { makeBrowserDoor, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
-import { secretAccess } from "../dashboard/secret-access.ts";
+import { secretAccess } from "../dashboard/viewer-rights.ts";
 import { leaseLeaders } from "../dashboard/step-leaders.ts";
-import { attentionFlags } from "../flags/attention-flags.ts";
-import { type Flag, numberFlag, readFlags, switchFlag } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { keyturn } from "../operator-identity.ts";
-import { watchLeases } from "../status/life-watches.ts";
-import type { Console } from "./console.ts";
+import { attentionFlags } from "../feature/pause-and-selection.ts";
+import { type Flag, numberFlag, readFlags, switchFlag } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { watchLeases } from "../status/status-watches.ts";
+import { type Console, version } from "./command-line.ts";
 import { inSession, operatorNamespaceFlag } from "./session.ts";
-import { version } from "./version.ts";
 
 const flags = {
   port: numberFlag({ name: "dashboard-port", default: 0, least: 0, most: 65_535, help: "where the page is served on this machine; 0 = a free port" }),

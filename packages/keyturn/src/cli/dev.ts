@@ -1,12 +1,14 @@
-// `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
+// `dev`.
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import {
+  type Cache,
   type Companion,
   type ControllerDefinition,
   createCaches,
   createHttpTransport,
   createLogger,
+  Event,
   loadConfig,
   type Logger,
   runOperator,
@@ -15,22 +17,59 @@ import {
   systemRandom,
 } from "@keyturn/runtime";
 import { type Cluster, everything, startCluster } from "@keyturn/runtime/testing";
-import { controllersOf, features } from "../controllers/registry.ts";
 import type { Dashboard } from "../dashboard/dashboard.ts";
 import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
-import { secretAccess } from "../dashboard/secret-access.ts";
-import { examplesFolder, readManifests } from "../dev/checkout.ts";
-import { renderInventory, watchInventory } from "../dev/inventory.ts";
-import { LiveText } from "../text/live-text.ts";
-import { watchNews } from "../dev/news.ts";
-import { stories } from "../dev/stories/index.ts";
-import { numberFlag, readFlags, textFlagWithDefault } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { keyturn } from "../operator-identity.ts";
-import type { Console } from "./console.ts";
-import { renderCrds } from "./crds.ts";
-import { renderRbac } from "./rbac.ts";
-import { version } from "./version.ts";
+import { secretAccess } from "../dashboard/viewer-rights.ts";
+import { examplesFolder, readManifests, renderInventory, watchInventory } from "../dev/inventory.ts";
+import { stories } from "../dev/stories.ts";
+import { keyturn } from "../feature/feature.ts";
+import { numberFlag, readFlags, textFlagWithDefault } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { controllersOf, features } from "../registry.ts";
+import { renderAge, renderTable } from "../text.ts";
+import { type Console, version } from "./command-line.ts";
+import { renderCrds, renderRbac } from "./manifests.ts";
+import { LiveText } from "./output.ts";
+
+// What the operator has told lately: its Events, the newest last.
+
+interface Piece {
+  readonly atMs: number;
+  readonly about: string;
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** As many as one takes in at a glance. */
+const shown = 8;
+const longestNote = 100;
+
+/** Keeps of an Event what is shown, if it is one of the operator's. */
+function keepPiece({ reportingController, eventTime, series, regarding, reason, note = "" }: Event): Piece | undefined {
+  if (!reportingController.startsWith(`${keyturn.domain}/`)) return undefined;
+  const at = series?.lastObservedTime ?? eventTime ?? "";
+  return { atMs: Date.parse(at), about: `${regarding?.kind ?? ""} ${regarding?.name ?? ""}`, reason, note };
+}
+
+/** Watches the Events of the whole cluster. */
+export function watchNews(caches: ReturnType<typeof createCaches>): { readonly cache: Cache<Piece | undefined>; render(nowMs: number): string } {
+  const cache = caches.watch(Event, { keep: keepPiece });
+  return {
+    cache,
+    render(nowMs) {
+      const pieces = Array.from(cache.entries(), ([, piece]) => piece).filter((piece) => piece !== undefined);
+      const newest = pieces.sort((left, right) => left.atMs - right.atMs).slice(-shown);
+      const rows = newest.map(({ atMs, about, reason, note }) => [renderAge(atMs, nowMs), about, reason, cut(note)]);
+      return rows.length === 0 ? "" : renderTable(["ago", "about", "reason", "what happened"], rows);
+    },
+  };
+}
+
+function cut(note: string): string {
+  return note.length > longestNote ? `${note.slice(0, longestNote - 1)}…` : note;
+}
+
+// `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
 
 const flags = {
   examples: textFlagWithDefault({ name: "examples", placeholder: "FOLDER", default: examplesFolder, help: "the manifests to apply" }),

@@ -1,12 +1,12 @@
 // `keyturn doctor`: what is wrong with an installation, and what to do about it.
 import { managerAccess, systemClock } from "@keyturn/runtime";
-import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
+import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { examine } from "../doctor/doctor.ts";
-import { findingsText } from "../doctor/finding-text.ts";
-import { type Flag, readFlags, textFlag, UsageError } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { paintFor } from "../text/paint.ts";
-import type { Console } from "./console.ts";
+import { findingsText } from "../doctor/finding.ts";
+import { type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { paintFor } from "../text.ts";
+import type { Console } from "./command-line.ts";
 import { outputFlag, printed } from "./output.ts";
 import { inSession } from "./session.ts";
 

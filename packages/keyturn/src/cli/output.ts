@@ -1,7 +1,9 @@
-// How an answer is printed: as a table, or as data.
+// Text, table, JSON, YAML, live.
 import { stringify } from "yaml";
-import type { Report } from "../controllers/report.ts";
-import { choiceFlag, switchFlag } from "../flags/flag.ts";
+import type { Report } from "../feature/feature.ts";
+import { choiceFlag, switchFlag } from "../feature/flag.ts";
+
+// How an answer is printed: as a table, or as data.
 
 /** How to print. */
 export type OutputFormat = "table" | "json" | "yaml";
@@ -35,4 +37,42 @@ export function printed({ text, data }: Report, output: OutputFormat): string {
 /** One of several documents in a stream: a line of JSON, or a document of YAML. */
 export function streamed(data: unknown, output: Exclude<OutputFormat, "table">): string {
   return output === "json" ? `${JSON.stringify(data)}\n` : `---\n${stringify(data)}`;
+}
+
+// A text on the screen that follows what it shows: redrawn in place on a terminal, printed anew when it changes elsewhere.
+
+/** A terminal to draw on. */
+export interface Screen {
+  readonly write: (text: string) => void;
+  /** How many lines fit; undefined if it is no terminal. */
+  readonly height: () => number | undefined;
+}
+
+/** Draws texts one over the other on a terminal; elsewhere writes a text only when what it is about has changed. */
+export class LiveText {
+  readonly #screen: Screen;
+  #linesDrawn = 0;
+  #lastContent = "";
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+  }
+
+  /** `content` is the text without what changes all the time, such as ages. */
+  show(text: string, content: string): void {
+    const height = this.#screen.height();
+    if (height !== undefined) {
+      const lines = text.split("\n");
+      // What has scrolled away cannot be drawn over.
+      const visible = lines.length < height ? lines : [...lines.slice(0, height - 2), `… ${lines.length - height + 2} more lines`];
+      // Up to where the last drawing began, and erase from there on.
+      const back = this.#linesDrawn > 0 ? `\u001b[${this.#linesDrawn}A\u001b[J` : "";
+      this.#screen.write(`${back}${visible.join("\n")}\n`);
+      this.#linesDrawn = visible.length;
+      return;
+    }
+    if (content === this.#lastContent) return;
+    this.#lastContent = content;
+    this.#screen.write(`${text}\n\n`);
+  }
 }

@@ -1,15 +1,14 @@
 // `keyturn run`: the operator, as it runs in a cluster.
 import { type Companion, type ControllerDefinition, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
-import { chooseFeatures, controllersOf, features } from "../controllers/registry.ts";
+import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { operatorDashboard, type OperatorDashboardOptions } from "../dashboard/operator-dashboard.ts";
-import { diagnosticsCompanion, onDiagnosticsSignal } from "../diagnostics/companion.ts";
-import { type Flag, readFlags, type ValuesOf } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { notifyCompanions } from "../notify/companion.ts";
-import { keyturn } from "../operator-identity.ts";
-import { connect, orUsageError } from "./connection.ts";
-import type { Console } from "./console.ts";
-import { version } from "./version.ts";
+import { diagnosticsCompanion, onDiagnosticsSignal } from "../diagnostics/diagnostics.ts";
+import { type Flag, readFlags, type ValuesOf } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { notifyCompanions } from "../notify/notifier.ts";
+import { keyturn } from "../feature/feature.ts";
+import { connect, orUsageError } from "./session.ts";
+import { type Console, version } from "./command-line.ts";
 
 /** Texts of flags by name, as given on the command line. */
 type Given = Readonly<Record<string, string | undefined>>;

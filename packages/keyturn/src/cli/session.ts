@@ -1,9 +1,47 @@
+// Connection, namespace; follow changes.
+import {
+  abortRace,
+  type Client,
+  ConfigError,
+  type ConnectionConfig,
+  createCaches,
+  createClient,
+  createHttpTransport,
+  createLogger,
+  type Kind,
+  loadConfig,
+  observeServerClock,
+  sleep,
+  systemClock,
+  systemRandom,
+  type Transport,
+} from "@keyturn/runtime";
+import { readFlags, textFlag, UsageError } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { whenSettled } from "../status/status-text.ts";
+import type { Console } from "./command-line.ts";
+
+// From `--kubeconfig` and `--context` to a connection; what cannot be used is wrong usage.
+
+/** The connection that the flags and the environment name. Rejects with a `UsageError` that says what is wrong with them. */
+export async function connect(
+  { kubeconfig, context }: { readonly kubeconfig: string | undefined; readonly context: string | undefined },
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<ConnectionConfig> {
+  return orUsageError(() => loadConfig({ env: environment, ...(kubeconfig && { kubeconfig }), ...(context && { context }) }));
+}
+
+/** Errors that the person who typed the command can mend are wrong usage: one line, exit code 2. */
+export async function orUsageError<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
 // A connection with the person's own kubeconfig and rights, for as long as one command runs.
-import { type Client, createClient, createHttpTransport, observeServerClock, systemClock, systemRandom, type Transport } from "@keyturn/runtime";
-import { readFlags, textFlag } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { connect } from "./connection.ts";
-import type { Console } from "./console.ts";
 
 const flags = {
   namespace: textFlag({ name: "namespace", short: "n", placeholder: "NAMESPACE", help: "where to look; otherwise the kubeconfig's namespace" }),
@@ -64,5 +102,46 @@ export async function inSession<T>(
   } finally {
     clearInterval(awake);
     transport.close();
+  }
+}
+
+// Tells when anything of some kinds has changed: from watches of metadata alone, so that nothing is asked for while nothing happens.
+
+/** Changes that come together are one. */
+const quietMs = 250;
+const patienceMs = 10_000;
+
+/** Yields once at the start, and then after each change or burst of changes, until the session's signal aborts. Rejects for a kind that may not be watched. */
+export async function* watchAny(
+  { transport, signal }: Pick<Session, "transport" | "signal">,
+  { kinds, namespace }: { readonly kinds: readonly Kind[]; readonly namespace: string | undefined },
+): AsyncGenerator<void> {
+  const log = createLogger({ level: "silent", destination: { write: () => {} } });
+  const caches = createCaches({ transport, clock: systemClock, random: systemRandom, log });
+  const watched = kinds.map((kind) => caches.watch(kind, { only: "metadata", keep: () => true, ...(namespace !== undefined && { namespace }) }));
+  const stop = new AbortController();
+  caches.start(AbortSignal.any([signal, stop.signal]));
+  try {
+    await whenSettled(
+      watched.map((cache) => () => caches.statusOf(cache)),
+      { clock: systemClock, patienceMs, signal },
+    );
+    for (const cache of watched) {
+      const { state, resource } = caches.statusOf(cache);
+      if (state.type === "forbidden") throw new Error(`cannot watch ${resource}: you lack the right to ${state.rule}`);
+      if (state.type === "retrying") throw new Error(`cannot watch ${resource}: ${state.error}`);
+    }
+    let changed = Promise.withResolvers<void>();
+    for (const cache of watched) cache.subscribe(() => changed.resolve());
+    while (!signal.aborted) {
+      changed = Promise.withResolvers<void>();
+      yield;
+      await abortRace(changed.promise, signal);
+      await sleep(systemClock, quietMs, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    stop.abort();
   }
 }

@@ -1,21 +1,16 @@
 // `keyturn status`: the life of credentials across the five steps, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
-import { controllerNames } from "../controllers/registry.ts";
-import { servesRollouts } from "../controllers/sidecars/argo-rollouts.ts";
+import { controllerNames } from "../registry.ts";
+import { servesRollouts } from "../controllers/sidecars/workload.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
-import { placeOf } from "../controllers/summary.ts";
-import { type Flag, readFlags, UsageError } from "../flags/flag.ts";
-import { lifeOf, parseSubject, type Subject } from "../status/credential.ts";
-import { changesOf, type LifeChange } from "../status/life-changes.ts";
-import { lifeData, summaryData } from "../status/life-data.ts";
-import { blindText, credentialText, healthText, overviewText } from "../status/life-text.ts";
-import { type LifeWatches, watchLife } from "../status/life-watches.ts";
-import { type Life, placed } from "../status/life.ts";
-import { whenSettled } from "../status/settled.ts";
-import { LiveText } from "../text/live-text.ts";
-import { type Paint, paintFor } from "../text/paint.ts";
-import type { Console } from "./console.ts";
-import { allNamespacesFlag, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
+import { placeOf } from "../feature/summary.ts";
+import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
+import { type Life, lifeData, lifeOf, parseSubject, placed, type Subject, summaryData } from "../status/credentials.ts";
+import { changesOf, type LifeChange, type LifeWatches, watchLife } from "../status/status-watches.ts";
+import { blindText, credentialText, healthText, overviewText, whenSettled } from "../status/status-text.ts";
+import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
+import { type Paint, paintFor } from "../text.ts";
+import type { Console } from "./command-line.ts";
 import { inSession, operatorNamespaceFlag, type Session, sessionFlags } from "./session.ts";
 
 const flags = {

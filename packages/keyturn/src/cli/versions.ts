@@ -1,15 +1,13 @@
 // `keyturn version`: of this program, of the cluster, and of the operators that run in it.
 import { Deployment, isApiError } from "@keyturn/runtime";
 import * as z from "zod";
-import type { Report } from "../controllers/report.ts";
-import { type Flag, readFlags, switchFlag } from "../flags/flag.ts";
-import { operatorFlags } from "../flags/operator-flags.ts";
-import { keyturn } from "../operator-identity.ts";
-import { renderRows } from "../text/table.ts";
-import type { Console } from "./console.ts";
+import { keyturn, type Report } from "../feature/feature.ts";
+import { type Flag, readFlags, switchFlag } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { renderRows } from "../text.ts";
+import { type Console, version } from "./command-line.ts";
 import { outputFlag, printed } from "./output.ts";
 import { inSession, type Session } from "./session.ts";
-import { version } from "./version.ts";
 
 const flags = {
   output: outputFlag,

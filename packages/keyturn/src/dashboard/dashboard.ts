@@ -1,20 +1,31 @@
-// The whole dashboard: sources, records, access and server, put together.
+// Records of all features, wired to the server.
 import { randomBytes } from "node:crypto";
-import type { Hello } from "@keyturn/dashboard/contract";
-import { type Client, type Clock, type ControllerScope, type Logger, type Metrics, metricsOf, type Selection } from "@keyturn/runtime";
+import { type Hello, type StepName, type StepRecord, steps, type WatchTrouble } from "@keyturn/dashboard/contract";
+import {
+  type Client,
+  type Clock,
+  type ControllerScope,
+  Lease,
+  type Logger,
+  type MetricRow,
+  type Metrics,
+  metricsOf,
+  resourceOf,
+  type Selection,
+  type WatchStatus,
+} from "@keyturn/runtime";
 import { IngressCheckSum, SecretCheckSum } from "../controllers/checksum/api.ts";
 import { checksumFlags, memberFlags } from "../controllers/checksum/flags.ts";
 import { eventingAuthFlags } from "../controllers/eventing-auth/flags.ts";
-import type { FeatureName, FlagReader } from "../controllers/feature.ts";
-import { rotationFlags } from "../controllers/rotation/flags.ts";
-import { sourceKinds } from "../controllers/rotation/source-kinds.ts";
+import { rotationFlags } from "../controllers/rotation/feature.ts";
+import { sourceKinds } from "../controllers/rotation/source.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
-import type { SidecarsSight } from "../controllers/sidecars/sight.ts";
-import type { AccessCheck } from "./access-check.ts";
-import { ObjectDetails } from "./details/object-detail.ts";
-import { dashboardMetrics } from "./metrics.ts";
+import type { SidecarsSight } from "../controllers/sidecars/fleet.ts";
+import type { FeatureName, FlagReader } from "../feature/feature.ts";
+import { features } from "../registry.ts";
+import { ObjectDetails } from "./object-detail.ts";
 import { RecordKeeper } from "./record-keeper.ts";
-import type { SourceSetup, StatusOf } from "./record-source.ts";
+import { type RecordSource, shownText, type SourceSetup, type StatusOf } from "./record-source.ts";
 import { RecordStore } from "./record-store.ts";
 import { type DashboardServer, type DashboardServerOptions, startDashboardServer } from "./server.ts";
 import { checksumSource, type ChecksumSourceOptions } from "./sources/checksum.ts";
@@ -22,9 +33,105 @@ import { issuedSource } from "./sources/issued.ts";
 import { jwksSource } from "./sources/jwks.ts";
 import { rotationSource } from "./sources/rotation.ts";
 import { sidecarsSource } from "./sources/sidecars.ts";
-import { stepsSource } from "./sources/steps.ts";
 import { readStaticFiles, type StaticFiles } from "./static-files.ts";
 import type { StepLeaders } from "./step-leaders.ts";
+import type { AccessCheck } from "./viewer-rights.ts";
+
+// The dashboard's own numbers.
+
+export const dashboardMetrics = {
+  keyturn_dashboard_streams: { type: "gauge", help: "Pages of the dashboard that are open.", labels: [] },
+  keyturn_dashboard_records: { type: "gauge", help: "Records that the dashboard shows.", labels: [] },
+  keyturn_dashboard_refused_total: {
+    type: "counter",
+    help: "Requests to the dashboard that were refused: token (missing or not good), rights, rate, host, full, or unavailable (the API server could not be asked).",
+    labels: ["reason"],
+  },
+  keyturn_dashboard_streams_ended_total: {
+    type: "counter",
+    help: "Streams that ended: gone (the page was closed), slow (the page did not read), access (the token or its rights went), stopped.",
+    labels: ["reason"],
+  },
+  keyturn_dashboard_resyncs_total: { type: "counter", help: "Pages that were too slow to follow and got everything anew.", labels: [] },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+// The five steps themselves: which are on, and what cannot be seen of them.
+
+/** Watches tell nobody when their state changes. */
+const lookEveryMs = 2000;
+
+/** What the steps are told from. */
+export interface StepsOptions {
+  readonly sources: () => readonly RecordSource[];
+  readonly statusOf: StatusOf;
+  readonly leaders: StepLeaders;
+}
+
+/** Five records, one for each step. */
+export function stepsSource(touch: (key: string) => void, { sources, statusOf, leaders }: StepsOptions): Pick<RecordSource, "make"> {
+  /** When all of a step was last known to be as it is shown. */
+  const knownMs = new Map<StepName, number>();
+  for (const step of steps) touch(stepId(step));
+  return {
+    make(id, nowMs) {
+      const step = steps.find((candidate) => stepId(candidate) === id);
+      if (!step) return undefined;
+      const own = sources().filter((source) => source.step === step);
+      const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(statusOf(cache)) ?? []));
+      const isOld = troubles.some(({ state }) => state === "retrying");
+      if (!isOld) knownMs.set(step, nowMs);
+      const asOfMs = isOld ? knownMs.get(step) : undefined;
+      const leader = leaders.of(step, nowMs);
+      const state = stateOf(own, troubles, leaders.switchedOn);
+      const record = { ...stepRecord(step, own), state, troubles, ...(leader && { leader }), ...(asOfMs !== undefined && { asOfMs }) };
+      return { record, againAtMs: nowMs + lookEveryMs };
+    },
+  };
+}
+
+function stepId(step: StepName): string {
+  return `step/${step}`;
+}
+
+function stepRecord(step: StepName, sources: readonly RecordSource[]): Omit<StepRecord, "state" | "troubles"> {
+  return {
+    type: "step",
+    id: stepId(step),
+    step,
+    summary: features.find(({ name }) => name === step)?.summary ?? "",
+    resources: sources.flatMap(({ resources }) => resources),
+    hidden: [],
+  };
+}
+
+function stateOf(sources: readonly RecordSource[], troubles: readonly WatchTrouble[], switchedOn: boolean): StepRecord["state"] {
+  if (sources.length === 0) return "off";
+  const missing = new Set(troubles.filter(({ state }) => state === "missing").map(({ resource }) => resource));
+  // Leases are shown with a step and are no kind of its own.
+  const own = sources.flatMap(({ resources }) => resources).filter((resource) => resource !== resourceOf(Lease));
+  if (!switchedOn && own.every((resource) => missing.has(resource))) return "absent";
+  return missing.size > 0 || troubles.some(({ state }) => state === "forbidden") ? "limited" : "on";
+}
+
+function troubleOf({ resource, namespace, state, synced }: WatchStatus): WatchTrouble | undefined {
+  const where = { resource, ...(namespace !== undefined && { namespace }) };
+  switch (state.type) {
+    case "forbidden":
+      return { ...where, state: "forbidden", message: `the right to ${state.rule} is missing` };
+    case "missing":
+      return { ...where, state: "missing", message: "the API server does not serve this kind; install its CRD" };
+    case "retrying":
+      return { ...where, state: "retrying", message: shownText(state.error) };
+    case "idle":
+    case "syncing":
+      return synced ? undefined : { ...where, state: "syncing", message: "the first list is on its way" };
+    case "live":
+    default:
+      return undefined;
+  }
+}
+
+// The whole dashboard: sources, records, access and server, put together.
 
 /** What a dashboard is made with. */
 export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "mostStreams"> {

@@ -1,16 +1,14 @@
 // The dashboard as part of the operator: beside the controllers, on every replica, through their caches.
 import type { Companion, ControllerDefinition } from "@keyturn/runtime";
-import type { FlagReader } from "../controllers/feature.ts";
-import { controllerNames } from "../controllers/registry.ts";
+import type { FlagReader } from "../feature/feature.ts";
+import { controllerNames } from "../registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
-import { sidecarsControllerOf } from "../controllers/sidecars/reconcile.ts";
-import { sidecarsController } from "../controllers/sidecars/restart.ts";
-import type { SidecarsSight } from "../controllers/sidecars/sight.ts";
-import type { AccessCheck } from "./access-check.ts";
+import { sidecarsControllerOf } from "../controllers/sidecars/controller.ts";
+import { sidecarsController } from "../controllers/sidecars/rollouts.ts";
+import type { SidecarsSight } from "../controllers/sidecars/fleet.ts";
+import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
 import { ownLeaders } from "./step-leaders.ts";
-import { TokenAccess } from "./token-access.ts";
-import { viewerNamespaces } from "./viewer-namespaces.ts";
 
 /** What it is made with. */
 export interface OperatorDashboardOptions extends Pick<

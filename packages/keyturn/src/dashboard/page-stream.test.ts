@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import { type PageStreamOptions, streamPage } from "./page-stream.ts";
 import { issuedFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
-import { type Rights, rightsOf, unlimitedRights } from "./rights.ts";
+import { type Rights, rightsOf, unlimitedRights } from "./viewer-rights.ts";
 
 /** A page that reads one piece at a time, when it is told to. */
 class Reader extends Writable {

@@ -3,9 +3,9 @@ import type { Buffer } from "node:buffer";
 import type { Writable } from "node:stream";
 import type { End, Hello, Tick } from "@keyturn/dashboard/contract";
 import type { Clock } from "@keyturn/runtime";
-import { Bell } from "./bell.ts";
+import { Bell } from "./record-keeper.ts";
 import { eventFrame, type RecordStore } from "./record-store.ts";
-import type { Rights } from "./rights.ts";
+import type { Rights } from "./viewer-rights.ts";
 
 /** What a stream is made with. */
 export interface PageStreamOptions {

@@ -1,10 +1,35 @@
-// Keeps the records up to date: collects what was touched, makes those records anew a few at a time, and hands changes to the store together.
+// Touched ids → records.
 import { setImmediate } from "node:timers/promises";
 import type { DashboardRecord } from "@keyturn/dashboard/contract";
 import { type Clock, type Logger, sleep } from "@keyturn/runtime";
-import { Bell } from "./bell.ts";
-import type { RecordSource, SourceSetup, SourceScope } from "./record-source.ts";
+import type { RecordSource, SourceScope, SourceSetup } from "./record-source.ts";
 import type { RecordStore } from "./record-store.ts";
+
+// Wakes one who waits, however many reasons there are to.
+
+/** A bell: what is rung while nobody waits is heard by the next who does. */
+export class Bell {
+  #rung = false;
+  #wake: (() => void) | undefined;
+
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  /** Resolves when it has been rung since the last time. One at a time may wait. */
+  async heard(): Promise<void> {
+    if (!this.#rung) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#rung = false;
+  }
+}
+
+// Keeps the records up to date: collects what was touched, makes those records anew a few at a time, and hands changes to the store together.
 
 /** What the records are kept with. */
 export interface RecordKeeperOptions {

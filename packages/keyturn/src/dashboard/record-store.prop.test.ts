@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Changes, DashboardRecord, SnapshotPart } from "@keyturn/dashboard/contract";
 import { issuedFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
-import { type Rights, rightsOf, unlimitedRights } from "./rights.ts";
+import { type Rights, rightsOf, unlimitedRights } from "./viewer-rights.ts";
 
 const names = ["a/x", "a/y", "b/x", "b/y", "c/x"];
 

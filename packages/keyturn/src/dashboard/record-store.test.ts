@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { issuedFixture as issued, stepFixture as step } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
-import { rightsOf, unlimitedRights as everything } from "./rights.ts";
+import { rightsOf, unlimitedRights as everything } from "./viewer-rights.ts";
 
 const onlyA = rightsOf(new Map([["eventingauths.a", new Set(["a"])]]));
 

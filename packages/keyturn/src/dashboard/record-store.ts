@@ -1,7 +1,7 @@
 // All records as they are sent, and the last changes to them: what every open page is served from.
 import { Buffer } from "node:buffer";
 import type { DashboardRecord, StepRecord } from "@keyturn/dashboard/contract";
-import type { Place, Rights } from "./rights.ts";
+import type { Place, Rights } from "./viewer-rights.ts";
 
 /** A record, serialised once for everybody. */
 interface Entry {

@@ -45,3 +45,34 @@ export class RequestLimit {
     return takeToken(this.#buckets.get(client) ?? fullBucket(this.#rate, nowMs), this.#rate, nowMs);
   }
 }
+
+// A request that is refused: the way out of whatever found a reason for it.
+
+/** How it is answered and counted. */
+export interface Refused {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 503;
+  /** Told to whoever asked. */
+  readonly error: string;
+  /** Under which it is counted; absent for what is only a mistake. */
+  readonly reason?: "token" | "rights" | "rate" | "host" | "full" | "unavailable";
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Thrown by what answers requests; whoever called it answers so. */
+export class RefusedRequest extends Error {
+  readonly refused: Refused;
+  constructor(refused: Refused) {
+    super(refused.error);
+    this.name = "RefusedRequest";
+    this.refused = refused;
+  }
+}
+
+/** Refuses for now. */
+export function refusedForNow(
+  status: 429 | 503,
+  reason: Refused["reason"] & string,
+  options: { readonly error: string; readonly retryAfterSeconds: number },
+): RefusedRequest {
+  return new RefusedRequest({ status, reason, error: options.error, headers: { "retry-after": String(options.retryAfterSeconds) } });
+}

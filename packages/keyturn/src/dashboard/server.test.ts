@@ -5,10 +5,10 @@ import { connect, type Socket } from "node:net";
 import type { IncomingMessage } from "node:http";
 import { createLogger, createMetrics, metricsOf, systemClock } from "@keyturn/runtime";
 import { afterEach, describe, expect, it } from "vitest";
-import { dashboardMetrics } from "./metrics.ts";
+import { dashboardMetrics } from "./dashboard.ts";
 import { issuedFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
-import { secretAccess } from "./secret-access.ts";
+import { secretAccess } from "./viewer-rights.ts";
 import { type DashboardServer, type DashboardServerOptions, startDashboardServer } from "./server.ts";
 import { readStaticFiles } from "./static-files.ts";
 

@@ -1,8 +1,8 @@
 import type { WatchStatus } from "@keyturn/runtime";
 import { expect, it } from "vitest";
-import type { LeaseSummary } from "../controllers/lease-summary.ts";
-import { controllerNames } from "../controllers/registry.ts";
-import type { WatchedLeases } from "../status/life-watches.ts";
+import type { LeaseSummary } from "../feature/summary.ts";
+import { controllerNames } from "../registry.ts";
+import type { WatchedLeases } from "../status/status-watches.ts";
 import { leaseLeaders, ownLeaders } from "./step-leaders.ts";
 
 const controllers = controllerNames();

@@ -1,9 +1,9 @@
 // Whether an operator works on each step: what nobody works on may be long out of date, however well it looks.
 import type { StepLeader, StepName } from "@keyturn/dashboard/contract";
 import type { CompanionHost } from "@keyturn/runtime";
-import type { FeatureName } from "../controllers/feature.ts";
-import type { LeaseSummary } from "../controllers/lease-summary.ts";
-import type { WatchedLeases } from "../status/life-watches.ts";
+import type { FeatureName } from "../feature/feature.ts";
+import type { LeaseSummary } from "../feature/summary.ts";
+import type { WatchedLeases } from "../status/status-watches.ts";
 
 /** Who works on the steps. */
 export interface StepLeaders {

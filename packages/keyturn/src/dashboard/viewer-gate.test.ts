@@ -1,10 +1,9 @@
 // Who is let in, and with what rights over time.
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
-import type { AccessCheck, AccessVerdict } from "./access-check.ts";
-import { RefusedRequest } from "./refused-request.ts";
-import { rightsOf, unlimitedRights } from "./rights.ts";
-import { rightsOverTime, ViewerGate } from "./viewer-gate.ts";
+import { RefusedRequest } from "./request-limits.ts";
+import { rightsOverTime, SharedAnswers, ViewerGate } from "./viewer-gate.ts";
+import { type AccessCheck, type AccessVerdict, rightsOf, unlimitedRights } from "./viewer-rights.ts";
 
 const few = rightsOf(new Map([["pods", "everywhere"]]));
 const allowed = (rights = unlimitedRights): AccessVerdict => ({ type: "allowed", viewer: { user: "u", rights } });
@@ -48,4 +47,21 @@ it("refuses everybody else in a way of its own, and asks nobody for those who fa
   ]);
   expect(access.asked()).toBe(5);
   expect(await enter("x", "b")).toEqual([401, "token"]);
+});
+
+// One question for many who ask.
+
+it("asks once while an answer is on its way or fresh, and again after that or a failure", async () => {
+  const clock = new VirtualClock();
+  const answers = new SharedAnswers<number>({ clock, freshMs: 1000, most: 10 });
+  let asked = 0;
+  const get = (): Promise<number> => answers.get("key", async () => ++asked);
+  expect(await Promise.all([get(), get()])).toEqual([1, 1]);
+  await clock.advance(999);
+  expect(await get()).toBe(1);
+  await clock.advance(1);
+  expect(await get()).toBe(2);
+  const failing = (): Promise<number> => answers.get("other", () => Promise.reject(new Error("no")));
+  await expect(failing()).rejects.toThrow("no");
+  expect(await answers.get("other", async () => 7)).toBe(7);
 });

@@ -1,10 +1,10 @@
-// Lets viewers in whose token is good, and slows those down who try others.
+// Asked once for many.
 import type { IncomingMessage } from "node:http";
-import type { Clock, TokenRate } from "@keyturn/runtime";
-import type { AccessCheck, AccessVerdict, Viewer } from "./access-check.ts";
-import { RefusedRequest, refusedForNow } from "./refused-request.ts";
-import { RequestLimit } from "./request-limits.ts";
-import type { Rights } from "./rights.ts";
+import { type Clock, LruMap, type TokenRate } from "@keyturn/runtime";
+import { refusedForNow, RefusedRequest, RequestLimit } from "./request-limits.ts";
+import type { AccessCheck, AccessVerdict, Rights, Viewer } from "./viewer-rights.ts";
+
+// Lets viewers in whose token is good, and slows those down who try others.
 
 /** The gate of one server. */
 export class ViewerGate {
@@ -68,4 +68,36 @@ export function rightsOverTime(access: AccessCheck, bearer: string, first: Right
     if (verdict.type !== "unavailable") last = verdict.type === "allowed" ? verdict.viewer.rights : undefined;
     return last;
   };
+}
+
+// Answers that are asked for by many at a time: asked for once, and kept for a moment.
+
+/** Answers by key. One question per key is under way at a time; what fails is not kept. */
+export class SharedAnswers<T> {
+  readonly #answers: LruMap<string, { readonly answer: Promise<T>; untilMs: number }>;
+  readonly #clock: Clock;
+  readonly #freshMs: number;
+
+  constructor({ clock, freshMs, most }: { readonly clock: Clock; readonly freshMs: number; readonly most: number }) {
+    this.#clock = clock;
+    this.#freshMs = freshMs;
+    this.#answers = new LruMap(most);
+  }
+
+  /** The answer, asked for with `ask` if there is none. */
+  get(key: string, ask: () => Promise<T>): Promise<T> {
+    const known = this.#answers.get(key);
+    if (known && known.untilMs > this.#clock.monotonic()) return known.answer;
+    const entry = { answer: ask(), untilMs: Infinity };
+    this.#answers.set(key, entry);
+    entry.answer.then(
+      () => {
+        entry.untilMs = this.#clock.monotonic() + this.#freshMs;
+      },
+      () => {
+        if (this.#answers.get(key) === entry) this.#answers.delete(key);
+      },
+    );
+    return entry.answer;
+  }
 }

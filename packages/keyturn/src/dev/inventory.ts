@@ -1,4 +1,7 @@
-// What there is in a cluster that Keyturn serves or keeps: a live list for `keyturn dev`.
+// What is there to look at.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import {
   type Cache,
   type Condition,
@@ -14,9 +17,11 @@ import {
   Service,
   StatefulSet,
 } from "@keyturn/runtime";
-import type { Feature } from "../controllers/feature.ts";
-import { renderAge, renderTable } from "../text/table.ts";
-import { keyturn } from "../operator-identity.ts";
+import { type Feature, keyturn } from "../feature/feature.ts";
+import { UsageError } from "../feature/flag.ts";
+import { renderAge, renderTable } from "../text.ts";
+
+// What there is in a cluster that Keyturn serves or keeps: a live list for `keyturn dev`.
 
 /** One object of the list. */
 export interface InventoryRow {
@@ -79,4 +84,18 @@ function rowsOf(cache: Cache<Summary>): readonly InventoryRow[] {
     const { namespace = "", name } = nameOf(key);
     return { kind: cache.kind.kind, namespace, name, ...summary };
   }).sort((left, right) => (`${left.namespace}/${left.name}` < `${right.namespace}/${right.name}` ? -1 : 1));
+}
+
+// Files of the checkout that `keyturn dev` shows: it is a command for people who have one.
+
+/** Where the examples are in a checkout. */
+export const examplesFolder: string = fileURLToPath(new URL("../../../../examples", import.meta.url));
+
+/** Every manifest below a folder, in the order of their names. */
+export async function readManifests(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw new UsageError(`there are no examples in ${folder}: run keyturn dev from a checkout, or name a folder with --examples`, { cause: error });
+  });
+  const manifests = names.filter((name) => name.endsWith(".yaml")).sort();
+  return Promise.all(manifests.map((name) => readFile(join(folder, name), "utf8")));
 }

@@ -1,7 +1,7 @@
 // Are the kinds served, as this release defines them?
 import { apiVersionOf, covers, crdOf, type CustomKind, CustomResourceDefinition, isApiError, resourceOf, type Stored } from "@keyturn/runtime";
 import * as z from "zod";
-import type { Examination } from "./examination.ts";
+import type { Examination } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 const check = "kinds";

@@ -4,18 +4,15 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { RotationTarget } from "../controllers/rotation/api.ts";
-import type { LeaseSummary } from "../controllers/lease-summary.ts";
-import { agentAnnotations } from "../agent/agent-lease.ts";
-import { plain } from "../text/paint.ts";
-import { agentFindings } from "./agent-check.ts";
+import type { LeaseSummary } from "../feature/summary.ts";
+import { agentAnnotations } from "../agent/status.ts";
+import { plain } from "../text.ts";
+import { agentFindings, leaseFindings } from "./lease-check.ts";
 import { crdFinding } from "./crd-check.ts";
-import { fail, ok, warn } from "./finding.ts";
-import { findingsText } from "./finding-text.ts";
-import { leaseFindings } from "./lease-check.ts";
-import { originalFindings } from "./original-check.ts";
-import { priorityFinding, skewFinding, versionFinding } from "./server-check.ts";
-import { newestTested, oldestTested, parseMinorVersion } from "./tested-versions.ts";
-import { watchFindings } from "./watch-check.ts";
+import { fail, findingsText, ok, warn } from "./finding.ts";
+import { originalFindings } from "./predecessor-check.ts";
+import { newestTested, oldestTested, parseMinorVersion, priorityFinding, skewFinding, versionFinding } from "./server-check.ts";
+import { watchFindings } from "./rights-check.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 

@@ -1,13 +1,43 @@
-// All checks of `keyturn doctor`, one after the other. A check that fails itself is a finding, not the end.
-import { checkAgents } from "./agent-check.ts";
+// Checks, findings, text.
+import type { AccessRule, Client, Clock, CustomKind, Transport } from "@keyturn/runtime";
+import type { FeatureName } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
-import type { Examination } from "./examination.ts";
 import { type Finding, warn } from "./finding.ts";
-import { checkLeases } from "./lease-check.ts";
-import { checkOriginals } from "./original-check.ts";
-import { checkRights } from "./rights-check.ts";
+import { checkAgents, checkLeases } from "./lease-check.ts";
+import { checkOriginals } from "./predecessor-check.ts";
+import { checkRights, checkWatches } from "./rights-check.ts";
 import { checkServer } from "./server-check.ts";
-import { checkWatches } from "./watch-check.ts";
+
+// What every check of `keyturn doctor` works with.
+
+/** The cluster, and the operator as its flags describe it. */
+export interface Examination {
+  readonly client: Client;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** The API server's time. */
+  readonly now: () => number;
+  /** By how much the API server's clock is ahead; undefined before its first answer. */
+  readonly serverAheadMs: () => number | undefined;
+  /** Where requests go. */
+  readonly server: string;
+  readonly features: readonly FeatureName[];
+  /** The kinds that the chosen features serve. */
+  readonly kinds: readonly CustomKind[];
+  /** The names of the chosen controllers. */
+  readonly controllers: readonly string[];
+  /** Every right that the chosen controllers and the manager need, wherever the operator works. */
+  readonly access: readonly AccessRule[];
+  /** The namespaces that the operator is limited to; empty for all. */
+  readonly namespaces: readonly string[];
+  /** Where the operator's Leases are; undefined if that is not known. */
+  readonly operatorNamespace: string | undefined;
+  /** Whose rights to check instead of one's own. */
+  readonly serviceAccount: { readonly namespace: string; readonly name: string } | undefined;
+  readonly signal: AbortSignal;
+}
+
+// All checks of `keyturn doctor`, one after the other. A check that fails itself is a finding, not the end.
 
 /** A check by the word that its findings have. */
 const checks: readonly (readonly [string, (examination: Examination) => Promise<readonly Finding[]>])[] = [

@@ -1,9 +1,13 @@
-// Does one operator, and only one, lead each controller?
-import { isApiError, Lease, type Stored } from "@keyturn/runtime";
-import { type LeaseSummary, leaseSummary } from "../controllers/lease-summary.ts";
-import { renderAge } from "../text/table.ts";
-import type { Examination } from "./examination.ts";
+// Leaders and agents.
+import { isApiError, Lease, managedBySelector, type Stored } from "@keyturn/runtime";
+import { agentLeaseLabel, agentSummary } from "../agent/status.ts";
+import { keyturn } from "../feature/feature.ts";
+import { type LeaseSummary, leaseSummary } from "../feature/summary.ts";
+import { renderAge } from "../text.ts";
+import type { Examination } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
+
+// Does one operator, and only one, lead each controller?
 
 const check = "leaders";
 
@@ -54,5 +58,39 @@ export function leaseFindings(controllers: readonly string[], leases: readonly L
       return fail(check, `nobody leads ${controller}: ${expired.holder} in ${expired.namespace} is silent${since}`, start);
     }
     return warn(check, own.length > 0 ? `nobody leads ${controller}: its Lease was given back` : `nobody has ever led ${controller}`, start);
+  });
+}
+
+// How do the agents on gateways fare?
+
+const checkAgentCheck = "agents";
+
+/** Reads the Leases in which agents show themselves. */
+export async function checkAgents({ client, features, now, signal }: Examination): Promise<readonly Finding[]> {
+  if (!features.includes("checksum")) return [];
+  try {
+    const { items } = await client.list(Lease, { labels: `${agentLeaseLabel.key}=${agentLeaseLabel.value},${managedBySelector(keyturn)}` }, signal);
+    return agentFindings(items, now());
+  } catch (error) {
+    if (!isApiError(error, "Forbidden")) throw error;
+    return [
+      warn(
+        checkAgentCheck,
+        "you may not list Leases in all namespaces, so agents were not looked for",
+        "ask somebody who may, or see the agents' own /status",
+      ),
+    ];
+  }
+}
+
+/** Judges the agents by their Leases. */
+export function agentFindings(leases: readonly Stored<Lease>[], nowMs: number): readonly Finding[] {
+  if (leases.length === 0) return [ok(checkAgentCheck, "no agent has shown itself (one that runs with --lease=false does not)")];
+  return leases.map((lease) => {
+    const { health, reason, message, namespace, name } = agentSummary(lease, nowMs);
+    const said = `agent ${name} in ${namespace}: ${message}`;
+    return health === "attention"
+      ? fail(checkAgentCheck, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
+      : ok(checkAgentCheck, said);
   });
 }

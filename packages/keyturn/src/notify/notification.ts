@@ -1,6 +1,13 @@
-// A notification: what an Event says, in the words of whoever is told.
+// Which Events, in which words (from reasons).
 import type { Event } from "@keyturn/runtime";
-import type { NotificationFormat } from "./flags.ts";
+import type { EventReason as ChecksumReason } from "../controllers/checksum/reasons.ts";
+import type { EventReason as IssueReason } from "../controllers/eventing-auth/reasons.ts";
+import type { KeyReason } from "../controllers/jwks/reasons.ts";
+import type { VersionReason } from "../controllers/rotation/reasons.ts";
+import type { EventReason as RestartReason } from "../controllers/sidecars/reasons.ts";
+import type { NotificationFormat, NotifiedEvents } from "./webhook.ts";
+
+// A notification: what an Event says, in the words of whoever is told.
 
 /** What is told. The names are part of the interface: receivers rely on them. */
 export interface Notification {
@@ -44,4 +51,29 @@ function slackText({ cluster, type, reason, message, object }: Notification, dro
 /** The three characters that mean something to Slack: https://docs.slack.dev/messaging/formatting-message-text#escaping */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+// Which Events people are told about.
+
+/** What happens to credentials in the ordinary course of things. What is wrong comes as a Warning anyway. */
+const lifeEvents: ReadonlySet<string> = new Set<IssueReason | VersionReason | KeyReason | ChecksumReason | RestartReason>([
+  "ApplicationCreated",
+  "SecretIssued",
+  "SecretRepaired",
+  "SecretRotated",
+  "VersionRotated",
+  "TargetRemoved",
+  "KeyAdded",
+  "KeyRetired",
+  "KeyRemoved",
+  "KeyRevoked",
+  "AnnouncementReached",
+  "SidecarRestart",
+  "SidecarRolloutFinished",
+]);
+
+/** True if people asked to be told about this. */
+export function isNotable({ type, reason }: Pick<Event, "type" | "reason">, events: NotifiedEvents): boolean {
+  if (events === "all" || type === "Warning") return true;
+  return events === "life" && lifeEvents.has(reason);
 }

@@ -1,21 +1,33 @@
-// Tells people what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
+// Events → deliveries.
 import {
   backoffDelayMs,
   type Clock,
+  type Companion,
   type Event,
+  fileText,
   fullBucket,
   type Logger,
+  type MetricRow,
   type Metrics,
   metricsOf,
   type Random,
   sleep,
   takeToken,
 } from "@keyturn/runtime";
-import type { NotificationFormat, NotifiedEvents } from "./flags.ts";
-import { notifyMetrics } from "./metrics.ts";
-import { isNotable } from "./notable-events.ts";
-import { type Notification, notificationBody, notificationOf } from "./notification.ts";
-import type { Delivery } from "./webhook.ts";
+import { isNotable, type Notification, notificationBody, notificationOf } from "./notification.ts";
+import { type Delivery, type NotificationFormat, type NotifiedEvents, Webhook } from "./webhook.ts";
+
+// What became of notifications, in numbers.
+
+export const notifyMetrics = {
+  keyturn_notifications_total: {
+    type: "counter",
+    help: "Notifications by what became of them: sent, failed (refused, or tried in vain) or dropped (too many were waiting, or the process ended).",
+    labels: ["result"],
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+// Tells people what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
 
 /** What a notifier needs. */
 export interface NotifierOptions {
@@ -136,4 +148,34 @@ export class Notifier implements AsyncDisposable {
     if (this.#isTroubled) this.#options.log.info({}, "notifications are sent again");
     this.#isTroubled = false;
   }
+}
+
+// Notifications as a part of the operator's process. Only Events that this process writes are told, so that of several replicas the one that leads speaks.
+
+/** What the flags say. */
+export interface NotifyOptions {
+  /** Undefined or empty: nobody is told. */
+  readonly urlFile: string | undefined;
+  readonly format: NotificationFormat;
+  readonly events: NotifiedEvents;
+  readonly cluster: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The companions that tell: one, or none. */
+export function notifyCompanions({ urlFile, env, ...settings }: NotifyOptions): readonly Companion[] {
+  if (!urlFile) return [];
+  return [
+    {
+      start({ clock, random, log, metrics, onEvent }) {
+        const webhook = new Webhook({ url: fileText(urlFile, "the URL of the webhook", clock), clock, env });
+        const notifier = new Notifier({ ...settings, post: (body, signal) => webhook.post(body, signal), clock, random, log, metrics });
+        onEvent((event) => notifier.notify(event));
+        const parts = new AsyncDisposableStack();
+        parts.use(webhook);
+        parts.use(notifier);
+        return Promise.resolve(parts);
+      },
+    },
+  ];
 }

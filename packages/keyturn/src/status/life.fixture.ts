@@ -1,7 +1,7 @@
 // Lives of credentials for tests.
-import type { Summary } from "../controllers/summary.ts";
-import type { Life, StepLife } from "./life.ts";
-import { type StepName, steps } from "./step.ts";
+import type { Summary } from "../feature/summary.ts";
+import type { Life, StepLife } from "./credentials.ts";
+import { type StepName, steps } from "./status-watches.ts";
 
 /** The time of every life. */
 export const nowMs = Date.parse("2026-01-02T03:04:05Z");

@@ -1,5 +1,5 @@
 // What users are promised, checked at every single write: without the simulator, by what is in the world alone.
-import type { RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
+import type { RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import type { RotationWorld } from "./rotation-world.ts";
 
 /** What the promises are judged by at a pass. */

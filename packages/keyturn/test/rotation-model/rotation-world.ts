@@ -5,8 +5,8 @@ import type {
   SetObservation,
   SourceObservation,
   TargetObservation,
-} from "../../src/controllers/rotation/observation.ts";
-import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
+} from "../../src/controllers/rotation/observe.ts";
+import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import { type ModelSource, type ModelTarget, ranksOf } from "./naive-rules.ts";
 import type { ScriptedTarget } from "./script.ts";
 

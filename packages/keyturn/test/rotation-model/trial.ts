@@ -1,6 +1,5 @@
 // Plays a story twice, with the controller's plan in a world in memory and with the naive simulator, and throws at the first difference or broken promise.
-import type { planRotation } from "../../src/controllers/rotation/plan.ts";
-import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/rotation-plan.ts";
+import type { planRotation, RotationPlan, RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import { differenceBetween, partDone } from "./difference.ts";
 import { passOf, type Sight } from "./naive-rules.ts";
 import { Promises } from "./promises.ts";

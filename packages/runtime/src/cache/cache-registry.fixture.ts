@@ -1,11 +1,10 @@
 // For tests: the caches of a process against a server whose every answer is written by the test, in virtual time.
-import { defineKind } from "../client/kind.ts";
-import type { KubeObject } from "../client/object.ts";
-import type { WriteRecord } from "../client/write-record.ts";
+import { defineKind, type KubeObject } from "../client/kind.ts";
+import type { WriteRecord } from "../controller/run.ts";
 import type { Logger } from "../observe/logger.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { bookmarkLine, objectLine, ScriptedServer } from "../watch/scripted-server.fixture.ts";
-import { type CacheRegistry, createCaches } from "./cache-registry.ts";
+import { type CacheRegistry, createCaches } from "./caches.ts";
 
 export interface Widget extends KubeObject {
   readonly spec?: { readonly size?: number };

@@ -1,5 +1,8 @@
+// The one label selector.
+import type { LabelSelector } from "../client/builtin-kinds.ts";
+import { type JsonObject, objectOr, stringOr } from "../json.ts";
+
 // Kubernetes label selectors, evaluated here: as text, as in a query or a flag, and as objects have them.
-import type { LabelSelector } from "../client/core-kinds.ts";
 
 type Labels = Readonly<Record<string, string>>;
 type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
@@ -58,4 +61,41 @@ function parseRequirement(text: string): Requirement {
   const [, negation, name] = existence.exec(text) ?? [];
   if (name !== undefined) return { key: name, operator: negation ? "DoesNotExist" : "Exists" };
   throw new Error(`the label selector requirement ${JSON.stringify(text)} is not understood: use a=b, a!=b, a in (b,c), a notin (b,c), a or !a`);
+}
+
+// Label and field selectors in the API's own syntax.
+
+/** Whether an object is selected. */
+export type Selector = (object: JsonObject) => boolean;
+
+/** Parses a label selector; undefined if it cannot be parsed. */
+export function labelSelector(text: string): Selector | undefined {
+  try {
+    const matches = parseLabelSelector(text);
+    return (object) => matches(labelsOf(object));
+  } catch {
+    return undefined;
+  }
+}
+
+function labelsOf(object: JsonObject): Readonly<Record<string, string>> {
+  const labels = Object.entries(objectOr(objectOr(object["metadata"])["labels"]));
+  return Object.fromEntries(labels.map(([key, value]) => [key, stringOr(value, "")]));
+}
+
+/** Parses a field selector over the given fields; a string says which part is not known. */
+export function fieldSelector(text: string, known: readonly string[]): Selector | string {
+  const selectors: Selector[] = [];
+  for (const part of text.split(",").filter((item) => item !== "")) {
+    const match = /^(?<field>[^!=]+)(?<operator>==|=|!=)(?<value>.*)$/.exec(part);
+    const { field = part, operator, value } = match?.groups ?? {};
+    if (!known.includes(field)) return field;
+    const steps = field.split(".");
+    const valueOf = (object: JsonObject): string => {
+      const parent = steps.slice(0, -1).reduce((inner, step) => objectOr(inner[step]), object);
+      return stringOr(parent[steps.at(-1) ?? ""], "");
+    };
+    selectors.push((object) => (valueOf(object) === value) === (operator !== "!="));
+  }
+  return (object) => selectors.every((selects) => selects(object));
 }

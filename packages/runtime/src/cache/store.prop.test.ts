@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import type { Observed, WatchEvent } from "../watch/watch-event.ts";
+import type { Observed, WatchEvent } from "../watch/step.ts";
 import type { Change } from "./cache.ts";
 import { Store } from "./store.ts";
 

@@ -1,6 +1,5 @@
 // What a caller can ask of the API server: uncached reads and writes of typed objects.
-import type { Kind } from "./kind.ts";
-import type { KubeObject, ObjectName, Stored } from "./object.ts";
+import type { Kind, KubeObject, ObjectName, Stored } from "./kind.ts";
 import type { TransportRequest } from "./transport.ts";
 
 /** One operation of a JSON patch (RFC 6902). */

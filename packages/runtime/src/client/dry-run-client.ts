@@ -1,7 +1,6 @@
 // A client whose writes are checked by the server and change nothing.
 import type { Client } from "./client.ts";
-import { type Kind, resourceOf } from "./kind.ts";
-import { keyOf, keyOfObject, type ObjectKey } from "./object.ts";
+import { keyOf, keyOfObject, type Kind, type ObjectKey, resourceOf } from "./kind.ts";
 
 /** A write that was not made. */
 export interface WithheldWrite {

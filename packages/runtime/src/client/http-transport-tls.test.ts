@@ -4,9 +4,9 @@ import { createServer as createHttpsServer } from "node:https";
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createAuthority, issueCertificate } from "../testing/x509/certificate.ts";
+import { createAuthority, issueCertificate } from "../testing/x509.ts";
 import { fixedCredentials, type Credentials, type TlsMaterial } from "./auth/credentials.ts";
-import { createHttpTransport, type HttpTransportOptions } from "./http-transport.ts";
+import { createHttpTransport, type HttpTransportOptions } from "./http/http-transport.ts";
 import { patiently, startLocalServer, textOf } from "./local-server.fixture.ts";
 import type { Transport } from "./transport.ts";
 

@@ -1,5 +1,86 @@
+// Kinds, objects, names, keys.
+
+// The shape every Kubernetes object shares, and how one is named.
+
+/** A link to the object that owns this one; Kubernetes deletes the owned when all owners are gone. */
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+/** Who last set which fields, as the server records it for server-side apply. */
+export interface ManagedFieldsEntry {
+  readonly manager?: string;
+  readonly operation?: "Apply" | "Update";
+  readonly subresource?: string;
+  /** When the manager last changed one of its fields; whole seconds. */
+  readonly time?: string;
+  /** The fields, as a tree of `f:name`. */
+  readonly fieldsV1?: unknown;
+}
+
+/** What the API server keeps about every object. Fields that the server always sets on a stored object are optional here because an object to be written lacks them. */
+export interface ObjectMeta {
+  readonly name?: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly finalizers?: readonly string[];
+  readonly managedFields?: readonly ManagedFieldsEntry[];
+}
+
+/** Any Kubernetes object, to be written or as read. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** Metadata as the API server returns it: named, identified, versioned. */
+export type StoredMeta = ObjectMeta & { readonly name: string; readonly uid: string; readonly resourceVersion: string };
+
+/** An object as the API server returns it. */
+export type Stored<T extends KubeObject> = T & { readonly metadata: StoredMeta };
+
+/** Where an object lives within its kind. `namespace` is absent for cluster-scoped kinds. */
+export interface ObjectName {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** The one-string form of an `ObjectName`: `namespace/name`, or `name` alone for cluster-scoped kinds. */
+export type ObjectKey = string;
+
+/** The key of a name; neither part can contain a slash. */
+export function keyOf({ namespace, name }: ObjectName): ObjectKey {
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+/** The key of an object that has a name. */
+export function keyOfObject(object: KubeObject): ObjectKey {
+  const { namespace, name = "" } = object.metadata;
+  return keyOf(namespace ? { namespace, name } : { name });
+}
+
+/** The inverse of `keyOf`. */
+export function nameOf(key: ObjectKey): ObjectName {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
 // A kind of object: where the API server serves it, and the TypeScript type of its objects.
-import type { KubeObject, ObjectName } from "./object.ts";
 
 declare const objectType: unique symbol;
 

@@ -1,12 +1,11 @@
 // What the client sends, and what it makes of odd answers. What the API server really answers is tested in test/client.
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { ConfigMap, Namespace } from "./builtin-kinds.ts";
+import { ConfigMap, Namespace, Secret } from "./builtin-kinds.ts";
 import type { Client } from "./client.ts";
-import { defineKind } from "./kind.ts";
-import { createClient, type ClientOptions } from "./kube-client.ts";
-import type { KubeObject, Stored } from "./object.ts";
-import { scriptedTransport, type ScriptedAnswer } from "./scripted-transport.fixture.ts";
+import { defineKind, type KubeObject, type Stored } from "./kind.ts";
+import { type ClientOptions, createClient, pagedList } from "./kube-client.ts";
+import { type ScriptedAnswer, scriptedTransport } from "./scripted-transport.fixture.ts";
 import { ConnectionError, type TransportRequest } from "./transport.ts";
 
 const stored = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "a", name: "b", uid: "u", resourceVersion: "1" } };
@@ -298,4 +297,30 @@ describe("odd answers", () => {
     const object = { ...stored, data: { k: "äöü€😀".repeat(50) } };
     expect(await scripted([{ status: 200, body: object }]).client.get(ConfigMap, name)).toEqual(object);
   });
+});
+
+// A collection read page by page: every object once, and no page before it is wanted.
+
+const page = (names: readonly string[], token?: string) => ({
+  status: 200,
+  body: {
+    metadata: { resourceVersion: "9", ...(token && { continue: token }) },
+    items: names.map((name) => ({ metadata: { namespace: "shop", name } })),
+  },
+});
+
+it("gives every object once, in the order of the pages, and asks for a page when the one before is used up", async () => {
+  const transport = scriptedTransport(page(["a", "b"], "more"), page([], "most"), page(["c"]));
+  const clock = new VirtualClock();
+  const selection = { namespace: "shop", labels: "gateway=tao", fields: "type=kubernetes.io/tls" };
+  const seen: string[] = [];
+  for await (const { kind, metadata } of pagedList(Secret, { client: createClient(transport, { clock }), clock, selection })) {
+    seen.push(`${kind} ${metadata.name} after ${transport.requests.length}`);
+  }
+  expect(seen).toEqual(["Secret a after 1", "Secret b after 1", "Secret c after 3"]);
+  const query = "limit=500&labelSelector=gateway%3Dtao&fieldSelector=type%3Dkubernetes.io%2Ftls";
+  const path = "/api/v1/namespaces/shop/secrets";
+  expect(transport.requests.map((request) => request.path)).toEqual(
+    ["", "&continue=more", "&continue=most"].map((rest) => `${path}?${query}${rest}`),
+  );
 });

@@ -1,15 +1,67 @@
-// The client: typed requests over a transport.
-import { systemClock, type Clock } from "../clock.ts";
-import { systemRandom, type Random } from "../random.ts";
+// Requests for each verb; retries of reads; form of a merge patch.
+import { type Clock, sleep, systemClock } from "../clock.ts";
+import { type Random, systemRandom } from "../random.ts";
+import { sharedTimeSlice } from "../time-slice.ts";
 import { isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
-import { readAnswer } from "./answer-body.ts";
-import { apiVersionOf, collectionPath, objectPath, resourceOf, type Kind } from "./kind.ts";
-import { mayMergeStrategically } from "./merge-patch.ts";
-import { keyOf, type KubeObject, type ObjectName, type Stored } from "./object.ts";
-import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, waitingObject } from "./object-answer.ts";
-import { retryRead } from "./read-retry.ts";
-import type { Lane, Transport, TransportRequest } from "./transport.ts";
+import { apiVersionOf, collectionPath, keyOf, type Kind, type KubeObject, type ObjectName, objectPath, resourceOf, type Stored } from "./kind.ts";
+import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readAnswer, waitingObject } from "./response.ts";
+import { ConnectionError, type Lane, type Transport, type TransportRequest } from "./transport.ts";
+
+// In which of its two forms a merge patch is sent.
+
+/**
+ * True if the server, given the patch as a strategic merge patch, makes the same of it, for less: it needs no detour over the object's JSON. Custom kinds know only
+ * the plain form, and in the core group there are none.
+ */
+export function mayMergeStrategically(kind: Kind, patch: object): boolean {
+  return kind.group === "" && mergesAlike(patch);
+}
+
+/** True if both forms mean the same: they differ in lists, and in members whose names begin with `$`, which are directives in the strategic one. */
+export function mergesAlike(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return !Array.isArray(value) && Object.entries(value).every(([name, member]) => !name.startsWith("$") && mergesAlike(member));
+}
+
+// Trying a read again after failures that pass.
+
+/** What waiting is done with. */
+export interface ReadRetryOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const mostRetries = 5;
+const firstDelayMs = 100;
+const longestDelayMs = 5_000;
+/** A server that asks for more than this is left to the caller's own backoff. */
+const longestRetryAfterMs = 30_000;
+
+/** Calls `read` until it succeeds, fails for good, or has been retried five times. Waits longer each time, with jitter, or as long as the server asks. */
+export async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await read();
+    } catch (error) {
+      const delayMs = retryDelay(error, retries, random);
+      if (retries >= mostRetries || delayMs === undefined) throw error;
+      await sleep(clock, delayMs, signal);
+    }
+  }
+}
+
+function retryDelay(error: unknown, retries: number, random: Random): number | undefined {
+  const passes = error instanceof ConnectionError || isApiError(error, "TooManyRequests", "ServerError");
+  if (!passes) return undefined;
+  // Between half and the whole of the step, so that many clients do not come back together.
+  const backoffMs = Math.min(longestDelayMs, firstDelayMs * 2 ** retries) * (0.5 + random() / 2);
+  const askedMs = isApiError(error) ? error.retryAfterMs : undefined;
+  if (askedMs === undefined) return backoffMs;
+  return askedMs > longestRetryAfterMs ? undefined : askedMs + backoffMs;
+}
+
+// The client: typed requests over a transport.
 
 /** How a client behaves. */
 export interface ClientOptions {
@@ -224,4 +276,33 @@ function namespaceFor(kind: Kind, namespace: string | undefined, attempt: string
 
 function typed<T extends KubeObject>(kind: Kind<T>, object: T): T {
   return { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
+}
+
+// A collection read object by object: one page of it in memory at a time, and the event loop free in between.
+
+/** What a collection is read with. */
+export interface PagedListOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly selection?: Selection;
+}
+
+/** All objects of a collection at one resourceVersion. Rejects as `Client` does; with `Gone` if it takes longer than the server remembers. */
+export async function* pagedList<T extends KubeObject>(
+  kind: Kind<T>,
+  { client, clock, selection: { namespace, labels, fields } = {} }: PagedListOptions,
+  signal?: AbortSignal,
+): AsyncGenerator<Stored<T>, void> {
+  const query = new URLSearchParams({ limit: String(pageSize), ...(labels && { labelSelector: labels }), ...(fields && { fieldSelector: fields }) });
+  const slice = sharedTimeSlice(clock);
+  for (;;) {
+    const body = await client.request({ method: "GET", path: `${collectionPath(kind, namespace)}?${query.toString()}` }, signal);
+    const page = decodePage(body, kind, `list ${resourceOf(kind)}`);
+    for (const object of page.items) {
+      yield object;
+      if (slice.used) await slice.pause();
+    }
+    if (page.continue === undefined) return;
+    query.set("continue", page.continue);
+  }
 }

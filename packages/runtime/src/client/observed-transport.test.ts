@@ -1,9 +1,9 @@
 // Every request is told of once.
-import { expect, it } from "vitest";
+import { expect, it, test } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { observeTransport, type RequestObservation } from "./observed-transport.ts";
+import { observeServerClock, observeTransport, type RequestObservation, type ServerClock } from "./observed-transport.ts";
 import { scriptedTransport } from "./scripted-transport.fixture.ts";
-import { ConnectionError } from "./transport.ts";
+import { ConnectionError, type Transport } from "./transport.ts";
 
 it("reports answers and failures, with what they were about and how long they took", async () => {
   const clock = new VirtualClock();
@@ -25,4 +25,37 @@ it("reports answers and failures, with what they were about and how long they to
     { method: "PATCH", resource: "deployments.apps", verb: "patch", status: 409, durationMs: 5 },
     { method: "GET", resource: "", verb: "get", status: undefined, durationMs: 5 },
   ]);
+});
+
+// The server's clock as its answers show it.
+
+const midnightMs = Date.parse("2026-01-01T00:00:00Z");
+
+/** Asks once: the answer carries `date`, and our clock shows `ourMs` after midnight. */
+async function asked(date: string | undefined, ourMs: number): Promise<ServerClock> {
+  const clock = new VirtualClock(midnightMs + ourMs);
+  const wire: Transport = {
+    send: async () => ({ status: 200, headers: date === undefined ? {} : { date }, body: (async function* () {})() }),
+    close: () => {},
+  };
+  const { transport, serverClock } = observeServerClock(wire, clock);
+  await transport.send({ method: "GET", path: "/version" });
+  return serverClock;
+}
+
+const atMidnight = "Thu, 01 Jan 2026 00:00:00 GMT";
+
+test("clocks that agree within the second of the header show no difference", async () => {
+  expect((await asked(atMidnight, 0)).aheadMs()).toBe(0);
+  expect((await asked(atMidnight, 999)).aheadMs()).toBe(0);
+});
+
+test("a server that is ahead or behind is seen as such", async () => {
+  expect((await asked(atMidnight, -40_000)).aheadMs()).toBe(40_000);
+  expect((await asked(atMidnight, 41_000)).aheadMs()).toBe(-40_000);
+});
+
+test("without a readable header nothing is known", async () => {
+  expect((await asked(undefined, 0)).aheadMs()).toBeUndefined();
+  expect((await asked("yesterday", 0)).aheadMs()).toBeUndefined();
 });

@@ -1,13 +1,10 @@
 // Carries a plan out: the writes in their order, then the status, then the news.
-import type { Kind } from "../client/kind.ts";
-import { keyOfObject, type KubeObject, nameOf, type Stored } from "../client/object.ts";
-import type { EventRecorder } from "../observe/event-recorder.ts";
+import { keyOfObject, type Kind, type KubeObject, nameOf, type Stored } from "../client/kind.ts";
+import type { EventRecorder } from "../observe/events.ts";
 import type { Outcome, Run } from "./controller.ts";
-import { fieldManagerOf, type Operator } from "./operator.ts";
-import { isUpToDate, type Live, ownedWriter } from "./owned-writer.ts";
-import type { Owner } from "./ownership.ts";
+import { fieldManagerOf, isUpToDate, type Live, type Operator, ownedWriter, type Owner } from "./owned-objects.ts";
 import type { Plan, Write } from "./plan.ts";
-import { type WithStatus, writeStatus } from "./status-writer.ts";
+import { type WithStatus, writeStatus } from "./status.ts";
 
 /** On whose behalf a plan is carried out, and with what. */
 export interface PlanContext<Status, T extends WithStatus<Status>> {

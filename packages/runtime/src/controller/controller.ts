@@ -1,16 +1,34 @@
-// How a controller is written: what it is called, what it may do, what it watches, and one function that reconciles one key.
-import type { Clock } from "../clock.ts";
-import type { Random } from "../random.ts";
+// ControllerDefinition, ControllerScope, Run, RunObserver.
 import type { Cache, Change, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Client } from "../client/client.ts";
-import type { Kind } from "../client/kind.ts";
-import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
+import type { Kind, KubeObject, ObjectKey, Stored } from "../client/kind.ts";
+import type { Clock } from "../clock.ts";
+import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { EventRecorder } from "../observe/event-recorder.ts";
 import type { BackoffOptions } from "../queue/backoff.ts";
-import type { AccessRule } from "./access.ts";
-import type { KeyView } from "./shown-keys.ts";
+import type { Random } from "../random.ts";
+import type { KeyView } from "./runner.ts";
+
+// What a controller may do, declared once: RBAC, chart, docs and the start-up check all come from this list.
+
+/** The verbs of the Kubernetes API that a rule can grant. */
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+
+/** A right that a controller needs, and why. */
+export interface AccessRule {
+  readonly kind: Pick<Kind, "group" | "plural" | "namespaced">;
+  readonly verbs: readonly Verb[];
+  readonly subresource?: string;
+  /** Limits the rule to objects of these names (not possible for list, watch and create). */
+  readonly resourceNames?: readonly string[];
+  /** Limits the rule to this namespace, wherever else the operator works. Default everywhere that it works. */
+  readonly namespace?: string;
+  /** One sentence for the reference: what the right is used for. */
+  readonly why: string;
+}
+
+// How a controller is written: what it is called, what it may do, what it watches, and one function that reconciles one key.
 
 /** A controller, before it runs. Plain data plus `setup`. */
 export interface ControllerDefinition {
@@ -86,3 +104,59 @@ export interface Outcome {
 
 /** Brings one key from what is observed to what is wanted. Throws `TransientError`, `TerminalError` or `WaitingError`; anything else counts as transient with the reason `InternalError`. */
 export type Reconcile = (run: Run) => Promise<Outcome | void>;
+
+// What the runtime tells about its work while it works; metrics are one listener.
+
+/** How a run ended, as controller-runtime labels it where it has the case. */
+export type RunResult =
+  | "success"
+  /** Success, and the next run has a date. */
+  | "requeue_after"
+  /** Something is not there yet. */
+  | "waiting"
+  | "error"
+  /** Cut because the lease was lost or the process ends. */
+  | "aborted";
+
+/** What a controller is doing right now. */
+export interface Activity {
+  /** Keys ready to be run. */
+  readonly ready: number;
+  /** Keys that wait for their time. */
+  readonly delayed: number;
+  /** Runs that hold a worker. */
+  readonly running: number;
+  /** Keys that may not run yet: an abandoned run of theirs still goes on, or a cache has not shown their last write. */
+  readonly held: number;
+  /** The sum of the ages of all running runs. */
+  readonly unfinishedMs: number;
+  /** The age of the oldest running run. */
+  readonly longestRunningMs: number;
+}
+
+/** Listens to controllers. Must not throw. */
+export interface ControllerObserver {
+  /** Once per controller, before anything else. */
+  registered(controller: string, info: { readonly concurrency: number; activity(): Activity }): void;
+  /** A key became ready. */
+  added(controller: string): void;
+  /** A failed key was given another try. */
+  retried(controller: string): void;
+  started(controller: string, info: { readonly queuedMs: number }): void;
+  finished(controller: string, info: { readonly result: RunResult; readonly terminal: boolean; readonly durationMs: number }): void;
+  /** A run ignored its signal; its key is held until it ends. */
+  abandoned(controller: string): void;
+  /** This process took or lost a lease. */
+  leaseChanged(info: { readonly controller: string; readonly lease: string; readonly held: boolean }): void;
+}
+
+/** Listens to nothing. */
+export const silentObserver: ControllerObserver = {
+  registered() {},
+  added() {},
+  retried() {},
+  started() {},
+  finished() {},
+  abandoned() {},
+  leaseChanged() {},
+};

@@ -1,10 +1,70 @@
-// Turns whatever a reconcile threw into one of the three ways a run can fail.
+// An error → code, reason, condition, backoff.
 import { ApiError } from "../client/api-error.ts";
+import type { Client } from "../client/client.ts";
+import type { Kind, ObjectKey } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
-import { TerminalError, TransientError, WaitingError } from "./errors.ts";
-import { missingRight } from "./missing-right.ts";
-import { describeUnexpected } from "./unexpected-error.ts";
-import type { UnexpectedError } from "./unexpected-error.ts";
+import { describeUnexpected, type UnexpectedError } from "../observe/redaction.ts";
+
+// The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
+
+/** What every outcome error carries. `reason` is PascalCase and goes into the condition, the Event and the metric. */
+export interface OutcomeErrorOptions extends ErrorOptions {
+  readonly reason: string;
+}
+
+/** Something outside failed and may recover: retried with backoff, or after `retryAfterMs` if given. */
+export class TransientError extends Error {
+  readonly code = "Transient";
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, options: OutcomeErrorOptions & { readonly retryAfterMs?: number }) {
+    super(message, options);
+    this.name = "TransientError";
+    this.reason = options.reason;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The input is wrong and only a change of it can help: reported, and not tried again until an input changes. */
+export class TerminalError extends Error {
+  readonly code = "Terminal";
+  readonly reason: string;
+  constructor(message: string, options: OutcomeErrorOptions) {
+    super(message, options);
+    this.name = "TerminalError";
+    this.reason = options.reason;
+  }
+}
+
+/** Not an error: something that must be there first is not there yet. Reported as such; a watch, or `retryAfterMs`, brings the next try. */
+export class WaitingError extends Error {
+  readonly code = "Waiting";
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, options: OutcomeErrorOptions & { readonly retryAfterMs?: number }) {
+    super(message, options);
+    this.name = "WaitingError";
+    this.reason = options.reason;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+// Names the right that a refused request lacked, in the words in which it would be granted.
+
+/** How the API server's authorizer words a refusal; the parts are quoted by it with Go's %q. */
+const refusal =
+  /cannot (?<verb>\w+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"(?: in the namespace "(?<namespace>[^"]+)"| (?<cluster>at the cluster scope))?/;
+
+/** `update deployments.apps in namespace web`, or undefined if the refusal does not say (admission, a webhook). */
+export function missingRight(error: ApiError): string | undefined {
+  const { verb, resource = "", group, namespace } = refusal.exec(error.message)?.groups ?? {};
+  if (!verb) return undefined;
+  const [plural, ...subresource] = resource.split("/");
+  const target = [group ? `${plural}.${group}` : plural, ...subresource].join("/");
+  return `${verb} ${target} in ${namespace ? `namespace ${namespace}` : "the cluster"}`;
+}
+
+// Turns whatever a reconcile threw into one of the three ways a run can fail.
 
 /** A failed run: what the user sees, and when it is tried again. */
 export interface Failure {
@@ -53,3 +113,31 @@ function apiFailure(error: ApiError): Failure {
     serverAskedMs: retryAfterMs,
   };
 }
+
+// How a run is told to those who write conditions and Events.
+
+/** How a run ended without success, in words that may be shown to users: no secret is in them. */
+export interface ReportedOutcome {
+  readonly code: "Transient" | "Terminal" | "Waiting";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One run's end. */
+export interface Report {
+  readonly controller: string;
+  readonly primary: Kind | undefined;
+  readonly key: ObjectKey;
+  readonly outcome: ReportedOutcome;
+  /** The wall clock at the start of the run. */
+  readonly now: number;
+  /** Writes made with it count as the key's own. */
+  readonly client: Client;
+}
+
+/**
+ * Writes down that a run failed or waits. Called after every such run of a controller that ended while it might act, one at a time per key.
+ * Of success nobody is told: a reconcile that succeeds writes its own status, and most find nothing to do.
+ * What it throws is logged and changes nothing else; at its signal's abort it is given up.
+ */
+export type Reporter = (report: Report, signal: AbortSignal) => Promise<void>;

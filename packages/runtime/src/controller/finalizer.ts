@@ -1,7 +1,6 @@
 // Finalizers: hold an object's deletion until our cleanup is done. Patched with `test`, so that nobody else's finalizer is ever lost.
 import type { Client, JsonPatchOperation } from "../client/client.ts";
-import type { Kind } from "../client/kind.ts";
-import type { KubeObject, Stored } from "../client/object.ts";
+import type { Kind, KubeObject, Stored } from "../client/kind.ts";
 import { isApiError } from "../client/api-error.ts";
 
 /** True if the object carries the finalizer. */

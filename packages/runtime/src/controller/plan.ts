@@ -1,6 +1,5 @@
 // A plan: what a pure function makes of observed state and the time. Dry runs, tests and the command line read the same plan that the operator carries out.
-import type { Kind } from "../client/kind.ts";
-import type { KubeObject, ObjectName } from "../client/object.ts";
+import type { Kind, KubeObject, ObjectName } from "../client/kind.ts";
 
 /** One change to make to an object kept on the planned object's behalf. */
 export type Write =

@@ -1,9 +1,14 @@
-// One run of one key: started, cut at its deadline or with its term, and left behind if it does not listen.
+// One run: deadline, abandonment, client that tracks writes.
+import type { Client } from "../client/client.ts";
+import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
+import { isLastSight } from "../client/response.ts";
+import { abortRace } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
-import type { Failure } from "./failure.ts";
-import { deadlineFailure, failureOf } from "./failure.ts";
 import type { Outcome } from "./controller.ts";
-import { TermEndedError } from "./term.ts";
+import { deadlineFailure, type Failure, failureOf } from "./failure.ts";
+import { type Term, TermEndedError } from "./term.ts";
+
+// One run of one key: started, cut at its deadline or with its term, and left behind if it does not listen.
 
 /** How a run came out for those who wait for it. */
 export type RunEnd =
@@ -82,5 +87,111 @@ export function startRun({ reconcile, clock, deadlineMs, abandonAfterMs }: RunOp
     ended: Promise.race([attempted, ignored]),
     settled,
     stop: () => cut(new TermEndedError("the controller stops here: its lease was lost or the process ends")),
+  };
+}
+
+// The client of one run: it writes only while the run may, and a write that was sent is followed to its end.
+
+/** What the client of a run is bound to. */
+export interface RunClientOptions {
+  /** Sends the requests and records the writes. */
+  readonly client: Client;
+  readonly term: Term;
+  /** The run's signal. */
+  readonly signal: SignalOnDemand;
+  /** Told of every write that was sent; resolves when its fate is known. */
+  readonly onSent: (fate: Promise<unknown>) => void;
+}
+
+/**
+ * Wraps a client for one run.
+ *
+ * Guarantees: no write is sent once the run's signal has aborted or its term has run out, checked by the clock at every write, so a run that
+ * ignores its signal can do no more harm. When a run is cut in the middle of a write, its call rejects at once but the request is not torn down:
+ * its result is recorded all the same, and the key can wait for it, which takes no longer than the transport gives a write.
+ *
+ * Caveat: a request that has left this process cannot be called back.
+ */
+export function runClient({ client, term, signal: signalOfRun, onSent }: RunClientOptions): Client {
+  function write<R>(send: () => Promise<R>, signal?: AbortSignal): Promise<R> {
+    const runSignal = signalOfRun();
+    try {
+      runSignal.throwIfAborted();
+      signal?.throwIfAborted();
+      if (!term.isValid()) throw new TermEndedError("write refused: this process no longer holds the lease of the controller");
+    } catch (refusal) {
+      return Promise.reject(refusal);
+    }
+    const sent = send();
+    onSent(sent);
+    return abortRace(sent, runSignal, signal === runSignal ? undefined : signal);
+  }
+
+  return {
+    get: (kind, name, signal = signalOfRun()) => client.get(kind, name, signal),
+    list: (kind, selection, signal = signalOfRun()) => client.list(kind, selection, signal),
+    create: (kind, object, options, signal) => write(() => client.create(kind, object, options), signal),
+    replace: (kind, object, options, signal) => write(() => client.replace(kind, object, options), signal),
+    apply: (kind, object, options, signal) => write(() => client.apply(kind, object, options), signal),
+    jsonPatch: (kind, name, patch, options, signal) => write(() => client.jsonPatch(kind, name, patch, options), signal),
+    mergePatch: (kind, name, patch, options, signal) => write(() => client.mergePatch(kind, name, patch, options), signal),
+    delete: (kind, name, options, signal) => write(() => client.delete(kind, name, options), signal),
+    request: (request, signal) =>
+      request.method === "GET" ? client.request(request, signal ?? signalOfRun()) : write(() => client.request(request), signal),
+  };
+}
+
+// A state of an object that the API server confirmed, by storing a write or answering a read: enough to tell whether a cache has caught up with it.
+
+/** A write that the API server confirmed. */
+export type WriteRecord =
+  | {
+      readonly type: "written";
+      readonly kind: Kind;
+      readonly key: ObjectKey;
+      readonly uid: string;
+      readonly resourceVersion: string;
+      /** Labels after the write: they decide which selections see it. */
+      readonly labels: Readonly<Record<string, string>>;
+    }
+  | { readonly type: "deleted"; readonly kind: Kind; readonly key: ObjectKey; readonly uid: string | undefined };
+
+// A client that notes what the API server told it, so that nobody acts on a cache older than that.
+
+/**
+ * A client like `client` that calls `onAnswer` once for each write that the server confirmed and stored, and for each object that `get` found,
+ * before the promise resolves. A read counts because decisions are made on it: if the cache is older and what was read changes back before the cache
+ * has seen it, no change of the cache would tell.
+ */
+export function trackAnswers(client: Client, onAnswer: (record: WriteRecord) => void): Client {
+  const written = <Seen extends Stored<KubeObject>>(kind: Kind, object: Seen, dryRun: boolean | undefined): Seen => {
+    const { uid, resourceVersion, labels = {} } = object.metadata;
+    // Reviews, such as SelfSubjectAccessReview, are answered and not stored: they have no version.
+    if (dryRun || !resourceVersion) return object;
+    const key = keyOfObject(object);
+    // Taking the last finalizer off an object that is being deleted removes it.
+    onAnswer(isLastSight(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels });
+    return object;
+  };
+  return {
+    async get(kind, name, signal) {
+      const object = await client.get(kind, name, signal);
+      return object && written(kind, object, false);
+    },
+    list: (kind, selection, signal) => client.list(kind, selection, signal),
+    create: async (kind, object, options, signal) => written(kind, await client.create(kind, object, options, signal), options?.dryRun),
+    replace: async (kind, object, options, signal) => written(kind, await client.replace(kind, object, options, signal), options?.dryRun),
+    apply: async (kind, object, options, signal) => written(kind, await client.apply(kind, object, options, signal), options.dryRun),
+    jsonPatch: async (kind, name, patch, options, signal) =>
+      written(kind, await client.jsonPatch(kind, name, patch, options, signal), options?.dryRun),
+    mergePatch: async (kind, name, patch, options, signal) =>
+      written(kind, await client.mergePatch(kind, name, patch, options, signal), options?.dryRun),
+    async delete(kind, name, options, signal) {
+      const waiting = await client.delete(kind, name, options, signal);
+      if (waiting) return written(kind, waiting, options?.dryRun);
+      if (!options?.dryRun) onAnswer({ type: "deleted", kind, key: keyOf(name), uid: options?.uid });
+      return undefined;
+    },
+    request: (request, signal) => client.request(request, signal),
   };
 }

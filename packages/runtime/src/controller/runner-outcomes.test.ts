@@ -4,8 +4,7 @@ import { ApiError } from "../client/api-error.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import type { Logger } from "../observe/logger.ts";
-import { TerminalError, TransientError, WaitingError } from "./errors.ts";
-import type { ReportedOutcome } from "./report.ts";
+import { type ReportedOutcome, TerminalError, TransientError, WaitingError } from "./failure.ts";
 import { deaf, runnerRig } from "./runner-rig.fixture.ts";
 
 const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] = [

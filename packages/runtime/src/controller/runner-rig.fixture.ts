@@ -4,7 +4,7 @@ import { createMetrics } from "../observe/metrics.ts";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import type { ControllerDefinition, ControllerScope, Reconcile } from "./controller.ts";
-import type { Report, ReportedOutcome } from "./report.ts";
+import type { Report, ReportedOutcome } from "./failure.ts";
 import { ControllerRunner, type RunnerOptions } from "./runner.ts";
 import { SmallWorld, thingKind } from "./small-world.fixture.ts";
 

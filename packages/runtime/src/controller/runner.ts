@@ -1,32 +1,63 @@
-// Runs a controller: sets it up once, and works on its keys during every term it is given.
+// One controller in one process; what it shows.
 import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
-import type { Kind } from "../client/kind.ts";
-import type { ServerClock } from "../client/server-clock.ts";
-import type { KubeObject, Stored } from "../client/object.ts";
-import { trackAnswers } from "../client/tracked-client.ts";
-import type { WriteRecord } from "../client/write-record.ts";
+import type { Kind, KubeObject, ObjectKey, Stored } from "../client/kind.ts";
+import type { ServerClock } from "../client/observed-transport.ts";
 import type { Clock } from "../clock.ts";
-import type { EventRecorder } from "../observe/event-recorder.ts";
+import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
 import { clampedDelayMs } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
-import type { ControllerDefinition, ControllerScope } from "./controller.ts";
-import { failureOf } from "./failure.ts";
-import { KeyHolds } from "./key-holds.ts";
-import type { Activity, ControllerObserver } from "./observer.ts";
-import { silentObserver } from "./observer.ts";
-import type { Reporter } from "./report.ts";
-import { ShownKeys } from "./shown-keys.ts";
-import type { Term } from "./term.ts";
-import { AskedKeys, cacheTrigger } from "./trigger.ts";
-import type { Trigger } from "./trigger.ts";
+import { type Activity, type ControllerDefinition, type ControllerObserver, type ControllerScope, silentObserver } from "./controller.ts";
+import { failureOf, type Reporter } from "./failure.ts";
+import { trackAnswers, type WriteRecord } from "./run.ts";
+import { KeyHolds, type Term } from "./term.ts";
+import { AskedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
+import { type Workplace, WorkSession } from "./work-session.ts";
 import { WorkerSlots } from "./worker-slots.ts";
-import { WorkSession } from "./work-session.ts";
-import type { Workplace } from "./work-session.ts";
+
+// What a controller shows of its keys outside of the cluster, such as in metrics, for as long as this process works on them.
+
+/** How something is shown of a key, and how that is undone. */
+export interface KeyView<V> {
+  show(key: ObjectKey, value: V): void;
+  /** Called only for a key that is shown. */
+  hide(key: ObjectKey): void;
+}
+
+/** The keys that are shown through one view. Outside of a term nothing is shown, whoever asks for it. */
+export class ShownKeys<V> {
+  readonly #view: KeyView<V>;
+  readonly #isActive: () => boolean;
+  readonly #keys = new Set<ObjectKey>();
+
+  constructor(view: KeyView<V>, isActive: () => boolean) {
+    this.#view = view;
+    this.#isActive = isActive;
+  }
+
+  /** Shows this of a key, or nothing more. */
+  set(key: ObjectKey, value: V | undefined): void {
+    // A run that does not listen to its signal outlives its term.
+    if (value === undefined || !this.#isActive()) return this.#hide(key);
+    this.#keys.add(key);
+    this.#view.show(key, value);
+  }
+
+  /** Hides everything, unless keys are worked on here. */
+  sweep(): void {
+    if (!this.#isActive()) for (const key of this.#keys) this.#hide(key);
+  }
+
+  #hide(key: ObjectKey): void {
+    if (this.#keys.delete(key)) this.#view.hide(key);
+  }
+}
+
+// Runs a controller: sets it up once, and works on its keys during every term it is given.
 
 /** What a controller is run with. */
 export interface RunnerOptions {

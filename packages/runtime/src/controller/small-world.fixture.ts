@@ -2,10 +2,8 @@
 import type { Cache, Change, DeepReadonly } from "../cache/cache.ts";
 import type { Caches, WatchStatus } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
-import { defineKind, resourceOf } from "../client/kind.ts";
-import { keyOf, keyOfObject } from "../client/object.ts";
-import type { KubeObject, ObjectKey, Stored } from "../client/object.ts";
-import type { WriteRecord } from "../client/write-record.ts";
+import { defineKind, keyOf, keyOfObject, type KubeObject, type ObjectKey, resourceOf, type Stored } from "../client/kind.ts";
+import type { WriteRecord } from "./run.ts";
 
 export interface Thing extends KubeObject {
   readonly size?: number;

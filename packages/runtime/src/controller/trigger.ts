@@ -1,10 +1,10 @@
 // What makes a controller's keys run: changes of its caches, and keys it asks for itself.
 import type { Cache, Change } from "../cache/cache.ts";
-import type { ObjectKey } from "../client/object.ts";
+import type { ObjectKey } from "../client/kind.ts";
 import type { Logger } from "../observe/logger.ts";
 import { initialListPriority } from "../queue/work-queue.ts";
 import type { AddOptions } from "../queue/work-queue.ts";
-import { describeUnexpected } from "./unexpected-error.ts";
+import { describeUnexpected } from "../observe/redaction.ts";
 
 /** Asks for a run of a key. */
 export type Enqueue = (key: ObjectKey, options: AddOptions) => void;

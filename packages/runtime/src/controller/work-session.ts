@@ -1,22 +1,16 @@
 // The work on a controller's keys during one term.
 import type { Client } from "../client/client.ts";
-import type { WriteRecord } from "../client/write-record.ts";
-import type { ObjectKey } from "../client/object.ts";
+import { runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type WriteRecord } from "./run.ts";
+import type { ObjectKey } from "../client/kind.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { KeyBackoff } from "../queue/backoff.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
-import { sharedTimeSlice } from "../watch/time-slice.ts";
-import type { Reconcile, Run } from "./controller.ts";
-import type { Failure } from "./failure.ts";
-import type { KeyHolds } from "./key-holds.ts";
-import type { ControllerObserver, RunResult } from "./observer.ts";
-import type { ReportedOutcome } from "./report.ts";
-import type { RunEnd, SignalOnDemand, StartedRun } from "./run.ts";
-import { startRun } from "./run.ts";
-import { runClient } from "./run-client.ts";
-import type { Term } from "./term.ts";
+import { sharedTimeSlice } from "../time-slice.ts";
+import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
+import type { Failure, ReportedOutcome } from "./failure.ts";
+import type { KeyHolds, Term } from "./term.ts";
 import type { AskedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
 

@@ -3,10 +3,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { LeaseElector } from "./lease-elector.ts";
+import { defaultLeaseTimes, LeaseElector } from "./lease-elector.ts";
 import { silentLog, SimulatedLeases, SimulatedProcess } from "./lease-simulation.fixture.ts";
-import { defaultLeaseTimes } from "./lease-times.ts";
-import { OutageLog } from "./outage-log.ts";
+import { OutageLog } from "./manager.ts";
 
 /** The longest until another replica takes over: the lease, two polls (one to see the last renewal late, one to act), slow answers, slow clocks. */
 const takeoverMs = (defaultLeaseTimes.leaseDurationMs + 2 * 1.1 * defaultLeaseTimes.retryPeriodMs + 2 * 6_000) / 0.95;

@@ -2,11 +2,10 @@
 import { expect, test } from "vitest";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { LeaseElector } from "./lease-elector.ts";
-import type { LeaseStore } from "./lease-store.ts";
+import { defaultLeaseTimes, LeaseElector } from "./lease-elector.ts";
+import type { LeaseStore } from "./lease-state.ts";
 import { silentLog, SimulatedLeases } from "./lease-simulation.fixture.ts";
-import { defaultLeaseTimes } from "./lease-times.ts";
-import { OutageLog } from "./outage-log.ts";
+import { OutageLog } from "./manager.ts";
 
 function elect(
   clock: VirtualClock,

@@ -1,19 +1,29 @@
-// Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
+// Hold a Lease.
 import { isApiError } from "../client/api-error.ts";
-import type { Stored } from "../client/object.ts";
+import type { Stored } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { failureOf } from "../controller/failure.ts";
-import { missingRight } from "../controller/missing-right.ts";
-import type { Term } from "../controller/term.ts";
-import { TermEndedError } from "../controller/term.ts";
+import type { AccessRule } from "../controller/controller.ts";
+import { failureOf, missingRight } from "../controller/failure.ts";
+import { type Term, TermEndedError } from "../controller/term.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
-import type { Lease } from "./lease.ts";
-import type { Candidate, LeaseEvent, LeaseState } from "./lease-state.ts";
-import { isOurs, nextLeaseAction, released, stepLease, validUntilMs } from "./lease-state.ts";
-import type { LeaseStore } from "./lease-store.ts";
-import type { OutageLog } from "./outage-log.ts";
+import {
+  type Candidate,
+  isOurs,
+  type Lease,
+  type LeaseEvent,
+  leaseKind,
+  type LeaseState,
+  type LeaseStore,
+  nextLeaseAction,
+  released,
+  stepLease,
+  validUntilMs,
+} from "./lease-state.ts";
+import type { OutageLog } from "./manager.ts";
+
+// Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
 
 /** What one election needs. */
 export interface ElectorOptions extends Candidate {
@@ -262,3 +272,38 @@ export class LeaseElector {
     });
   }
 }
+
+// How long a lease lasts and how often it is renewed.
+
+/** The times of an election. `retryPeriodMs` < `renewDeadlineMs` < `leaseDurationMs`. */
+export interface LeaseTimes {
+  /** Others may take a lease that they have seen unchanged for this long. Whole seconds. */
+  readonly leaseDurationMs: number;
+  /** The holder stops acting this long after it sent its last successful renewal. The difference to the duration is the margin for clocks that run at different speeds and for stopping. */
+  readonly renewDeadlineMs: number;
+  /** Between two tries to take or renew, give or take a tenth. */
+  readonly retryPeriodMs: number;
+}
+
+/** The defaults of client-go and controller-runtime: 15 s, 10 s, 2 s. */
+export const defaultLeaseTimes: LeaseTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
+/** Throws a `RangeError` that says what is wrong with the times, if something is. */
+export function checkLeaseTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: LeaseTimes): void {
+  if (leaseDurationMs < 1000 || leaseDurationMs % 1000 !== 0) {
+    throw new RangeError(`the lease duration is ${leaseDurationMs} ms, but a Lease stores whole seconds, at least one`);
+  }
+  if (renewDeadlineMs >= leaseDurationMs) {
+    throw new RangeError(`the renew deadline (${renewDeadlineMs} ms) must be shorter than the lease duration (${leaseDurationMs} ms)`);
+  }
+  if (retryPeriodMs <= 0 || retryPeriodMs * 1.2 >= renewDeadlineMs) {
+    throw new RangeError(`the retry period (${retryPeriodMs} ms) must be above zero and well below the renew deadline (${renewDeadlineMs} ms)`);
+  }
+}
+
+// The rights that elections need.
+
+/** What a process with elections does with Leases, in the one namespace where it keeps them. */
+export const leaseAccess: readonly AccessRule[] = [
+  { kind: leaseKind, verbs: ["get", "create", "update"], why: "to hold one Lease per controller, so that only one replica acts at a time" },
+];

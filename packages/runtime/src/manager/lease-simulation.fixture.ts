@@ -1,13 +1,12 @@
 // For tests: a lease server and the processes that contend for its leases, all in virtual time, with everything going wrong that can.
 import { ApiError } from "../client/api-error.ts";
-import type { Stored } from "../client/object.ts";
+import type { Stored } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
 import type { Clock, Timer } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
 import type { VirtualClock } from "../testing/virtual-clock.ts";
-import type { Lease } from "./lease.ts";
-import type { LeaseStore } from "./lease-store.ts";
+import type { Lease, LeaseStore } from "./lease-state.ts";
 
 /** Logs nothing. */
 export const silentLog: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };

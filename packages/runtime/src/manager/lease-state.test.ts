@@ -1,10 +1,8 @@
 // The record that an election leaves for people and for other clients.
 import { expect, test } from "vitest";
-import type { Stored } from "../client/object.ts";
-import type { Lease, LeaseSpec } from "./lease.ts";
-import type { Candidate, LeaseState } from "./lease-state.ts";
-import { nextLeaseAction, released, stepLease } from "./lease-state.ts";
-import { checkLeaseTimes, defaultLeaseTimes } from "./lease-times.ts";
+import type { Stored } from "../client/kind.ts";
+import { type Candidate, type Lease, type LeaseSpec, type LeaseState, nextLeaseAction, released, stepLease } from "./lease-state.ts";
+import { checkLeaseTimes, defaultLeaseTimes } from "./lease-elector.ts";
 
 const me: Candidate = { identity: "me", times: defaultLeaseTimes };
 const lease = (spec: LeaseSpec): Stored<Lease> => ({ metadata: { name: "demo", uid: "1", resourceVersion: "1" }, spec });

@@ -1,19 +1,18 @@
 // The manager in virtual time: independent controllers, elections between two managers, outages, shutdown.
-import { expect, test } from "vitest";
+import { expect, it, test } from "vitest";
+import type { Caches, WatchStatus } from "../cache/caches.ts";
+import { ApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
-import type { Caches } from "../cache/caches.ts";
+import { ConnectionError } from "../client/transport.ts";
 import type { ControllerDefinition, Reconcile } from "../controller/controller.ts";
 import { SmallWorld, thingKind } from "../controller/small-world.fixture.ts";
-import { ConnectionError } from "../client/transport.ts";
-import { ApiError } from "../client/api-error.ts";
 import type { Logger } from "../observe/logger.ts";
 import { createMetrics } from "../observe/metrics.ts";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import type { Lease } from "./lease.ts";
 import { silentLog, SimulatedLeases } from "./lease-simulation.fixture.ts";
-import { createManager } from "./manager.ts";
-import type { Manager } from "./manager.ts";
+import type { Lease } from "./lease-state.ts";
+import { controllerState, createManager, isReady, type Manager } from "./manager.ts";
 
 function controller(name: string, reconcile: Reconcile): ControllerDefinition {
   return {
@@ -228,4 +227,39 @@ test("shutdown lets what runs end, cuts what does not within the grace, and then
   await ended;
   expect(events).toEqual(["quick ended", "test/slow aborted", "ended"]);
   expect(server.leases.get("demo")?.spec?.holderIdentity).toBeUndefined();
+});
+
+// How the state of a controller follows from its watches, its election and its terms.
+
+const watch = (resource: string, facts: Partial<WatchStatus> = {}): WatchStatus => ({
+  resource,
+  namespace: undefined,
+  state: { type: "live" },
+  synced: true,
+  objects: 0,
+  quietForMs: 0,
+  ...facts,
+});
+const missing = { state: { type: "missing" } } as const;
+const idle = { stopped: false, election: undefined, active: false };
+
+it("waits for the CRD of a kind that it needs, also when it had it before", () => {
+  const watches = [watch("secrets"), watch("widgets.test", missing), watch("gadgets.test", { ...missing, optional: true })];
+  for (const active of [false, true]) expect(controllerState({ ...idle, watches, active })).toBe("waiting for CRD widgets.test");
+});
+
+it("works without the kinds that it can do without, and names them", () => {
+  const watches = [watch("secrets"), ...["gadgets.test", "gears.test"].map((resource) => watch(resource, { ...missing, optional: true }))];
+  const state = controllerState({ ...idle, watches, active: true });
+  expect(state).toBe("active, without gadgets.test, gears.test");
+  expect(isReady(state)).toBe(true);
+  expect(controllerState({ ...idle, watches })).toBe("standby");
+  expect(controllerState({ ...idle, watches: watches.slice(0, 1), active: true })).toBe("active");
+});
+
+it("says first what somebody must mend", () => {
+  const watches = [watch("widgets.test", missing), watch("secrets", { state: { type: "forbidden", rule: "list secrets in the cluster" } })];
+  const state = controllerState({ ...idle, watches, active: true });
+  expect(state).toBe("forbidden: list secrets in the cluster");
+  expect(isReady(state)).toBe(false);
 });

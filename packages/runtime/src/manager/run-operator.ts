@@ -1,34 +1,37 @@
-// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
-import { type ConnectionConfig } from "../client/auth/connection-config.ts";
-import { createCaches } from "../cache/cache-registry.ts";
-import type { Caches, WatchStatus } from "../cache/caches.ts";
+// Signals, servers, exit code.
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { type Caches, createCaches, type WatchStatus } from "../cache/caches.ts";
+import type { ConnectionConfig } from "../client/auth/connection-config.ts";
+import type { Event } from "../client/builtin-kinds.ts";
 import type { Client } from "../client/client.ts";
-import type { Event } from "../client/core-kinds.ts";
 import { dryRunClient } from "../client/dry-run-client.ts";
-import { createHttpTransport } from "../client/http-transport.ts";
+import { createHttpTransport } from "../client/http/http-transport.ts";
 import { createClient } from "../client/kube-client.ts";
-import { observeTransport } from "../client/observed-transport.ts";
-import { observeServerClock } from "../client/server-clock.ts";
+import { observeServerClock, observeTransport } from "../client/observed-transport.ts";
 import type { Transport } from "../client/transport.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { conditionReporter } from "../controller/condition-reporter.ts";
 import type { ControllerDefinition } from "../controller/controller.ts";
-import type { Operator } from "../controller/operator.ts";
-import { controllerCheck, watchCheck } from "../observe/health-report.ts";
-import { startHealthServer } from "../observe/health-server.ts";
-import { startHeartbeat } from "../observe/heartbeat.ts";
-import type { Logger } from "../observe/logger.ts";
+import type { Operator } from "../controller/owned-objects.ts";
+import { conditionReporter } from "../controller/status.ts";
+import { SeriesEventRecorder } from "../observe/events.ts";
+import { controllerCheck, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
+import { createLogger, type Logger } from "../observe/logger.ts";
 import { createMetrics, type RuntimeMetrics } from "../observe/metrics.ts";
-import { createLogger } from "../observe/pino-logger.ts";
-import { observeProcess } from "../observe/process-metrics.ts";
-import { controllerMetrics, observeCaches, observeWatches, requestMetrics } from "../observe/runtime-observers.ts";
-import { SeriesEventRecorder } from "../observe/series-event-recorder.ts";
+import { controllerMetrics, observeCaches, observeProcess, observeWatches, requestMetrics } from "../observe/runtime-metrics.ts";
 import { type Random, systemRandom } from "../random.ts";
-import { sharedTimeSlice } from "../watch/time-slice.ts";
-import type { ControllerStatus } from "./controller-status.ts";
-import type { LeaseTimes } from "./lease-times.ts";
-import { createManager } from "./manager.ts";
-import { processIdentity } from "./process-identity.ts";
+import { sharedTimeSlice } from "../time-slice.ts";
+import type { LeaseTimes } from "./lease-elector.ts";
+import { type ControllerStatus, createManager } from "./manager.ts";
+
+// The name under which a process holds leases.
+
+/** The host, which in a cluster is the pod, for people; and something that no other process has, so that a restarted one is a new one. */
+export function processIdentity(): string {
+  return `${hostname()}_${randomUUID()}`;
+}
+
+// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
 
 /** What an operator process is made of. Everything but the first three has a default that suits production. */
 export interface OperatorOptions {

@@ -1,9 +1,7 @@
 // The registry: its names, and what the runtime's parts make of them.
 import { describe, expect, test } from "vitest";
-import { metricDocs } from "./metric-table.ts";
-import { createMetrics } from "./metrics.ts";
-import { observeProcess } from "./process-metrics.ts";
-import { controllerMetrics, observeCaches, observeWatches, requestMetrics } from "./runtime-observers.ts";
+import { createMetrics, metricDocs } from "./metrics.ts";
+import { controllerMetrics, observeCaches, observeProcess, observeWatches, requestMetrics } from "./runtime-metrics.ts";
 
 /** The lines of one metric. */
 async function linesOf(metrics: ReturnType<typeof createMetrics>, name: string): Promise<readonly string[]> {

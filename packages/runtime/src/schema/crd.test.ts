@@ -1,10 +1,8 @@
 // A whole CRD, as it is printed and checked in.
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { crdOf } from "./crd.ts";
-import { defineCustomKind } from "./custom-kind.ts";
-import { ageColumn, conditionColumn } from "./printer-column.ts";
-import { yamlDocuments } from "./yaml-document.ts";
+import { crdOf, yamlDocuments } from "./crd.ts";
+import { ageColumn, conditionColumn, defineCustomKind } from "./custom-kind.ts";
 
 const kind = defineCustomKind({
   group: "example.com",

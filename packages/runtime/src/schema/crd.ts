@@ -1,9 +1,11 @@
-// The CustomResourceDefinition of a custom kind.
-import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from "../client/admin-kinds.ts";
-import { storedVersion } from "./custom-kind.ts";
-import type { CustomKind, CustomVersion } from "./custom-kind.ts";
-import type { PrinterColumn } from "./printer-column.ts";
+// CRD and YAML text.
+import { Document } from "yaml";
+import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from "../client/builtin-kinds.ts";
+import type { KubeObject } from "../client/kind.ts";
+import { type CustomKind, type CustomVersion, type PrinterColumn, storedVersion } from "./custom-kind.ts";
 import { type JsonSchemaProps, ordered, SchemaError, structuralSchema } from "./structural-schema.ts";
+
+// The CustomResourceDefinition of a custom kind.
 
 /** What a CRD may carry beside its definition. */
 export interface CrdMetadata {
@@ -76,4 +78,19 @@ function printerColumn({ name, type, jsonPath, description, format, priority }: 
     jsonPath,
     ...(priority !== undefined && { priority }),
   };
+}
+
+// Kubernetes objects as YAML that any reader takes the same way and that diffs well.
+
+/**
+ * Objects as YAML documents. The same objects give the same text: keys in their own order, no line folding, no anchors, and words that
+ * YAML 1.1 readers (Go's among them) would take for something else in quotes.
+ */
+export function yamlDocuments(objects: readonly KubeObject[]): string {
+  return objects.map(yamlDocument).join("---\n");
+}
+
+function yamlDocument(object: KubeObject): string {
+  const document = new Document(object, { aliasDuplicateObjects: false, compat: "yaml-1.1", keepUndefined: false });
+  return document.toString({ lineWidth: 0, indentSeq: false });
 }

@@ -1,14 +1,38 @@
-// A custom kind declared once: the TypeScript type of its objects, its Kind, and all that its CRD is made of.
+// A kind with schemas, columns, versions.
 import type { output } from "zod";
-import { safeParse } from "zod/v4/core";
-import type { $ZodType } from "zod/v4/core";
+import { type $ZodType, safeParse } from "zod/v4/core";
 import type { DeepReadonly } from "../cache/cache.ts";
-import { defineKind } from "../client/kind.ts";
-import type { Kind } from "../client/kind.ts";
-import type { KubeObject } from "../client/object.ts";
-import { keyOfObject } from "../client/object.ts";
-import type { PrinterColumn } from "./printer-column.ts";
+import { defineKind, keyOfObject, type Kind, type KubeObject } from "../client/kind.ts";
 import type { CelRule } from "./structural-schema.ts";
+
+// A column of `kubectl get` for a custom kind.
+
+/** One column; see additionalPrinterColumns of a CRD. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly jsonPath: string;
+  readonly description?: string;
+  readonly format?: string;
+  /** 0 (default) is always shown, more only with `-o wide`. */
+  readonly priority?: number;
+}
+
+/** How old the object is, as kubectl shows it for kinds without columns of their own. */
+export const ageColumn: PrinterColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
+
+/** The reason of one condition, such as `Published`. */
+export function reasonColumn(type: string, column: Partial<PrinterColumn> = {}): PrinterColumn {
+  const description = `Why it is or is not ${type.toLowerCase()}`;
+  return { name: "Reason", type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].reason`, description, ...column };
+}
+
+/** The status of one condition, such as `True`. */
+export function conditionColumn(type: string, column: Partial<PrinterColumn> = {}): PrinterColumn {
+  return { name: type, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].status`, ...column };
+}
+
+// A custom kind declared once: the TypeScript type of its objects, its Kind, and all that its CRD is made of.
 
 /** One version of a custom kind. */
 export interface CustomVersion {

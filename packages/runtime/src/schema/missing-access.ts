@@ -1,8 +1,8 @@
 // Asks the API server which declared rights this process, or somebody else, does not have, and says so in words.
-import { SelfSubjectAccessReview } from "../client/admin-kinds.ts";
+import { SelfSubjectAccessReview } from "../client/builtin-kinds.ts";
 import type { Client } from "../client/client.ts";
 import { defineKind } from "../client/kind.ts";
-import type { AccessRule, Verb } from "../controller/access.ts";
+import type { AccessRule, Verb } from "../controller/controller.ts";
 
 /** One right: a single verb in a single place. */
 export interface SingleRight {

@@ -1,10 +1,9 @@
 // Declared access as RBAC: merged, sorted, no more than was declared, and in the right place.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { AccessRule, Verb } from "../controller/access.ts";
-import { managerAccess } from "./manager-access.ts";
-import { policyRules, rbacObjects } from "./rbac.ts";
-import { yamlDocuments } from "./yaml-document.ts";
+import type { AccessRule, Verb } from "../controller/controller.ts";
+import { managerAccess, policyRules, rbacObjects } from "./rbac.ts";
+import { yamlDocuments } from "./crd.ts";
 
 const secrets = { group: "", plural: "secrets", namespaced: true };
 const configMaps = { group: "", plural: "configmaps", namespaced: true };

@@ -2,29 +2,52 @@
 export { VirtualClock } from "./virtual-clock.ts";
 export { everything, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
-export type { ClusterAccess } from "./cluster/cluster-access.ts";
-export type { Grant, ServiceAccountName, Subject } from "./cluster/access-grant.ts";
+export type { ClusterAccess, Grant, ServiceAccountName, Subject } from "./cluster/cluster-access.ts";
 export type { Manifests } from "./cluster/manifests.ts";
 export type { ServerProcess } from "./cluster/server-process.ts";
-export { findBinaries } from "./cluster/binaries.ts";
-export { BuildError } from "./cluster/build.ts";
+export { BuildError, findBinaries } from "./cluster/binaries.ts";
 export { clusterToolNames, toolNames } from "./cluster/tool-module.ts";
 export type { ToolName } from "./cluster/tool-module.ts";
-export { createAuthority, issueCertificate, signCertificate } from "./x509/certificate.ts";
-export type { Authority, CertificateContent, CertificateRequest, KeyPair } from "./x509/certificate.ts";
-export { FaultProxy, startFaultProxy } from "./fault-proxy/fault-proxy.ts";
-export type { ActiveFault, Disturbance, RequestRecord } from "./fault-proxy/fault-proxy.ts";
-export { CutConnection } from "./fault-proxy/fault.ts";
-export type { Fault, FaultScope, Handler, ProxyResponse } from "./fault-proxy/fault.ts";
-export type { CutManner } from "./fault-proxy/exchange.ts";
-export type { ProxiedRequest, RequestLine, RequestMatch } from "./fault-proxy/proxied-request.ts";
-export { answerWith, endWatchWith, refuseSendInitialEvents } from "./fault-proxy/answer.ts";
-export type { Refusal, RefusalStatus } from "./fault-proxy/answer.ts";
-export { cutAt } from "./fault-proxy/cut.ts";
-export type { CutPoint } from "./fault-proxy/cut.ts";
-export { delayBy } from "./fault-proxy/delay.ts";
-export { dropEvents, withholdEndBookmark } from "./fault-proxy/watch-events.ts";
-export type { WatchLine } from "./fault-proxy/watch-events.ts";
-export { onWrite } from "./fault-proxy/write-hook.ts";
-export type { WriteMoment } from "./fault-proxy/write-hook.ts";
+export {
+  type Authority,
+  type CertificateContent,
+  type CertificateRequest,
+  createAuthority,
+  issueCertificate,
+  type KeyPair,
+  signCertificate,
+} from "./x509.ts";
+export {
+  type ActiveFault,
+  type Disturbance,
+  FaultProxy,
+  onWrite,
+  type RequestRecord,
+  startFaultProxy,
+  type WriteMoment,
+} from "./fault-proxy/fault-proxy.ts";
+export {
+  answerWith,
+  cutAt,
+  CutConnection,
+  type CutPoint,
+  delayBy,
+  endWatchWith,
+  type Fault,
+  type FaultScope,
+  type Handler,
+  type ProxyResponse,
+  type Refusal,
+  type RefusalStatus,
+  refuseSendInitialEvents,
+} from "./fault-proxy/faults.ts";
+export {
+  type CutManner,
+  dropEvents,
+  type ProxiedRequest,
+  type RequestLine,
+  type RequestMatch,
+  type WatchLine,
+  withholdEndBookmark,
+} from "./fault-proxy/exchange.ts";
 export * from "./simulation/index.ts";

@@ -1,5 +1,5 @@
 // Writes what the API server would send, in both encodings, so that the decoders can be held against each other.
-import type { KubeObject } from "../client/object.ts";
+import type { KubeObject } from "../client/kind.ts";
 
 type Field = readonly [number: number, value: Uint8Array | number];
 

@@ -3,12 +3,18 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SecretLike } from "./decoder.fixture.ts";
 import { cutInto, envelope, jsonLine, message, protobufFrame, secretMessage } from "./decoder.fixture.ts";
-import { JsonWatchDecoder, decodeJsonPage, finishMetadata, finishWhole } from "./json-decoder.ts";
-import { decodeProtobufStatus } from "../wire/protobuf-answer.ts";
-import { WireError } from "../wire/wire-error.ts";
-import { ProtobufWatchDecoder, decodeProtobufPage } from "./protobuf-decoder.ts";
-import { protobufObjectReader, readMetadataOnly } from "../wire/protobuf-kinds.ts";
-import type { WatchDecoder, WireEvent } from "./wire-event.ts";
+import {
+  decodeJsonPage,
+  decodeProtobufPage,
+  finishMetadata,
+  finishWhole,
+  JsonWatchDecoder,
+  ProtobufWatchDecoder,
+  type WatchDecoder,
+  type WireEvent,
+} from "./decoders.ts";
+import { decodeProtobufStatus, protobufObjectReader, readMetadataOnly } from "../wire/protobuf-objects.ts";
+import { WireError } from "../wire/protobuf-reader.ts";
 
 const readSecret = protobufObjectReader({ group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true }) ?? readMetadataOnly;
 const secretType = { apiVersion: "v1", kind: "Secret" };

@@ -3,10 +3,7 @@ import { Store } from "../cache/store.ts";
 import type { Change } from "../cache/cache.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import type { ModelObject, ModelServer } from "./model-server.fixture.ts";
-import { step } from "./step.ts";
-import { defaultWatchLimits } from "./watch-limits.ts";
-import type { WatchEffect, WatchInput, WatchState } from "./watch-state.ts";
-import { idleWatch } from "./watch-state.ts";
+import { defaultWatchLimits, idleWatch, step, type WatchEffect, type WatchInput, type WatchState } from "./step.ts";
 
 /** How the server treats a WatchList. */
 export type StreamSupport = "supported" | "refused" | "ignored" | "endless";

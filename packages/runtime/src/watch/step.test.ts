@@ -1,9 +1,15 @@
 // The rules of the watch, one by one: what each answer of the server leads to, and how long it waits.
 import { describe, expect, it } from "vitest";
-import { deadlineOf, step } from "./step.ts";
-import { defaultWatchLimits as limits } from "./watch-limits.ts";
-import type { WatchEffect, WatchInput, WatchState } from "./watch-state.ts";
-import { idleWatch } from "./watch-state.ts";
+import {
+  compareResourceVersions,
+  deadlineOf,
+  defaultWatchLimits as limits,
+  idleWatch,
+  step,
+  type WatchEffect,
+  type WatchInput,
+  type WatchState,
+} from "./step.ts";
 
 /** A watch in virtual time that remembers what it last asked for. */
 class Watch {
@@ -193,3 +199,17 @@ describe("refusals", () => {
     expect(live().refuse(404).input({ type: "go" }).effect).toEqual({ type: "openStream" });
   });
 });
+
+// Comparing resourceVersions: whole numbers of any length, or not at all.
+
+it.each([
+  ["9", "10", -1],
+  ["10", "9", 1],
+  ["7", "7", 0],
+  ["007", "7", 0],
+  ["18446744073709551616", "18446744073709551615", 1],
+  ["abc", "abc", 0],
+  ["abc", "7", undefined],
+  ["7", "-7", undefined],
+  ["", "7", undefined],
+])("compares %j with %j as %j", (left, right, expected) => expect(compareResourceVersions(left, right)).toBe(expected));

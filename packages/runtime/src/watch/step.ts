@@ -1,7 +1,161 @@
+// The pure machine: states, inputs, events, limits.
+
+// What a watch tells its store: five events, and nothing else.
+
+/** Which object, and which state of it. */
+export interface Identity {
+  /** `namespace/name`, or `name` for cluster-scoped kinds. */
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** An object as a watch delivers it: its identity, and what `keep` made of it. Identity is all that the store itself needs. */
+export interface Observed<V> extends Identity {
+  readonly value: V;
+}
+
+/**
+ * The algebra between watch and store.
+ *
+ * A (re)list is `init`, any number of `initApply`, `initDone`; objects that were not named in between are gone. Between lists come `apply` and `delete`.
+ * Within a list a later `initApply` of a key stands for the earlier one, and a `delete` takes it back: a WatchList shows what happens while it runs.
+ * A list that breaks off is followed by another `init`, which starts afresh; until an `initDone` the store keeps what it had.
+ * `progress` says that everything up to a resourceVersion has been delivered (bookmarks).
+ */
+export type WatchEvent<V> =
+  | { readonly type: "init" }
+  | { readonly type: "initApply"; readonly object: Observed<V> }
+  | { readonly type: "initDone"; readonly resourceVersion: string }
+  | { readonly type: "apply"; readonly object: Observed<V> }
+  | { readonly type: "delete"; readonly object: Identity }
+  | { readonly type: "progress"; readonly resourceVersion: string };
+
+// The times that govern a watch, in one place.
+
+/** Every field has a default, in `defaultWatchLimits`. */
+export interface WatchLimits {
+  /** A WatchList that shows nothing new for this long before its end bookmark, or a page that stands still, is given up. */
+  readonly listStallMs: number;
+  /** A watch without a byte for this long is dead: bookmarks come about every minute. */
+  readonly quietMs: number;
+  /** A stream that lived this long was a success: the next one opens at once and failures are forgotten. */
+  readonly stableMs: number;
+  /** Backoff: the first delay, doubled with each failure up to the longest; half of each delay is random. client-go's reflector has the same two ends. */
+  readonly firstBackoffMs: number;
+  /** A watch that was refused because the server is busy, and has to wait longer than this, begins with a list. Default 2,000. */
+  readonly resumeWithinMs: number;
+  readonly longestBackoffMs: number;
+  /** The longest delay while the kind is not served: a CRD that is installed should be noticed soon. */
+  readonly longestMissingMs: number;
+  /** The longest that a server's `Retry-After` is obeyed. */
+  readonly longestRetryAfterMs: number;
+  /** Objects per page of a list. */
+  readonly pageSize: number;
+  /** The server is asked to end each watch after a random time between these. */
+  readonly shortestWatchSeconds: number;
+  readonly longestWatchSeconds: number;
+}
+
+export const defaultWatchLimits: WatchLimits = {
+  listStallMs: 30_000,
+  quietMs: 150_000,
+  stableMs: 10_000,
+  firstBackoffMs: 800,
+  resumeWithinMs: 2_000,
+  longestBackoffMs: 30_000,
+  longestMissingMs: 5_000,
+  longestRetryAfterMs: 300_000,
+  pageSize: 500,
+  shortestWatchSeconds: 300,
+  longestWatchSeconds: 600,
+};
+
+// The vocabulary of the watch's state machine: its states, what can happen to it, and what it asks for.
+
+/** Why the last attempt failed; kept until an attempt is answered well. */
+export type Problem =
+  | { readonly type: "failing"; readonly error: string }
+  /** The server does not serve this kind. */
+  | { readonly type: "missing" }
+  /** The server refuses this verb. */
+  | { readonly type: "forbidden"; readonly verb: "list" | "watch" };
+
+/** What to do after a wait. */
+export type Resume =
+  | { readonly type: "stream" }
+  | { readonly type: "page"; readonly token: string | undefined }
+  | { readonly type: "watch"; readonly resourceVersion: string };
+
+/** What every state carries. */
+interface Standing {
+  /** Attempts in a row that came to nothing. */
+  readonly failures: number;
+  readonly problem: Problem | undefined;
+  /** The server has shown that it does not know WatchList; lists come in pages from now on. */
+  readonly streamRefused: boolean;
+}
+
+/** Where a watch stands. */
+export type WatchState = Standing &
+  (
+    | { readonly type: "idle" }
+    /** A WatchList is open and shows what exists. */
+    | { readonly type: "streaming"; readonly openedMs: number; readonly progressMs: number }
+    /** A page of a list has been asked for. */
+    | { readonly type: "paging"; readonly token: string | undefined }
+    /** A watch is open, or being opened, from `resourceVersion`. `answered`: the server has taken it. `moved`: it has delivered something. */
+    | {
+        readonly type: "watching";
+        readonly resourceVersion: string;
+        readonly openedMs: number;
+        readonly answered: boolean;
+        readonly moved: boolean;
+      }
+    | { readonly type: "waiting"; readonly resume: Resume }
+  );
+
+/** What can happen to a watch. */
+export type WatchInput<V> =
+  /** Begin; or the wait is over. */
+  | { readonly type: "go" }
+  /** The request was answered with success. */
+  | { readonly type: "answered" }
+  /** Part of the current page. */
+  | { readonly type: "pageObjects"; readonly objects: readonly Observed<V>[] }
+  /** The current page is complete. */
+  | { readonly type: "pageEnd"; readonly resourceVersion: string; readonly token: string | undefined }
+  | { readonly type: "applied"; readonly added: boolean; readonly object: Observed<V> }
+  | { readonly type: "deleted"; readonly object: Identity }
+  | { readonly type: "bookmark"; readonly resourceVersion: string; readonly endOfInitialEvents: boolean }
+  /** An HTTP status that is no success, or an ERROR event. */
+  | { readonly type: "refused"; readonly status: number; readonly message: string; readonly retryAfterMs: number | undefined }
+  /** The server closed the stream in good order. */
+  | { readonly type: "ended" }
+  /** No connection, a broken one, or bytes that make no sense. */
+  | { readonly type: "broken"; readonly message: string }
+  /** The deadline that `deadlineOf` gave has passed. */
+  | { readonly type: "overdue" };
+
+/** What the machine wants done. It replaces whatever was under way. */
+export type WatchEffect =
+  /** Open a WatchList. */
+  | { readonly type: "openStream" }
+  | { readonly type: "fetchPage"; readonly token: string | undefined }
+  | { readonly type: "openWatch"; readonly resourceVersion: string }
+  /** Wait `atLeastMs` and a random part of `spreadMs`, then `go`. */
+  | { readonly type: "wait"; readonly atLeastMs: number; readonly spreadMs: number };
+
+/** The outcome of one step. Without an effect, what is under way goes on. */
+export interface WatchStep<V> {
+  readonly state: WatchState;
+  readonly events: readonly WatchEvent<V>[];
+  readonly effect: WatchEffect | undefined;
+}
+
+export const idleWatch: WatchState = { type: "idle", failures: 0, problem: undefined, streamRefused: false };
+
 // The watch as a pure function: a state, something that happened, and the time give the next state, what the store is told, and what to do.
-import type { WatchEvent } from "./watch-event.ts";
-import type { WatchLimits } from "./watch-limits.ts";
-import type { Problem, Resume, WatchEffect, WatchInput, WatchState, WatchStep } from "./watch-state.ts";
 
 /** What a step may know besides state and input. */
 export interface StepContext {
@@ -275,4 +429,25 @@ function tell<V>(state: WatchState, event: WatchEvent<V>): WatchStep<V> {
 
 function act<V>(state: WatchState, effect: WatchEffect): WatchStep<V> {
   return { state, events: none, effect };
+}
+
+// resourceVersions are opaque, but for one question: has this watch come as far as that write?
+
+const decimal = /^[0-9]+$/;
+
+/**
+ * Below zero if `left` is older, above if newer, zero if the same; undefined if the two cannot be compared.
+ * Kubernetes 1.35 and later promise that resourceVersions of one resource compare as whole numbers of any length; earlier ones did in fact.
+ */
+export function compareResourceVersions(left: string, right: string): number | undefined {
+  if (left === right) return 0;
+  if (!decimal.test(left) || !decimal.test(right)) return undefined;
+  const [a, b] = [withoutZeros(left), withoutZeros(right)];
+  // Whole numbers without leading zeros: the longer one is larger, and of two equally long ones the first digit that differs tells.
+  if (a.length !== b.length) return a.length < b.length ? -1 : 1;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function withoutZeros(digits: string): string {
+  return digits.startsWith("0") ? digits.replace(/^0+(?=.)/, "") : digits;
 }

@@ -1,10 +1,11 @@
-// Whether what is shown is live: in a few words in the bar, and in a banner if it is not.
-import type { JSX } from "preact";
-import { isShown } from "../list/doubt.ts";
-import { usePage } from "../state/page.ts";
-import { doubtWords, useDoubts } from "../views/use-doubts.ts";
+// Not connected, empty.
+import type { ComponentChildren, JSX } from "preact";
+import { doubtWords, isShown, useDoubts } from "../doubt.ts";
+import { usePage } from "../page-state.ts";
 import { HealthMark } from "./health-mark.tsx";
-import { Moment } from "./moment.tsx";
+import { Moment } from "./inline.tsx";
+
+// Whether what is shown is live: in a few words in the bar, and in a banner if it is not.
 
 export function ConnectionState(): JSX.Element {
   const { live } = usePage();
@@ -81,6 +82,42 @@ export function CutBanner(): JSX.Element | null {
           </button>
         </>
       ) : null}
+    </div>
+  );
+}
+
+// What a list says when there is nothing in it: why, and what to do.
+
+/** Nothing exists yet. */
+export function EmptyState({
+  title,
+  children,
+  command,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly command?: string;
+}): JSX.Element {
+  const { live } = usePage();
+  if (live.progress.value < 1) return <p class="loading">Loading…</p>;
+  return (
+    <div class="panel empty">
+      <h2>{title}</h2>
+      <p class="soft">{children}</p>
+      {command === undefined ? null : <pre>{command}</pre>}
+    </div>
+  );
+}
+
+/** Things exist, but none as searched for. */
+export function NothingFound(): JSX.Element {
+  const { navigation } = usePage();
+  return (
+    <div class="panel empty">
+      <h2>Nothing is like that</h2>
+      <button type="button" class="button" onClick={() => navigation.adjust({ search: "", health: "all" })}>
+        Show all
+      </button>
     </div>
   );
 }

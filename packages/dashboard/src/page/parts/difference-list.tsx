@@ -1,7 +1,7 @@
 // How what is there differs from what a checksum says, object by object.
 import type { JSX } from "preact";
 import type { DifferenceView } from "../../contract/index.ts";
-import type { DetailState } from "../state/use-object-detail.ts";
+import type { DetailState } from "../views/object.tsx";
 import { HealthMark } from "./health-mark.tsx";
 
 const words = { missing: "missing", unexpected: "not expected", changed: "changed" } as const;

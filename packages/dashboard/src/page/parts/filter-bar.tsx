@@ -1,8 +1,8 @@
 // Searches a list and narrows it by health. What is chosen is part of the address.
 import type { ComponentChildren, JSX } from "preact";
 import type { Health } from "../../contract/index.ts";
-import { countHealth, healthOrder } from "../list/record-filter.ts";
-import { usePage } from "../state/page.ts";
+import { countHealth, healthOrder } from "../record-list.ts";
+import { usePage } from "../page-state.ts";
 import { HealthMark, healthWord } from "./health-mark.tsx";
 
 export function FilterBar({

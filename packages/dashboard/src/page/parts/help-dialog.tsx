@@ -1,7 +1,13 @@
-// What the keys do and what the marks mean.
+// Help and keys.
 import { Fragment, type JSX, type RefObject } from "preact";
-import { healthOrder } from "../list/record-filter.ts";
+import { useEffect } from "preact/hooks";
+import { usePage } from "../page-state.ts";
+import { healthOrder } from "../record-list.ts";
+import { home } from "../route.ts";
+import { stepInfos } from "../stages.ts";
 import { HealthMark } from "./health-mark.tsx";
+
+// What the keys do and what the marks mean.
 
 const keys = [
   ["/", "search this list"],
@@ -47,4 +53,30 @@ export function HelpDialog({ dialog }: { readonly dialog: RefObject<HTMLDialogEl
       </p>
     </dialog>
   );
+}
+
+// The keys that work everywhere.
+
+export function useShortcuts(onHelp: () => void): void {
+  const { navigation, settings } = usePage();
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      const info = stepInfos[Number(event.key) - 1];
+      if (event.key === "?") onHelp();
+      else if (event.key === "/") document.getElementById("search")?.focus();
+      else if (event.key === "t") settings.timeStyle.value = settings.timeStyle.value === "relative" ? "absolute" : "relative";
+      else if (event.key === "0") navigation.go(home);
+      else if (info !== undefined) navigation.go({ ...home, view: info.view });
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [navigation, settings, onHelp]);
+}
+
+/** A dialog that was just closed keeps the focus until the next frame. */
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input, textarea, select, dialog[open]") !== null;
 }

@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Session, sessionPath } from "../../contract/index.ts";
-import { usePage } from "../state/page.ts";
-import { sessionOf } from "../stream/answers.ts";
-import type { LoginReason } from "../stream/connection.ts";
+import { usePage } from "../page-state.ts";
+import { sessionOf } from "../event-stream.ts";
+import type { LoginReason } from "../live-picture.ts";
 import { HealthMark } from "./health-mark.tsx";
 
 const reasons: Readonly<Record<LoginReason, string | undefined>> = {

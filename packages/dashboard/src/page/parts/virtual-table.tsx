@@ -1,8 +1,87 @@
-// A table of any length: draws the rows in sight, keeps one tab stop, and goes through its rows with the arrow keys.
+// A hundred thousand rows.
 import type { ComponentChildren, JSX } from "preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
-import { useMedia } from "./use-media.ts";
-import { useVirtualWindow } from "./use-virtual-window.ts";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+// Whether a media query holds, now and later.
+
+export function useMedia(query: string): boolean {
+  const [holds, setHolds] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const list = matchMedia(query);
+    const follow = (): void => setHolds(list.matches);
+    follow();
+    list.addEventListener("change", follow);
+    return () => list.removeEventListener("change", follow);
+  }, [query]);
+  return holds;
+}
+
+// Which rows of a long list are drawn: those in sight, and a few around them.
+
+/** The rows from `first` up to, and without, `end`. */
+export interface VirtualWindow {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** All lengths in pixels; `viewTop` is how far the top of the sight is below the top of the list, negative if above. */
+export interface Sight {
+  readonly count: number;
+  readonly rowHeight: number;
+  readonly viewTop: number;
+  readonly viewHeight: number;
+  /** How many rows are drawn beyond each edge, so that scrolling and Tab find them there. */
+  readonly overscan: number;
+}
+
+/** The rows to draw. */
+export function virtualWindow({ count, rowHeight, viewTop, viewHeight, overscan }: Sight): VirtualWindow {
+  const firstSeen = Math.floor(viewTop / rowHeight);
+  const endSeen = Math.ceil((viewTop + viewHeight) / rowHeight);
+  const end = Math.min(count, Math.max(0, endSeen + overscan));
+  return { first: Math.min(end, Math.max(0, firstSeen - overscan)), end };
+}
+
+// Follows scrolling, so that a long list draws only the rows in sight.
+
+const overscan = 6;
+
+/** The rows to draw of a list whose body is the element of `ref`. The page itself scrolls, not the list. */
+export function useVirtualWindow(
+  count: number,
+  rowHeight: number,
+): { readonly ref: { current: HTMLDivElement | null }; readonly rows: VirtualWindow } {
+  const ref = useRef<HTMLDivElement>(null);
+  const [rows, setRows] = useState<VirtualWindow>({ first: 0, end: Math.min(count, 40) });
+  useLayoutEffect(() => {
+    let frame = 0;
+    const measure = (): void => {
+      frame = 0;
+      if (ref.current === null) return;
+      const viewTop = -ref.current.getBoundingClientRect().top;
+      const next = virtualWindow({ count, rowHeight, viewTop, viewHeight: innerHeight, overscan });
+      setRows((before) => (before.first === next.first && before.end === next.end ? before : next));
+    };
+    const later = (): void => {
+      frame ||= requestAnimationFrame(measure);
+    };
+    measure();
+    addEventListener("scroll", later, { passive: true });
+    addEventListener("resize", later, { passive: true });
+    // What is above the list may grow or shrink, too.
+    const observer = new ResizeObserver(later);
+    observer.observe(document.body);
+    return () => {
+      cancelAnimationFrame(frame);
+      removeEventListener("scroll", later);
+      removeEventListener("resize", later);
+      observer.disconnect();
+    };
+  }, [count, rowHeight]);
+  return { ref, rows: { first: Math.min(rows.first, count), end: Math.min(rows.end, count) } };
+}
+
+// A table of any length: draws the rows in sight, keeps one tab stop, and goes through its rows with the arrow keys.
 
 /** A column. The first one should have a link in it that takes `tabIndex`. */
 export interface Column<T> {

@@ -1,6 +1,6 @@
 // A published JWKS as lanes: one for each key, with when it was active, when it only verifies, and when it goes.
 import type { Health, KeySetRecord, KeyView } from "../../contract/index.ts";
-import { type Bar, type Fact, hueCount, type LaneTrack, type Mark, shortDigest, type Track } from "./track.ts";
+import { type Bar, type Fact, hueCount, type LaneTrack, type Mark, shortDigest, type Track } from "./tracks.ts";
 
 /** The tracks of a key set: its heading and its keys. */
 export function keyTracks(record: KeySetRecord): readonly Track[] {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { lane, rotationSet } from "./records.fixture.ts";
 import { rotationTracks } from "./rotation-tracks.ts";
-import type { LaneTrack, Track } from "./track.ts";
+import type { LaneTrack, Track } from "./tracks.ts";
 
 const isLane = (track: Track): track is LaneTrack => track.type === "lane";
 const lanesOf = (tracks: readonly Track[]): readonly LaneTrack[] => tracks.filter(isLane);

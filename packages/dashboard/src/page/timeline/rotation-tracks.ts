@@ -1,7 +1,7 @@
 // A rotation set as lanes: the source, then each target. A version keeps its colour on its way through them.
 import type { HeldStretch, PlannedStep, RotationLane, RotationSetRecord, RotationVersion } from "../../contract/index.ts";
-import { spanText } from "../time/span-text.ts";
-import { type Band, type Bar, type Fact, hueCount, type LaneTrack, shortDigest, type Track } from "./track.ts";
+import { spanText } from "../time.ts";
+import { type Band, type Bar, type Fact, hueCount, type LaneTrack, shortDigest, type Track } from "./tracks.ts";
 
 /** The tracks of a set: its heading, its source, its targets. */
 export function rotationTracks(record: RotationSetRecord): readonly Track[] {

@@ -1,20 +1,118 @@
-// Lanes over time: draws the rows in sight, zooms, moves, and leads through its bars with the arrow keys.
+// Zoom, drag, draw.
 import type { JSX } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ObjectRef } from "../../contract/index.ts";
-import { useVirtualWindow } from "../parts/use-virtual-window.ts";
-import { focusWhenDrawn, scrollToRow } from "../parts/virtual-table.tsx";
-import { usePage } from "../state/page.ts";
-import { ticksOf } from "../time/ticks.ts";
-import { shareAt } from "../time/time-range.ts";
-import { Axis, GridLines, NowLine } from "./axis.tsx";
-import { BarCard } from "./bar-card.tsx";
-import { neighbour, placeStretch } from "./lane-layout.ts";
-import { GroupRow, LaneRow } from "./lane-row.tsx";
-import type { Bar, LaneTrack, Track } from "./track.ts";
-import type { RangeControl } from "./use-range.ts";
-import { useElementWidth } from "./use-element-width.ts";
-import { useTimelinePointer } from "./use-timeline-pointer.ts";
+import { usePage } from "../page-state.ts";
+import { focusWhenDrawn, scrollToRow, useVirtualWindow } from "../parts/virtual-table.tsx";
+import { clampSpan, followingRange, moved, shareAt, ticksOf, type TimeRange, zoomed } from "../time.ts";
+import { Axis, BarCard, GridLines, GroupRow, LaneRow, NowLine } from "./lanes.tsx";
+import { type Bar, type LaneTrack, neighbour, placeStretch, type Track } from "./tracks.ts";
+
+// The width of an element, now and later.
+
+export function useElementWidth(ref: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(900);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [ref]);
+  return width;
+}
+
+// The stretch of time that a timeline shows: part of the address, and moving along with the time unless somebody has moved it.
+
+export interface RangeControl {
+  readonly range: TimeRange;
+  /** By the server's clock, in steps of about a pixel. */
+  readonly nowMs: number;
+  readonly following: boolean;
+  zoom(factor: number, anchorMs?: number): void;
+  move(share: number): void;
+  /** Shows this much around now, and follows it. */
+  follow(spanMs: number): void;
+}
+
+/** About as many pixels as a timeline is wide: finer steps in time would not be seen. */
+const pixels = 1000;
+
+/** `suggestedMs` is how much is shown as long as nobody has chosen. */
+export function useRange(suggestedMs: number): RangeControl {
+  const { clock, navigation } = usePage();
+  const { spanMs, fromMs } = navigation.route.value;
+  const span = clampSpan(spanMs ?? suggestedMs);
+  const stepMs = Math.max(1000, span / pixels);
+  const nowMs = Math.floor(clock.now.value / stepMs) * stepMs;
+  const following = fromMs === undefined;
+  return useMemo(() => {
+    const range = fromMs === undefined ? followingRange(span, nowMs) : { fromMs, toMs: fromMs + span };
+    const show = (next: TimeRange): void => navigation.adjust({ fromMs: next.fromMs, spanMs: next.toMs - next.fromMs });
+    return {
+      range,
+      nowMs,
+      following,
+      zoom(factor, anchorMs) {
+        // Around now, what follows the time goes on following it.
+        if (following && anchorMs === undefined) navigation.adjust({ spanMs: clampSpan(span * factor) });
+        else show(zoomed(range, factor, anchorMs ?? (range.fromMs + range.toMs) / 2));
+      },
+      move: (share) => show(moved(range, share)),
+      follow: (chosenMs) => navigation.adjust({ fromMs: undefined, spanMs: chosenMs }),
+    };
+  }, [span, nowMs, fromMs, following, navigation]);
+}
+
+// Wheel with Ctrl zooms around the pointer, a sideways wheel moves, and so does dragging the axis or the space between bars.
+
+export function useTimelinePointer(frame: { readonly current: HTMLElement | null }, control: RangeControl): void {
+  const latest = useRef(control);
+  latest.current = control;
+  useEffect(() => {
+    const element = frame.current;
+    const track = element?.querySelector(".axis-ticks");
+    if (!element || !track) return undefined;
+    let draggedFrom: number | undefined;
+    const onWheel = (event: WheelEvent): void => {
+      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+      if (!event.ctrlKey && !sideways) return;
+      event.preventDefault();
+      const box = track.getBoundingClientRect();
+      const { current } = latest;
+      const { range } = current;
+      const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+      if (event.ctrlKey) current.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120), range.fromMs + share * (range.toMs - range.fromMs));
+      else current.move(event.deltaX / box.width);
+    };
+    const onDown = (event: PointerEvent): void => {
+      const onBar = event.target instanceof Element && event.target.closest("button, a, .bar-card, .lane-label") !== null;
+      if (event.button === 0 && !onBar) draggedFrom = event.clientX;
+    };
+    const onMove = (event: PointerEvent): void => {
+      if (draggedFrom === undefined || Math.abs(event.clientX - draggedFrom) < 2) return;
+      latest.current.move((draggedFrom - event.clientX) / track.clientWidth);
+      draggedFrom = event.clientX;
+    };
+    const onUp = (): void => {
+      draggedFrom = undefined;
+    };
+    element.addEventListener("wheel", onWheel, { passive: false });
+    element.addEventListener("pointerdown", onDown);
+    addEventListener("pointermove", onMove);
+    addEventListener("pointerup", onUp);
+    addEventListener("pointercancel", onUp);
+    return () => {
+      element.removeEventListener("wheel", onWheel);
+      element.removeEventListener("pointerdown", onDown);
+      removeEventListener("pointermove", onMove);
+      removeEventListener("pointerup", onUp);
+      removeEventListener("pointercancel", onUp);
+    };
+  }, [frame]);
+}
+
+// Lanes over time: draws the rows in sight, zooms, moves, and leads through its bars with the arrow keys.
 
 const rowHeight = 36;
 const pixelsPerTick = 92;

@@ -1,23 +1,228 @@
-// The page of one object: how it fares, its conditions, its history, its Events, and what one would type to see the same.
+// One object.
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
-import type { ConditionView, ObjectDetail } from "../../contract/index.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type ConditionView, type Health, type ObjectDetail, objectPath, type ObjectRef, type RotationLane } from "../../contract/index.ts";
+import { objectDetailOf, refusalOf } from "../event-stream.ts";
+import type { LiveTables } from "../live-picture.ts";
+import { usePage } from "../page-state.ts";
+import { EmptyState } from "../parts/connection-state.tsx";
 import { DifferenceList } from "../parts/difference-list.tsx";
-import { EmptyState } from "../parts/empty-state.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
-import { Moment } from "../parts/moment.tsx";
-import { formatRoute, home, type ObjectName } from "../route/route.ts";
-import { usePage } from "../state/page.ts";
-import { type DetailState, useObjectDetail } from "../state/use-object-detail.ts";
-import { FactRow } from "../timeline/bar-card.tsx";
-import { suggestedSpan } from "../timeline/suggested-span.ts";
-import { Timeline } from "../timeline/timeline.tsx";
-import type { Fact, Track } from "../timeline/track.ts";
-import { useRange } from "../timeline/use-range.ts";
-import { ZoomBar } from "../timeline/zoom-bar.tsx";
-import { findObject, type FoundObject } from "./found-object.ts";
-import { stepInfos } from "./step-info.ts";
+import { CopyButton, Moment } from "../parts/inline.tsx";
+import { formatRoute, home, type ObjectName } from "../route.ts";
+import { stepInfos } from "../stages.ts";
+import { keyTracks, servedText } from "../timeline/key-tracks.ts";
+import { FactRow } from "../timeline/lanes.tsx";
+import { rotationTracks } from "../timeline/rotation-tracks.ts";
+import { ZoomBar } from "../timeline/timeline-controls.tsx";
+import { Timeline, useRange } from "../timeline/timeline.tsx";
+import { type Fact, suggestedSpan, type Track } from "../timeline/tracks.ts";
+import { allTables, type ObjectRecord } from "./stage.tsx";
+
+// What the server knows of one object beyond its record: asked for when somebody looks, and again when the record changes.
+
+export type DetailState =
+  | { readonly state: "loading" }
+  | { readonly state: "there"; readonly detail: ObjectDetail }
+  | { readonly state: "refused"; readonly why: string };
+
+/** How soon it is asked again after a change: changes come in bursts. */
+const settleMs = 700;
+
+/** `revision` is anything that differs when the record does. While a newer answer is awaited, the one before is given. */
+export function useObjectDetail({ resource, namespace, name }: ObjectName, revision: unknown): DetailState {
+  const { live } = usePage();
+  const [detail, setDetail] = useState<{ readonly of: string; readonly state: DetailState }>({ of: "", state: { state: "loading" } });
+  const path = objectPath({ resource, namespace, name });
+  const known = detail.of === path;
+  useEffect(() => {
+    const stop = new AbortController();
+    const timer = setTimeout(
+      () => {
+        fetchDetail(live.get(path, stop.signal)).then(
+          (state) => setDetail({ of: path, state }),
+          (error: unknown) => {
+            if (!stop.signal.aborted)
+              setDetail({ of: path, state: { state: "refused", why: error instanceof Error ? error.message : String(error) } });
+          },
+        );
+      },
+      known ? settleMs : 0,
+    );
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [path, revision]);
+  return known ? detail.state : { state: "loading" };
+}
+
+async function fetchDetail(answer: Promise<Response>): Promise<DetailState> {
+  const response = await answer;
+  if (response.ok) return { state: "there", detail: await objectDetailOf(response) };
+  return { state: "refused", why: await refusalOf(response) };
+}
+
+// What there is to say about an object besides its conditions, as a list of facts.
+
+/** The facts of a record; of one lane of it, if the object is a target. */
+export function objectFacts(record: ObjectRecord, lane?: RotationLane): readonly Fact[] {
+  return [
+    ...at("created", record.createdMs),
+    ...at("so since", record.sinceMs),
+    ...(lane === undefined ? ownFacts(record) : laneFacts(lane)),
+    ...at("next", lane === undefined ? record.nextMs : lane.planned[0]?.atMs),
+  ];
+}
+
+function ownFacts(record: ObjectRecord): readonly Fact[] {
+  switch (record.type) {
+    case "issued":
+      return [
+        ...text("application", record.application && `${record.application.name} (${record.application.id})`),
+        ...text("Secret", record.target?.secret),
+        ...text("cluster", record.target?.clusterId),
+        ...at("issued", record.issuedMs),
+        ...at("next rotation", record.nextRotationMs),
+        ...at("deleting since", record.deletingSinceMs),
+      ];
+    case "rotationSet":
+      return [
+        ...text("set", record.set),
+        ...text("source", record.source && `${record.source.kind} ${record.source.name}`),
+        ...at("source as it is since", record.sourceSinceMs),
+        ...text("policy", record.policy),
+        ...text("targets", String(record.lanes.length)),
+      ];
+    case "keySet":
+      return [
+        ...text("ConfigMap", record.configMap),
+        ...text("endpoint", record.endpoint),
+        ...text("served", servedText(record)),
+        ...text("revision", record.revision === undefined ? undefined : String(record.revision)),
+        ...at("updated", record.updatedMs),
+        ...at("next removal", record.nextRemovalMs),
+        ...at("next certificate expires", record.nextExpiryMs),
+      ];
+    case "checksum":
+      return [
+        ...digest("checksum", record.checksums[0]?.checksum),
+        ...digest("SHA-256", record.checksums[0]?.sha256),
+        ...text("objects", String(record.checksums[0]?.count ?? 0)),
+        ...at("made", record.checksums[0]?.timestampMs),
+        ...at("holds since", record.checksums[0]?.sinceMs),
+        ...at("awaited until", record.checksums[0]?.announcedUntilMs),
+        ...record.problems.map((problem): Fact => ({ name: `left out: ${problem.name}`, text: problem.reason })),
+      ];
+    case "agent":
+      return [
+        ...text("identity", record.identity),
+        ...text("state", record.state),
+        ...digest("checksum", record.checksum),
+        ...text("agrees", record.matches === undefined ? undefined : record.matches ? "yes" : "no"),
+        ...text("generation", record.generation),
+        ...text("Secrets", String(record.secrets)),
+        ...at("set promoted", record.promotedMs),
+        ...at("verified", record.verifiedMs),
+        ...at("last heard of", record.renewedMs),
+        ...text("alarms", record.alarms.join(", ")),
+      ];
+    case "workload":
+    default:
+      return [
+        ...text("phase", record.phase),
+        ...text("outdated", record.outdated),
+        ...text("why", record.why),
+        ...text("the plan", record.decision && [record.decision.type, record.decision.reason ?? ""].filter(Boolean).join(": ")),
+        ...at("until", record.decision?.untilMs),
+        ...at("restarted", record.restartedMs),
+      ];
+  }
+}
+
+function laneFacts(lane: RotationLane): readonly Fact[] {
+  const live = lane.held.find(({ toMs }) => toMs === undefined);
+  return [
+    ...text("keeps", lane.object && `${lane.object.kind} ${lane.object.name}`),
+    ...text("place in the chain", String(lane.rank)),
+    { name: "delay", spanMs: lane.delayMs },
+    ...text("version", live && String(live.seq)),
+    ...digest("digest", live?.digest),
+    ...at("held since", live?.fromMs),
+    ...(lane.gapMs === 0 ? [] : [{ name: "in no target for", spanMs: lane.gapMs }]),
+  ];
+}
+
+function at(name: string, atMs: number | undefined): readonly Fact[] {
+  return atMs === undefined ? [] : [{ name, atMs }];
+}
+
+function text(name: string, value: string | undefined): readonly Fact[] {
+  return value === undefined || value === "" ? [] : [{ name, text: value }];
+}
+
+function digest(name: string, value: string | undefined): readonly Fact[] {
+  return value === undefined || value === "" ? [] : [{ name, text: value, mono: true }];
+}
+
+// Finds what the page knows about an object: its record, and the lane if it is a target among others.
+
+export interface FoundObject {
+  readonly ref: ObjectRef;
+  /** Differs when anything about it has changed. */
+  readonly record: ObjectRecord;
+  readonly health: Health;
+  readonly reason: string;
+  readonly message: string;
+  readonly conditions: readonly ConditionView[];
+  readonly facts: readonly Fact[];
+  readonly tracks: readonly Track[];
+}
+
+/** Undefined if no record is about it. */
+export function findObject(tables: LiveTables, name: ObjectName): FoundObject | undefined {
+  const lane = tables.rotationSet.value.flatMap((record) =>
+    record.lanes
+      .filter(({ target, object }) => isSame(target, name) || (object !== undefined && isSame(object, name)))
+      .map((found) => ({ record, lane: found })),
+  )[0];
+  if (lane !== undefined) {
+    const { health, reason, message, conditions, target } = lane.lane;
+    return {
+      ref: target,
+      record: lane.record,
+      health,
+      reason,
+      message,
+      conditions,
+      facts: objectFacts(lane.record, lane.lane),
+      tracks: rotationTracks(lane.record),
+    };
+  }
+  for (const { step } of stepInfos) {
+    const record = allTables(tables, step)
+      .flat()
+      .find(
+        (candidate) =>
+          isSame(candidate.ref, name) || (candidate.type === "rotationSet" && candidate.source !== undefined && isSame(candidate.source, name)),
+      );
+    if (record === undefined) continue;
+    const { ref, health, reason, message, conditions } = record;
+    return { ref, record, health, reason, message, conditions, facts: objectFacts(record), tracks: tracksOf(record) };
+  }
+  return undefined;
+}
+
+function isSame(ref: ObjectName, name: ObjectName): boolean {
+  return ref.resource === name.resource && ref.namespace === name.namespace && ref.name === name.name;
+}
+
+function tracksOf(record: ObjectRecord): readonly Track[] {
+  if (record.type === "rotationSet") return rotationTracks(record);
+  return record.type === "keySet" ? keyTracks(record) : [];
+}
+
+// The page of one object: how it fares, its conditions, its history, its Events, and what one would type to see the same.
 
 export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element {
   const { live } = usePage();

@@ -1,19 +1,17 @@
-// The five steps from left to right, what needs attention first, and what happens next.
+// The stages, and what is degraded.
 import type { JSX } from "preact";
 import type { StepRecord } from "../../contract/index.ts";
-import { attentionList, comingUp } from "../list/attention.ts";
-import { doubtsAbout, stepHealth } from "../list/doubt.ts";
-import { countHealth, healthOrder } from "../list/record-filter.ts";
+import { doubtsAbout, doubtWords, stepHealth, useDoubts } from "../doubt.ts";
+import { usePage } from "../page-state.ts";
 import { HealthMark, healthWord } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
-import { ObjectLink } from "../parts/link.tsx";
-import { Moment } from "../parts/moment.tsx";
-import { formatRoute, home } from "../route/route.ts";
-import { usePage } from "../state/page.ts";
-import { nextText } from "./next-text.ts";
-import { counted, type StepInfo, stepInfos } from "./step-info.ts";
-import { allTables, countedRecords, type ObjectRecord } from "./step-records.ts";
-import { doubtWords, useDoubts } from "./use-doubts.ts";
+import { Moment, ObjectLink } from "../parts/inline.tsx";
+import { attentionList, comingUp, countHealth, healthOrder } from "../record-list.ts";
+import { formatRoute, home } from "../route.ts";
+import { counted, type StepInfo, stepInfos } from "../stages.ts";
+import { allTables, countedRecords, nextText, type ObjectRecord } from "./stage.tsx";
+
+// The five steps from left to right, what needs attention first, and what happens next.
 
 const most = 8;
 
@@ -183,4 +181,28 @@ function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): J
 
 function whereText({ ref }: ObjectRecord): string {
   return ref.namespace === "" ? ref.kind : `${ref.kind} in ${ref.namespace}`;
+}
+
+// The way through the page: the five steps, each with how it fares.
+
+export function StepFlow(): JSX.Element {
+  const { live, navigation } = usePage();
+  const { view } = navigation.route.value;
+  return (
+    <nav class="flow" aria-label="The five steps">
+      <ol>
+        {stepInfos.map((info) => {
+          const record = live.tables.step.value.find(({ step }) => step === info.step);
+          return (
+            <li key={info.step}>
+              <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
+                <HealthMark health={stepHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)))} quiet />
+                {info.verb}
+              </a>
+            </li>
+          );
+        })}
+      </ol>
+    </nav>
+  );
 }

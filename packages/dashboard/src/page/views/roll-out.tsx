@@ -2,15 +2,14 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Health, WorkloadRecord } from "../../contract/index.ts";
-import { filterRecords } from "../list/record-filter.ts";
-import { EmptyState, NothingFound } from "../parts/empty-state.tsx";
+import { filterRecords } from "../record-list.ts";
+import { EmptyState, NothingFound } from "../parts/connection-state.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
-import { ObjectLink } from "../parts/link.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
-import { usePage } from "../state/page.ts";
-import { ViewHead } from "./view-head.tsx";
+import { usePage } from "../page-state.ts";
+import { ViewHead } from "./stage.tsx";
 
 type Phase = WorkloadRecord["phase"];
 

@@ -2,19 +2,15 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { RecordBase } from "../../contract/index.ts";
-import { filterRecords } from "../list/record-filter.ts";
-import { NothingFound } from "../parts/empty-state.tsx";
+import { filterRecords } from "../record-list.ts";
+import { NothingFound } from "../parts/connection-state.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
-import type { ViewName } from "../route/route.ts";
-import { usePage } from "../state/page.ts";
-import { suggestedSpan } from "../timeline/suggested-span.ts";
-import { Timeline } from "../timeline/timeline.tsx";
-import type { Track } from "../timeline/track.ts";
-import { TrackTable } from "../timeline/track-table.tsx";
-import { useRange } from "../timeline/use-range.ts";
-import { useTracks } from "../timeline/use-tracks.ts";
-import { ZoomBar } from "../timeline/zoom-bar.tsx";
-import { ViewHead } from "./view-head.tsx";
+import type { ViewName } from "../route.ts";
+import { usePage } from "../page-state.ts";
+import { suggestedSpan, type Track, useTracks } from "../timeline/tracks.ts";
+import { Timeline, useRange } from "../timeline/timeline.tsx";
+import { TrackTable, ZoomBar } from "../timeline/timeline-controls.tsx";
+import { ViewHead } from "./stage.tsx";
 
 /** One look of a timeline and what it means; `look` is made of the classes that draw it. */
 export interface LegendEntry {

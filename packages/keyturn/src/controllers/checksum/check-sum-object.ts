@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import type { KubeObject, Stored } from "@keyturn/runtime";
 import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
-import { checksumOfSorted } from "./checksum.ts";
-import type { SetState } from "./member-set.ts";
+import { checksumOfSorted } from "./ids.ts";
+import type { SetState } from "./members.ts";
 
 /** An object of either kind. */
 export interface CheckSumObject extends KubeObject {

@@ -1,12 +1,11 @@
 // The feature "verify", control plane: what the command line, the manifests and the docs know about it.
-import { skippingOf } from "../attention.ts";
-import type { Feature } from "../feature.ts";
+import { skippingOf } from "../../feature/pause-and-selection.ts";
+import type { Feature } from "../../feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
-import { checksumFlags } from "./flags.ts";
+import { checksumFlags, type NamespaceChoice } from "./flags.ts";
 import { checksumMetrics } from "./metrics.ts";
-import type { NamespaceChoice } from "./namespace-choice.ts";
-import { checksumController } from "./reconcile.ts";
-import { ingressSubject, secretSubject } from "./subject.ts";
+import { checksumController } from "./controller.ts";
+import { ingressSubject, secretSubject } from "./member-kind.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",

@@ -1,6 +1,6 @@
 // What is covered and published, in numbers.
 import { type KeyView, type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
-import type { Problem, SetState } from "./member-set.ts";
+import type { Problem, SetState } from "./members.ts";
 import type { ProblemReason } from "./reasons.ts";
 
 const place = ["kind", "namespace"] as const;

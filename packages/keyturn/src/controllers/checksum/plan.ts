@@ -1,12 +1,178 @@
-// What is to be done in one namespace: a pure function of what was observed and the time.
-import type { Notice, ObjectName } from "@keyturn/runtime";
+// Pure: publish, wait, retain, status.
+import { type Condition, type Notice, type ObjectName, setCondition } from "@keyturn/runtime";
+import { type Pause, pausedAnnotation, pausedConditions, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
-import { type CheckSumObject, checkSumObject, isOfState, type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
-import { type History, historyOf } from "./history.ts";
-import type { Observation, PublishingPolicy } from "./observation.ts";
-import type { EventReason } from "./reasons.ts";
-import { retentionOf } from "./retention.ts";
-import { statusOf, type StatusInput } from "./status.ts";
+import { type CheckSumObject, checkSumObject, isOfState, type PublishedCheckSum, rfc3339, timestampMsOf } from "./check-sum-object.ts";
+import type { Problem, SetState } from "./members.ts";
+import type { ConditionReason, EventReason } from "./reasons.ts";
+
+// The checksums of a namespace in their order: which of them counts, which came before it, which is announced.
+
+/** A checksum whose state has been there. */
+export interface SettledCheckSum {
+  readonly checksum: PublishedCheckSum;
+  /** Since when it counts: since it was made, or, if it was announced, since its state was there. */
+  readonly sinceMs: number;
+}
+
+/** The checksums of a namespace that are ours. */
+export interface History {
+  /** Newest first; the first is the one that counts. */
+  readonly settled: readonly SettledCheckSum[];
+  /** The announced state that is still to come. */
+  readonly awaited: { readonly checksum: PublishedCheckSum; readonly expiresMs: number } | undefined;
+  /** The announced state that is there now for the first time; the first of `settled`. */
+  readonly reached: PublishedCheckSum | undefined;
+  /** Announced states that did not come in time, or that a newer checksum has overtaken. */
+  readonly over: readonly PublishedCheckSum[];
+  /** What somebody changed after it was published. */
+  readonly damaged: readonly PublishedCheckSum[];
+}
+
+/** Puts the checksums in order. Nobody can announce for longer than `longestAnnouncementMs`, counted from the API server's own date. */
+export function historyOf(
+  published: readonly PublishedCheckSum[],
+  { state, longestAnnouncementMs, nowMs }: { readonly state: SetState; readonly longestAnnouncementMs: number; readonly nowMs: number },
+): History {
+  const newestFirst = published.filter(({ intact }) => intact).sort(newerFirst);
+  const settled = newestFirst.filter((checksum) => !isUnreached(checksum)).map((checksum) => ({ checksum, sinceMs: countsSinceMs(checksum) }));
+  const announced = newestFirst.filter(isUnreached);
+  const [last] = settled;
+  const open = announced.find((checksum) => !last || newerFirst(checksum, last.checksum) < 0);
+  const reached = open && isOfState(open, state) ? open : undefined;
+  const expiresMs = open ? expiryMsOf(open, longestAnnouncementMs) : 0;
+  const awaited = open && !reached && nowMs < expiresMs ? { checksum: open, expiresMs } : undefined;
+  return {
+    settled: reached ? [{ checksum: reached, sinceMs: nowMs }, ...settled] : settled,
+    awaited,
+    reached,
+    over: announced.filter((checksum) => checksum !== reached && checksum !== awaited?.checksum),
+    damaged: published.filter(({ intact }) => !intact),
+  };
+}
+
+/** Of two checksums of the same second one must come first, and always the same one. */
+function newerFirst(left: PublishedCheckSum, right: PublishedCheckSum): number {
+  return timestampMsOf(right) - timestampMsOf(left) || (left.object.metadata.name < right.object.metadata.name ? -1 : 1);
+}
+
+function isUnreached({ object: { spec, status } }: PublishedCheckSum): boolean {
+  return spec.announcement !== undefined && status?.reached === undefined;
+}
+
+function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
+  return Date.parse(status?.reached ?? metadata.creationTimestamp ?? spec.timestamp);
+}
+
+function expiryMsOf({ object: { metadata, spec } }: PublishedCheckSum, longestMs: number): number {
+  return Math.min(Date.parse(spec.announcement?.expires ?? spec.timestamp), Date.parse(metadata.creationTimestamp ?? spec.timestamp) + longestMs);
+}
+
+// Everything that the plan for one namespace is made from.
+
+/** What was observed in a namespace, of one kind. */
+export interface Observation {
+  readonly namespace: string;
+  /** What the names of this kind's checksums begin with. */
+  readonly prefix: string;
+  /** The objects as they are. */
+  readonly state: SetState;
+  readonly problems: readonly Problem[];
+  /** The checksums in the namespace that are ours, in any order. */
+  readonly published: readonly PublishedCheckSum[];
+}
+
+/** How checksums are published. */
+export interface PublishingPolicy {
+  /** The most checksums of earlier states that stay; at least 1. */
+  readonly keep: number;
+  /** How long the checksum of an earlier state stays after another took its place. */
+  readonly keepForMs: number;
+  readonly longestAnnouncementMs: number;
+  readonly publishEmpty: boolean;
+}
+
+// How long checksums of earlier states stay: long enough for gateways that are a little behind, not so long that a stale state passes for ever.
+
+/** Which of the earlier ones stay and which go. */
+export interface Retention {
+  readonly staying: readonly PublishedCheckSum[];
+  readonly going: readonly PublishedCheckSum[];
+  /** When the next of those that stay goes. */
+  readonly nextAtMs: number | undefined;
+}
+
+/** Decides about earlier checksums, newest first. `replacedMs` is when the newest of them was replaced; each of the others was by the one before it. */
+export function retentionOf(
+  earlier: readonly SettledCheckSum[],
+  {
+    replacedMs,
+    policy,
+    nowMs,
+  }: { readonly replacedMs: number; readonly policy: Pick<PublishingPolicy, "keep" | "keepForMs">; readonly nowMs: number },
+): Retention {
+  const dated = earlier.map(({ checksum }, index) => ({ checksum, goesAtMs: (earlier[index - 1]?.sinceMs ?? replacedMs) + policy.keepForMs }));
+  const stays = ({ goesAtMs }: { readonly goesAtMs: number }, index: number): boolean => index < policy.keep && nowMs < goesAtMs;
+  const staying = dated.filter(stays);
+  return {
+    staying: staying.map(({ checksum }) => checksum),
+    going: dated.filter((each, index) => !stays(each, index)).map(({ checksum }) => checksum),
+    nextAtMs: staying.length > 0 ? Math.min(...staying.map(({ goesAtMs }) => goesAtMs)) : undefined,
+  };
+}
+
+// What a checksum's status says: whether it is the one that counts, and which objects it does not cover.
+
+/** As many objects are named in a status; all are counted. */
+const mostProblemsNamed = 100;
+
+const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
+  Published: "the objects are as this checksum says",
+  Reached: "the announced state is there",
+  Awaited: "the announced state is still to come; nothing else is published until then",
+  BatchAnnounced: "another state is announced; until it is there, or its time is over, this checksum stays and nothing else is published",
+  Superseded: "a newer checksum has taken its place; this one stays for a while for gateways that are behind",
+  EmptySet: "no object counts any more; a checksum of nothing is not published, so that gateways keep what they have (--checksum.publish-empty)",
+};
+
+const isTrue: ReadonlySet<ConditionReason> = new Set(["Published", "Reached"]);
+
+/** What the status is made from. */
+export interface StatusInput {
+  /** What the condition `Current` says. */
+  readonly reason: keyof typeof messages;
+  /** Of the newest checksum; absent for the others. */
+  readonly problems: readonly Problem[] | undefined;
+  /** Set in the moment in which an announced state is there. */
+  readonly reachedMs: number | undefined;
+  readonly nowMs: number;
+}
+
+/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
+export function statusOf(checksum: PublishedCheckSum, { reason, problems, reachedMs, nowMs }: StatusInput): CheckSumStatus {
+  const { status: previous, spec } = checksum.object;
+  const current = { type: "Current", status: isTrue.has(reason) ? "True" : "False", reason, message: messages[reason] } as const;
+  // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
+  const ready = { ...current, type: "Ready", status: reason === "Awaited" ? "False" : "True" } as const;
+  const conditions = setCondition(setCondition(previous?.conditions ?? [], current, nowMs), ready, nowMs);
+  const reached = reachedMs === undefined ? previous?.reached : rfc3339(reachedMs);
+  return {
+    conditions: [...(checksum.listsIds ? conditions : withoutIds(conditions, spec.count ?? 0, nowMs))],
+    ...(reached !== undefined && { reached }),
+    ...(problems && {
+      problemCount: problems.length,
+      problems: problems.slice(0, mostProblemsNamed).map(({ name, reason: why }) => ({ name, reason: why })),
+    }),
+  };
+}
+
+function withoutIds(conditions: readonly Condition[], count: number, nowMs: number): readonly Condition[] {
+  const reason: ConditionReason = "TooManyIds";
+  const message = `${count} ids do not fit into one object; the checksum is complete, but gateways cannot say which objects differ from it`;
+  return setCondition(conditions, { type: "IdsListed", status: "False", reason, message }, nowMs);
+}
+
+// What is to be done in one namespace: a pure function of what was observed and the time.
 
 /** What to do, in this order. */
 export interface ChecksumPlan {
@@ -114,4 +280,58 @@ function noticesOf({
 
 function nameOfCheckSum({ metadata: { namespace = "", name = "" } }: CheckSumObject): ObjectName {
   return { namespace, name };
+}
+
+// When a burst of changes is over.
+
+/** A burst: its first and its latest change, on a clock that never runs backwards. */
+export interface Burst {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** A stream of changes that never pauses must not hold up a checksum for ever. */
+const longestInSettles = 10;
+
+/** The burst with one more change. */
+export function withChange(burst: Burst | undefined, nowMs: number): Burst {
+  return { firstMs: burst?.firstMs ?? nowMs, lastMs: nowMs };
+}
+
+/** When a burst may be published: after a quiet time, or when it has lasted ten times as long. */
+export function settledAtMs({ firstMs, lastMs }: Burst, settleMs: number): number {
+  return Math.min(lastMs + settleMs, firstMs + longestInSettles * settleMs);
+}
+
+// A namespace in which nothing is published for now, because people said so on it or on one of its checksums.
+
+/** The pause of a namespace: that of the namespace itself, or else of any of its checksums. */
+export function pauseOfNamespace(paused: string | undefined, published: readonly PublishedCheckSum[], nowMs: number): Pause | undefined {
+  const own = pauseOf(paused, nowMs);
+  if (own) return { ...own, by: "its namespace" };
+  for (const { object } of published) {
+    const pause = pauseOf(object.metadata.annotations?.[pausedAnnotation], nowMs);
+    if (pause) return { ...pause, by: object.metadata.name };
+  }
+  return undefined;
+}
+
+/** Publishes nothing and removes nothing; the newest checksum says why. */
+export function pausedChecksumPlan(published: readonly PublishedCheckSum[], pause: Pause, nowMs: number): ChecksumPlan {
+  const newest = published.toSorted((a, b) => timestampMsOf(b) - timestampMsOf(a))[0];
+  const before = newest?.object.status?.conditions ?? [];
+  const conditions = ["Current", "Ready"].reduce<readonly Condition[]>(
+    (current, type) => pausedConditions(current, pause, { type, generation: undefined, nowMs }),
+    before,
+  );
+  const isNews = newest !== undefined && conditions !== before;
+  const { namespace = "", name = "", uid = "" } = newest?.object.metadata ?? {};
+  return {
+    publish: undefined,
+    removals: [],
+    statuses: isNews ? [{ checksum: newest, status: { ...newest.object.status, conditions: [...conditions] } }] : [],
+    notices: isNews ? [{ type: "Normal", reason: "Paused", message: pauseInWords(pause), about: { namespace, name, uid } }] : [],
+    restsOnState: false,
+    nextAtMs: pause.untilMs,
+  };
 }

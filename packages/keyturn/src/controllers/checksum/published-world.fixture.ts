@@ -1,10 +1,9 @@
 // A namespace in memory, for tests of the plan: what carrying plans out makes of its checksums.
 import type { Stored } from "@keyturn/runtime";
 import { type CheckSumObject, checkSumObject, keepCheckSum, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
-import type { Member } from "./member.ts";
-import { MemberSet, type SetState } from "./member-set.ts";
-import type { PublishingPolicy } from "./observation.ts";
-import { type ChecksumPlan, planChecksum } from "./plan.ts";
+import type { Member } from "./ids.ts";
+import { MemberSet, type SetState } from "./members.ts";
+import { type ChecksumPlan, planChecksum, type PublishingPolicy } from "./plan.ts";
 
 export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, longestAnnouncementMs: 3_600_000, publishEmpty: false };
 const place = { namespace: "shop", prefix: "secret" };

@@ -1,6 +1,6 @@
 // How the checksums of a namespace fare, for people.
 import { type DeepReadonly, findCondition, type Kind, type Stored } from "@keyturn/runtime";
-import { type Health, type NextStep, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../summary.ts";
+import { type Health, type NextStep, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../../feature/summary.ts";
 import type { CheckSumObject } from "./check-sum-object.ts";
 import type { ConditionReason } from "./reasons.ts";
 

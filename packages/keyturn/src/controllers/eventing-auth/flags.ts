@@ -1,5 +1,9 @@
+// Flags and settings.
+import { keyOf, nameOf, type ObjectKey, type ObjectName } from "@keyturn/runtime";
+import type { FlagReader } from "../../feature/feature.ts";
+import { choiceFlag, durationFlag, switchFlag, textFlagWithDefault, UsageError } from "../../feature/flag.ts";
+
 // The flags of this feature. Names of Secrets and namespaces default to those of the original.
-import { choiceFlag, durationFlag, switchFlag, textFlagWithDefault } from "../../flags/flag.ts";
 
 export const eventingAuthFlags = {
   provider: choiceFlag({
@@ -94,3 +98,68 @@ export const eventingAuthFlags = {
     help: "how long a deletion waits for a runtime's cluster that does not answer, before its Secret is left behind",
   }),
 };
+
+// How the controller works, read from its flags.
+
+/** Everything that can be chosen, except for the identity provider's own settings. */
+export interface EventingAuthSettings {
+  /** The Secret with the identity provider's credentials. */
+  readonly providerSecret: ObjectName & { readonly namespace: string };
+  /** Where the kubeconfigs are: Secrets `<prefix><name>`, key `key`. */
+  readonly kubeconfigs: { readonly namespace: string; readonly prefix: string; readonly key: string };
+  /** The Secret in the runtime's cluster. */
+  readonly targetSecret: ObjectName & { readonly namespace: string };
+  readonly allowInsecureTargets: boolean;
+  /** Credentials older than this are replaced; 0 for never. */
+  readonly rotateAfterMs: number;
+  /** How long replaced credentials go on working. */
+  readonly overlapMs: number;
+  /** How often the identity provider is asked whether all is still as it was. */
+  readonly checkEveryMs: number;
+  /** Whether a token is fetched with new credentials. */
+  readonly checkCredentials: boolean;
+  /** How long the deletion of an object waits for a cluster that does not answer. */
+  readonly deletionPatienceMs: number;
+}
+
+/** Reads the flags. Throws a `UsageError` for values that contradict each other. */
+export function readSettings(flag: FlagReader): EventingAuthSettings {
+  const rotateAfterMs = flag(eventingAuthFlags.rotateAfter);
+  const overlapMs = flag(eventingAuthFlags.rotationOverlap);
+  if (rotateAfterMs > 0 && overlapMs >= rotateAfterMs) {
+    throw new UsageError(
+      `--${eventingAuthFlags.rotationOverlap.name} must be shorter than --${eventingAuthFlags.rotateAfter.name}, or secrets pile up`,
+    );
+  }
+  return {
+    providerSecret: { namespace: flag(eventingAuthFlags.credentialsNamespace), name: flag(eventingAuthFlags.credentialsSecret) },
+    kubeconfigs: {
+      namespace: flag(eventingAuthFlags.kubeconfigNamespace),
+      prefix: flag(eventingAuthFlags.kubeconfigPrefix),
+      key: flag(eventingAuthFlags.kubeconfigKey),
+    },
+    targetSecret: { namespace: flag(eventingAuthFlags.targetNamespace), name: flag(eventingAuthFlags.targetSecret) },
+    allowInsecureTargets: flag(eventingAuthFlags.allowInsecureTargets),
+    rotateAfterMs,
+    overlapMs,
+    checkEveryMs: flag(eventingAuthFlags.checkInterval),
+    checkCredentials: flag(eventingAuthFlags.checkCredentials),
+    deletionPatienceMs: flag(eventingAuthFlags.deletionPatience),
+  };
+}
+
+/** The runtime that an EventingAuth is for: the one of its name, if it is where the kubeconfigs are. Anywhere else it is for none. */
+export function runtimeOf({ kubeconfigs }: Pick<EventingAuthSettings, "kubeconfigs">, key: ObjectKey): string | undefined {
+  const { namespace, name } = nameOf(key);
+  return namespace === kubeconfigs.namespace ? name : undefined;
+}
+
+/** The EventingAuth of a runtime. */
+export function keyOfRuntime({ kubeconfigs }: Pick<EventingAuthSettings, "kubeconfigs">, runtime: string): ObjectKey {
+  return keyOf({ namespace: kubeconfigs.namespace, name: runtime });
+}
+
+/** The Secret that holds the kubeconfig of a runtime. */
+export function kubeconfigName({ kubeconfigs }: Pick<EventingAuthSettings, "kubeconfigs">, runtime: string): ObjectName {
+  return { namespace: kubeconfigs.namespace, name: `${kubeconfigs.prefix}${runtime}` };
+}

@@ -1,12 +1,9 @@
 // A world in miniature for tests of the plan: one EventingAuth, one tenant, one cluster, and steps that do there what the real ones do.
 import type { Stored } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
-import { planDeletionStep } from "./deletion-plan.ts";
-import type { Observation, TenantSight } from "./observation.ts";
-import { ownerOfObservation } from "./observation.ts";
-import { planStep, tokenIssued } from "./plan.ts";
-import { statusOf } from "./status.ts";
-import type { Act, Look, Rest } from "./step.ts";
+import { type Act, type Look, planDeletionStep, planStep, type Rest, tokenIssued } from "./plan.ts";
+import { type Observation, ownerOfObservation, type TenantSight } from "./observe.ts";
+import { statusOf } from "./conditions.ts";
 import { keepTargetSecret, type TargetContent, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
 

@@ -1,13 +1,115 @@
+// Caches → Observed.
+import { createHash } from "node:crypto";
+import {
+  type Cache,
+  type Condition,
+  type ControllerScope,
+  type DeepReadonly,
+  findCondition,
+  keyOf,
+  keyOfObject,
+  nameOf,
+  type Owner,
+  type Run,
+  Secret,
+  type Stored,
+} from "@keyturn/runtime";
+import { EventingAuth } from "./api.ts";
+import type { Verdict } from "./conditions.ts";
+import { type EventingAuthSettings, keyOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
+import { IdentityError } from "./identity/provider-http.ts";
+import type { Application, Endpoints, FoundApplication, IdentityProvider, IdentityProviders, SecretListing } from "./identity/provider.ts";
+import type { Target, TargetPool, TargetSight } from "./target.ts";
+
+// What the issuing controller watches in the control plane, and which EventingAuths a change concerns.
+
+/** The caches of the controller. */
+export interface IssuingWatches {
+  readonly objects: Cache<Stored<EventingAuth>>;
+  /** The identity provider's credentials: the one Secret whose content is kept, because every run needs it. */
+  readonly credentials: Cache<Readonly<Record<string, string>>>;
+  /** A digest of each kubeconfig; empty for Secrets that are none. The kubeconfig itself is read when it is used. */
+  readonly kubeconfigs: Cache<string>;
+}
+
+/** Declares the watches and what they trigger. */
+export function watchIssuing(scope: ControllerScope, settings: EventingAuthSettings): IssuingWatches {
+  const { providerSecret, kubeconfigs } = settings;
+  const watches: IssuingWatches = {
+    objects: scope.watch<EventingAuth, Stored<EventingAuth>>(EventingAuth),
+    credentials: scope.watch(Secret, {
+      namespace: providerSecret.namespace,
+      fields: `metadata.name=${providerSecret.name}`,
+      keep: ({ data = {} }) => data,
+    }),
+    kubeconfigs: scope.watch(Secret, {
+      namespace: kubeconfigs.namespace,
+      keep: ({ metadata, data }) => (metadata.name.startsWith(kubeconfigs.prefix) ? digestOf(data?.[kubeconfigs.key] ?? "") : ""),
+    }),
+  };
+  scope.trigger(watches.objects);
+  scope.trigger(watches.credentials, () => Array.from(watches.objects.entries(), ([key]) => key));
+  scope.trigger(watches.kubeconfigs, ({ key }) => {
+    const { name } = nameOf(key);
+    return name.startsWith(kubeconfigs.prefix) ? [keyOfRuntime(settings, name.slice(kubeconfigs.prefix.length))] : [];
+  });
+  return watches;
+}
+
+/** The digest of a runtime's kubeconfig; undefined if there is none. */
+export function kubeconfigDigest({ kubeconfigs }: IssuingWatches, settings: EventingAuthSettings, runtime: string): string | undefined {
+  const { namespace, prefix } = settings.kubeconfigs;
+  return kubeconfigs.get(keyOf({ namespace, name: `${prefix}${runtime}` })) || undefined;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+// Everything that the next step for one EventingAuth is decided from. None of it is remembered between runs.
+
+/** What was observed. */
+export interface Observation {
+  readonly object: Stored<EventingAuth>;
+  /** False in every namespace but that of the kubeconfigs: whoever may write there decides which clusters are reached. */
+  readonly isServed: boolean;
+  /** The runtime's cluster; `unknown` if there is no kubeconfig, so that nobody knows of any cluster. */
+  readonly target: TargetSight | { readonly type: "unknown"; readonly message: string };
+  /** Whether the identity provider's credentials could be read. */
+  readonly provider: ProviderSight;
+  /** What the identity provider has told in this run; what is missing has not been asked for. */
+  readonly tenant: TenantSight;
+  readonly settings: Pick<
+    EventingAuthSettings,
+    "kubeconfigs" | "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs"
+  >;
+}
+
+export type ProviderSight = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
+
+/** Answers of the identity provider. */
+export interface TenantSight {
+  /** The application whose id is in the status; `deleted` if that was done in this run. */
+  readonly application?: Application | "gone" | "deleted";
+  /** All applications of this name. */
+  readonly namesakes?: readonly FoundApplication[];
+  /** The only one of them, looked at closely. */
+  readonly namesake?: Application | "gone";
+  /** The application's secrets. */
+  readonly secrets?: readonly SecretListing[];
+  readonly endpoints?: Endpoints;
+  /** Whether a token was given for what is in the runtime's cluster. */
+  readonly credentials?: Verdict;
+  /** The client secret is lost, and this application gives no other. */
+  readonly secretLost?: boolean;
+}
+
+/** The observed object as an owner of others. */
+export function ownerOfObservation({ object }: Pick<Observation, "object">): Owner {
+  return { kind: EventingAuth, name: nameOf(keyOfObject(object)) };
+}
+
 // Gathers what the next step for one EventingAuth is decided from, as far as it is known without asking the identity provider.
-import { keyOf, type Run } from "@keyturn/runtime";
-import { IdentityError } from "./identity/identity-error.ts";
-import type { IdentityProvider } from "./identity/identity-provider.ts";
-import type { IdentityProviders } from "./identity/identity-providers.ts";
-import type { Observation } from "./observation.ts";
-import { type EventingAuthSettings, kubeconfigName, runtimeOf } from "./settings.ts";
-import type { TargetPool } from "./target-pool.ts";
-import type { Target } from "./target.ts";
-import { type IssuingWatches, kubeconfigDigest } from "./watches.ts";
 
 /** What an observation is made with. */
 export interface ObserveOptions {
@@ -61,4 +163,24 @@ function openProvider({ watches, settings, providers }: ObserveOptions): {
     if (!(error instanceof IdentityError)) throw error;
     return { provider: undefined, sight: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };
   }
+}
+
+// When the credentials of an EventingAuth were issued, as far as its status tells.
+
+/** What is known: exact if a token was issued for these very credentials, else since when there is a Secret at all. */
+export interface IssuedAt {
+  readonly atMs: number;
+  readonly exact: boolean;
+}
+
+const date = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/;
+
+/** Reads the date that `tokenIssued` puts into the condition. */
+export function issuedAtOf(conditions: readonly DeepReadonly<Condition>[] | undefined): IssuedAt | undefined {
+  const checked = findCondition(conditions, "CredentialsValid");
+  const checkedMs = checked?.status === "True" ? Date.parse(date.exec(checked.message)?.[0] ?? "") : Number.NaN;
+  if (!Number.isNaN(checkedMs)) return { atMs: checkedMs, exact: true };
+  const secret = findCondition(conditions, "SecretReady");
+  const secretMs = secret?.status === "True" ? Date.parse(secret.lastTransitionTime ?? "") : Number.NaN;
+  return Number.isNaN(secretMs) ? undefined : { atMs: secretMs, exact: false };
 }

@@ -1,12 +1,63 @@
-// The next step for an EventingAuth that is there to stay: a pure function of what was observed and the time.
+// Pure: next look or action; deletion.
 import { earliest, type Owner } from "@keyturn/runtime";
-import { askedAtAnnotation } from "./api.ts";
-import type { Application } from "./identity/identity-provider.ts";
-import { type Observation, ownerOfObservation } from "./observation.ts";
-import { applicationCreated, applicationFailed, secretCreated, secretFailed, targetReached, type Verdict, type Verdicts } from "./status.ts";
-import type { Rest, Step } from "./step.ts";
+import { abandonAnnotation, askedAtAnnotation } from "./api.ts";
+import { applicationCreated, applicationFailed, secretCreated, secretFailed, targetReached, type Verdict, type Verdicts } from "./conditions.ts";
+import type { Application, Endpoints } from "./identity/provider.ts";
+import { type Observation, ownerOfObservation } from "./observe.ts";
 import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
+
+// The steps from what is to what should be, for one EventingAuth. After each one is decided anew from what is then known.
+
+/** Questions to the identity provider. */
+export type Look =
+  | { readonly type: "look"; readonly at: "application"; readonly id: string }
+  | { readonly type: "look"; readonly at: "namesakes" }
+  | { readonly type: "look"; readonly at: "namesake"; readonly id: string }
+  | { readonly type: "look"; readonly at: "secrets"; readonly id: string }
+  | { readonly type: "look"; readonly at: "endpoints" };
+
+/** Changes, each of which leaves something behind that the next decision can be made from. */
+export type Act =
+  /** Make an application, and write its id down before anything else. */
+  | { readonly type: "create" }
+  /** Write down that an application which was made for this object before, or which its runtime uses, is this object's. */
+  | { readonly type: "adopt"; readonly id: string }
+  /** Take the id of an application that is gone out of the status. */
+  | { readonly type: "forget" }
+  | { readonly type: "deleteApplication"; readonly id: string }
+  /** Issue a client secret and write it to the runtime's cluster. */
+  | {
+      readonly type: "issue";
+      readonly why: "first" | "repair" | "rotation";
+      readonly application: Application;
+      readonly endpoints: Endpoints;
+      readonly known: readonly string[];
+    }
+  /** Put right what is not secret about the Secret. */
+  | { readonly type: "mend"; readonly application: Application; readonly endpoints: Endpoints }
+  | { readonly type: "deleteSecrets"; readonly id: string; readonly hints: readonly string[] }
+  /** Fetch a token with what is in the runtime's cluster. */
+  | { readonly type: "check" }
+  | { readonly type: "deleteTargetSecret" }
+  /** The last step of a deletion: let the object go. */
+  | { readonly type: "release"; readonly abandoned: readonly string[] };
+
+/** Nothing more to do for now. */
+export interface Rest {
+  readonly type: "rest";
+  readonly verdicts: Verdicts;
+  /** True if everything is as it should be, so that the identity provider need not be asked again soon. */
+  readonly settled: boolean;
+  /** When time alone brings something to do; undefined if it does not. */
+  readonly nextAtMs: number | undefined;
+  /** True if all that is awaited will be told, and nothing is worth reporting meanwhile. */
+  readonly quiet?: boolean;
+}
+
+export type Step = Look | Act | Rest;
+
+// The next step for an EventingAuth that is there to stay: a pure function of what was observed and the time.
 
 /** A client secret is added for each write that was lost. More than so many unknown ones are only ours, and go before there is another. */
 const mostUnknownSecrets = 8;
@@ -200,4 +251,89 @@ function notServed({ settings }: Observation): Verdict {
 
 function rest(verdicts: Verdicts): Rest {
   return { type: "rest", verdicts, settled: false, nextAtMs: undefined };
+}
+
+// The next step for an EventingAuth that is being deleted: its application, then its Secret, then the object itself.
+
+/**
+ * Decides the next step. What stands in the way is reported. A cluster that does not answer is waited for no longer than `deletionPatienceMs`; an
+ * application is given up only if somebody says so in the annotation, because its credentials would go on working.
+ */
+export function planDeletionStep(observation: Observation, nowMs: number): Step {
+  const { object, isServed, target } = observation;
+  const recorded = object.status?.iasApplication ? [`application ${object.status.iasApplication.uuid}`] : [];
+  // It reaches nothing, also not what an earlier version or the original made for it.
+  if (!isServed) return { type: "release", abandoned: recorded };
+  // What is there, and whether it is ours, can best be told while the application exists; the answer or the trouble is a matter of seconds.
+  if (target.type === "unseen" && target.trouble.reason === "TargetConnecting") {
+    return { type: "rest", verdicts: {}, settled: false, nextAtMs: undefined, quiet: true };
+  }
+  const abandoned = abandonedParts(object.metadata.annotations?.[abandonAnnotation]);
+
+  const secret = target.type === "seen" && !target.trouble ? target.secret : undefined;
+  const application = abandoned.has("application") ? "gone" : deleteApplication(observation, secret, nowMs);
+  if (typeof application !== "string") return application;
+
+  const leftBehind = abandoned.has("application") ? recorded : [];
+  const targetName = `Secret ${observation.settings.targetSecret.namespace}/${observation.settings.targetSecret.name} in the cluster of the runtime`;
+  if (target.type === "unknown") return { type: "release", abandoned: leftBehind };
+  if (target.type === "seen" && !target.trouble) {
+    return secret && ownershipOfTarget(secret, ownerOfObservation(observation)) === "ours"
+      ? { type: "deleteTargetSecret" }
+      : { type: "release", abandoned: leftBehind };
+  }
+  const giveUpAtMs = Date.parse(object.metadata.deletionTimestamp ?? "") + observation.settings.deletionPatienceMs;
+  if (abandoned.has("target") || nowMs >= giveUpAtMs) return { type: "release", abandoned: [...leftBehind, targetName] };
+  const { reason, message } = target.trouble ?? { reason: "TargetUnreachable", message: "the cluster does not answer" };
+  const until = `the deletion waits for it until ${new Date(giveUpAtMs).toISOString()}, or until the annotation ${abandonAnnotation} says "target"`;
+  return waiting(
+    { holds: false, reason: "DeletionWaiting", message: `${message}; ${until}` },
+    { target: { holds: false, reason, message }, nextAtMs: giveUpAtMs },
+  );
+}
+
+/** The step that deletes the application, or `gone` if there is none any more. Only one whose id is in the status is ever deleted. */
+function deleteApplication({ object, tenant, provider }: Observation, secret: TargetSecret | undefined, nowMs: number): Step | "gone" {
+  if (provider.type === "closed") return waitingForProvider(provider.message);
+  const id = object.status?.iasApplication?.uuid;
+  if (id !== undefined) {
+    const { endpoints, application } = tenant;
+    if (application === undefined) return { type: "look", at: "application", id };
+    if (application === "deleted") return "gone";
+    // Others of its name are somebody's, and no reason to keep the object.
+    if (application === "gone") return waitingForApplication(object, nowMs) ?? "gone";
+    // The Secret of the original has no mark. It gets one while its application can still tell that it is ours.
+    const adopts = isUsedBy(secret, application) && secret.digest !== undefined && secret.noted.application !== application.id;
+    if (!adopts) return { type: "deleteApplication", id };
+    return endpoints ? { type: "mend", application, endpoints } : { type: "look", at: "endpoints" };
+  }
+  // One whose id was never written down is known by the trace in it. One that has but the name is somebody's.
+  if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
+  const own = tenant.namesakes.find(({ isOurs }) => isOurs);
+  if (own) return { type: "adopt", id: own.id };
+  return waitingForApplication(object, nowMs) ?? "gone";
+}
+
+function waitingForApplication(object: Observation["object"], nowMs: number): Rest | undefined {
+  const awaited = awaitedApplication(object, nowMs);
+  return awaited && waiting({ holds: false, reason: "DeletionWaiting", message: awaited.message }, { nextAtMs: awaited.nextAtMs });
+}
+
+function waitingForProvider(message: string): Rest {
+  const advice = `put that right, or leave the application behind with the annotation ${abandonAnnotation}: application`;
+  return waiting(
+    { holds: false, reason: "DeletionWaiting", message: `${message}; ${advice}` },
+    { application: { holds: false, reason: "IASApplicationCreationFailed", message } },
+  );
+}
+
+function waiting(
+  hindrance: Verdict,
+  { nextAtMs, ...verdicts }: { readonly target?: Verdict; readonly application?: Verdict; readonly nextAtMs?: number },
+): Rest {
+  return { type: "rest", verdicts: { ...verdicts, hindrance }, settled: false, nextAtMs };
+}
+
+function abandonedParts(annotation = ""): ReadonlySet<string> {
+  return new Set(annotation.split(",").map((part) => part.trim()));
 }

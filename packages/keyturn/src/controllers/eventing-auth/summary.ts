@@ -1,6 +1,6 @@
 // How an EventingAuth fares, for people.
 import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
-import { type Health, readyVerdict, type Summary, type Verdict, verdictOf } from "../summary.ts";
+import { type Health, readyVerdict, type Summary, type Verdict, verdictOf } from "../../feature/summary.ts";
 import type { EventingAuth } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
 

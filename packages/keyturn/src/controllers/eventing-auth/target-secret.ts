@@ -2,8 +2,8 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { marked, type Owner, type Ownership, ownershipOf, type Secret, type Stored } from "@keyturn/runtime";
-import { keyturn } from "../../operator-identity.ts";
-import type { Endpoints } from "./identity/identity-provider.ts";
+import { keyturn } from "../../feature/feature.ts";
+import type { Endpoints } from "./identity/provider.ts";
 
 /** Which application the credentials are of. */
 const applicationAnnotation = "keyturn.io/application";

@@ -1,13 +1,18 @@
-// The cluster of one runtime: its own connections, and one watch of the one Secret that matters there.
+// A target cluster: connect, pool, errors.
+import { Buffer } from "node:buffer";
 import {
   type Cache,
   type Caches,
   type Client,
   type Clock,
+  ConfigError,
   type ConnectionConfig,
+  ConnectionError,
   createCaches,
   createClient,
   createHttpTransport,
+  embeddedKubeconfig,
+  isApiError,
   keyOf,
   type Logger,
   messageOf,
@@ -17,9 +22,12 @@ import {
   type Timer,
   type Transport,
 } from "@keyturn/runtime";
-import { keyturn } from "../../operator-identity.ts";
+import { keyturn } from "../../feature/feature.ts";
+import { type EventingAuthSettings, kubeconfigName } from "./flags.ts";
 import type { TargetReason } from "./reasons.ts";
 import { keepTargetSecret, type TargetSecret } from "./target-secret.ts";
+
+// The cluster of one runtime: its own connections, and one watch of the one Secret that matters there.
 
 /** Why a cluster cannot be worked with at present. */
 export interface TargetTrouble {
@@ -163,4 +171,123 @@ function troubleOf(status: number, server: string): TargetTrouble | undefined {
   if (status === 403) return { reason: "TargetForbidden", message: `${server} refuses the kubeconfig's user to list and watch the Secret (403)` };
   // A watch that has expired is answered with 410 and opened anew; everything else that is no success is worth telling.
   return status < 400 || status === 410 ? undefined : { reason: "TargetUnreachable", message: `${server} answers with ${status}` };
+}
+
+// The clusters of all runtimes: one connection pool and one watch each, opened when first needed and whenever a kubeconfig changes.
+
+/** What the pool is made with. */
+export interface TargetPoolOptions {
+  readonly settings: EventingAuthSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Called when something about a runtime's cluster may have changed. */
+  readonly onChange: (runtime: string) => void;
+  readonly openTransport?: (connection: ConnectionConfig) => Transport;
+}
+
+/** A runtime's cluster that can be worked with, or why there is none. */
+export type OpenedTarget = { readonly type: "open"; readonly target: Target } | { readonly type: "refused"; readonly trouble: TargetTrouble };
+
+interface Entry {
+  readonly kubeconfigDigest: string;
+  readonly opened: OpenedTarget;
+  usedMs: number;
+}
+
+/** All targets of this process. No method waits for a cluster. */
+export class TargetPool {
+  readonly #options: TargetPoolOptions;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: TargetPoolOptions) {
+    this.#options = options;
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The target of a runtime whose kubeconfig has this digest. Reads the kubeconfig with `client` if it is new, and opens the connection. */
+  async open(runtime: string, kubeconfigDigest: string, client: Client): Promise<OpenedTarget> {
+    const { clock } = this.#options;
+    const known = this.#entries.get(runtime);
+    if (known?.kubeconfigDigest === kubeconfigDigest) {
+      known.usedMs = clock.monotonic();
+      return known.opened;
+    }
+    this.close(runtime);
+    const opened = await this.#connect(runtime, client);
+    // Runs of one runtime never overlap, but two EventingAuths of one name might: the later one wins.
+    this.close(runtime);
+    this.#entries.set(runtime, { kubeconfigDigest, opened, usedMs: clock.monotonic() });
+    return opened;
+  }
+
+  /** Closes the connections to a runtime's cluster, if there are any. */
+  close(runtime: string): void {
+    const opened = this.#entries.get(runtime)?.opened;
+    this.#entries.delete(runtime);
+    if (opened?.type === "open") opened.target.close();
+  }
+
+  closeAll(): void {
+    for (const runtime of this.#entries.keys()) this.close(runtime);
+  }
+
+  /** Closes what nobody asked for in this long: another replica works on it now. */
+  closeUnused(longerThanMs: number): void {
+    const limitMs = this.#options.clock.monotonic() - longerThanMs;
+    for (const [runtime, { usedMs }] of this.#entries) if (usedMs < limitMs) this.close(runtime);
+  }
+
+  async #connect(runtime: string, client: Client): Promise<OpenedTarget> {
+    const { settings, clock, random, log, onChange, openTransport } = this.#options;
+    const place = kubeconfigName(settings, runtime);
+    const secret = await client.get(Secret, place);
+    const text = Buffer.from(secret?.data?.[settings.kubeconfigs.key] ?? "", "base64").toString("utf8");
+    const name = `in Secret ${place.namespace ?? ""}/${place.name}`;
+    if (text === "") {
+      const message = `Secret ${place.namespace ?? ""}/${place.name} has no kubeconfig under the key ${settings.kubeconfigs.key}`;
+      return { type: "refused", trouble: { reason: secret ? "KubeconfigRefused" : "KubeconfigNotFound", message } };
+    }
+    try {
+      const connection = await embeddedKubeconfig(text, { name, clock, allowInsecure: settings.allowInsecureTargets });
+      const target = new Target({
+        connection,
+        place: settings.targetSecret,
+        clock,
+        random,
+        log: log.child({ runtime }),
+        onChange: () => onChange(runtime),
+        ...(openTransport && { openTransport }),
+      });
+      return { type: "open", target };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return { type: "refused", trouble: { reason: "KubeconfigRefused", message: error.message } };
+    }
+  }
+}
+
+// A request to a runtime's cluster that failed, told apart from one to the control plane.
+
+/** The message is the cluster's own; `cause` is what was thrown. */
+export class TargetError extends Error {
+  readonly code = "Target";
+  constructor(message: string, options: ErrorOptions) {
+    super(message, options);
+    this.name = "TargetError";
+  }
+}
+
+/** Makes a request to a runtime's cluster; what it fails with becomes a `TargetError`. */
+export async function askTarget<T>(request: () => Promise<T>): Promise<T> {
+  try {
+    return await request();
+  } catch (cause) {
+    if (isApiError(cause) || cause instanceof ConnectionError) throw new TargetError(`in the cluster of the runtime: ${cause.message}`, { cause });
+    throw cause;
+  }
 }

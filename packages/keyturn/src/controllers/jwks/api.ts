@@ -14,9 +14,8 @@ import {
   reasonColumn,
 } from "@keyturn/runtime";
 import * as z from "zod";
-import { originPattern } from "./nginx-config.ts";
-import { keyIdSchemes } from "./public-jwk.ts";
-import { signatureAlgorithms } from "./signature-algorithm.ts";
+import { originPattern } from "./nginx.ts";
+import { keyIdSchemes, signatureAlgorithms } from "./jwk.ts";
 
 /** Revokes keys: their `kid`s, separated by commas. On either kind. */
 export const revokeAnnotation = "keyturn.io/revoke";

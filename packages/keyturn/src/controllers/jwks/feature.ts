@@ -1,12 +1,36 @@
-// The feature "publish": what the command line, the manifests and the docs know about it.
+// The contract filled in.
 import type { DecodedObject, KubeObject } from "@keyturn/runtime";
-import { selectionOf } from "../attention.ts";
-import type { Feature } from "../feature.ts";
+import type { Feature } from "../../feature/feature.ts";
+import { durationFlag, numberFlag } from "../../feature/flag.ts";
+import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
-import { jwksFlags } from "./flags.ts";
+import { jwksController } from "./controller.ts";
 import { jwksMetrics } from "./metrics.ts";
-import { jwksController } from "./reconcile.ts";
-import { type SettingsResult, settingsOfJwks, settingsOfJwksConfig } from "./settings.ts";
+import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
+
+// The document's limits on how often something is done, as flags.
+
+export const jwksFlags = {
+  reconcileInterval: durationFlag({
+    name: "jwks.reconcile-interval",
+    default: "5s",
+    help: "the least time between two passes over one object that change something; 0 = off",
+  }),
+  reconcilesPerMinute: numberFlag({
+    name: "jwks.reconciles-per-minute",
+    default: 12,
+    least: 0,
+    most: 10_000,
+    help: "the most passes over one object that change something, in any minute; 0 = off",
+  }),
+  configMapInterval: durationFlag({
+    name: "jwks.configmap-interval",
+    default: "1m",
+    help: "the least time between two changes of one published ConfigMap; later changes are made together; 0 = off",
+  }),
+};
+
+// The feature "publish": what the command line, the manifests and the docs know about it.
 
 export const jwksFeature: Feature = {
   name: "jwks",

@@ -1,7 +1,7 @@
 // The rules of rotation one by one, and the timeline T0–T3 of the document that this controller implements.
 import { describe, expect, test } from "vitest";
 import { advanceHistory, type HistoryRules, type PublishedKey, type Source } from "./key-history.ts";
-import type { PublicJwk } from "./public-jwk.ts";
+import type { PublicJwk } from "./jwk.ts";
 
 const hourMs = 3_600_000;
 const t0 = Date.UTC(2026, 0, 1);

@@ -1,5 +1,5 @@
 // The life of published keys: which are added, retired, revived and removed, given what the sources hold now. Pure, and the heart of the controller.
-import type { PublicJwk } from "./public-jwk.ts";
+import type { PublicJwk } from "./jwk.ts";
 
 /** Where a key is in its life. Both times of a retiring key are fixed when it is replaced, so that no later step of the clock or of the spec moves them. */
 export type Standing = { readonly state: "Active" } | { readonly state: "Retiring"; readonly replacedAtMs: number; readonly removeAtMs: number };

@@ -1,7 +1,7 @@
 // Names: what is there decides first, then who asked first.
 import { ConfigMap, type KubeObject, type Owner, Service } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
-import { keyturn } from "../../operator-identity.ts";
+import { keyturn } from "../../feature/feature.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { claimKey, conflictsOf, type Rival } from "./name-claims.ts";
 

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
-import { problemWithJwks } from "./jwks-document.ts";
+import { problemWithJwks } from "./jwk.ts";
 
 const sources = ["tls", "next"] as const;
 const ttlMs = 3_600_000;

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
 import { JWKSConfig } from "./api.ts";
-import { problemWithJwks } from "./jwks-document.ts";
+import { problemWithJwks } from "./jwk.ts";
 import { claimKey } from "./name-claims.ts";
 import { planJwks, planJwksDeletion } from "./plan.ts";
 

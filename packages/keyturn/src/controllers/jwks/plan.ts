@@ -1,17 +1,250 @@
-// What is to be done for one object: a pure function of what was observed and the time.
-import { apply, ConfigMap, type Notice, type Plan, remove, type Write } from "@keyturn/runtime";
-import { keyturn } from "../../operator-identity.ts";
+// Pure: keys to publish, objects, status.
+import {
+  apply,
+  type Condition,
+  ConfigMap,
+  Deployment,
+  earliest,
+  formatDuration,
+  type Notice,
+  ownerReferenceTo,
+  type Plan,
+  remove,
+  removeCondition,
+  Service,
+  setCondition,
+  type Write,
+} from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
 import type { JwksStatus } from "./api.ts";
-import { isDocumentConfigMap } from "./document-config-map.ts";
-import { recoverHistory } from "./history-record.ts";
-import type { KeyChange } from "./key-history.ts";
+import { readSourceKey } from "./certificates.ts";
+import {
+  documentConfigMap,
+  fitsConfigMap,
+  type History,
+  isDocumentConfigMap,
+  keyStatusOf,
+  publishesSame,
+  recoverHistory,
+  timestamp,
+} from "./config-map.ts";
+import { problemWithJwks, renderJwks } from "./jwk.ts";
+import { advanceHistory, type KeyChange, nextRemovalOf } from "./key-history.ts";
 import { type Claim, claimKey, conflictsOf } from "./name-claims.ts";
-import { claimsOf, nameOfObject, type Observation, ownerOfObservation } from "./observation.ts";
-import { publicationOf } from "./publication.ts";
+import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
+import { claimsOf, nameOfObject, type Observation, ownerOfObservation } from "./observe.ts";
+import { nextUpdateAt } from "./rate-limit.ts";
 import type { ConditionReason, KeyReason } from "./reasons.ts";
-import { servingOf } from "./serving.ts";
 import type { JwksSettings } from "./settings.ts";
-import { statusOf, type Verdict } from "./status.ts";
+
+// What an object's status says, made from what is published and what stands in the way.
+
+/** One condition's verdict. */
+export interface Verdict {
+  readonly holds: boolean;
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
+/** What the status is made from. */
+export interface StatusInput {
+  readonly previous: JwksStatus | undefined;
+  readonly generation: number | undefined;
+  readonly nowMs: number;
+  readonly history: History;
+  /** The ConfigMap says what the sources say. */
+  readonly published: Verdict;
+  /** Pods answer with it; absent if none are asked for. */
+  readonly served: Verdict | undefined;
+  /** Retired keys had to go early; absent to leave what is said about it. */
+  readonly truncated: Verdict | undefined;
+  /** When nginx's configuration was last changed; absent if there is none. */
+  readonly nginxConfigUpdated: string | undefined;
+}
+
+/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
+export function statusOf(input: StatusInput): JwksStatus {
+  const { generation, history, nginxConfigUpdated } = input;
+  const { jwksVerified } = input.previous ?? {};
+  const nextRemovalMs = nextRemovalOf(history.keys);
+  const [first] = history.keys;
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    conditions: [...conditionsOf(input)],
+    keyCount: history.keys.length,
+    keys: history.keys.map(keyStatusOf),
+    ...(history.revision > 0 && { revision: history.revision }),
+    ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
+    ...(first?.standing.state === "Active" && { lastKeyID: first.jwk.kid }),
+    ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),
+    ...(nginxConfigUpdated !== undefined && { nginxConfigUpdated }),
+    ...(jwksVerified !== undefined && { jwksVerified }),
+  };
+}
+
+function conditionsOf({ previous, generation, nowMs, published, served, truncated }: StatusInput): readonly Condition[] {
+  const blocking = [published, served].find((verdict) => verdict?.holds === false);
+  const ready: Verdict = blocking ?? { holds: true, reason: "Ready", message: published.message };
+  const set = (conditions: readonly Condition[], type: string, verdict: Verdict): readonly Condition[] => {
+    const { holds, reason, message } = verdict;
+    return setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration: generation }, nowMs);
+  };
+  let conditions = set(previous?.conditions ?? [], "Ready", ready);
+  conditions = set(conditions, "Published", published);
+  conditions = served ? set(conditions, "Served", served) : removeCondition(conditions, "Served");
+  if (!truncated) return conditions;
+  return truncated.holds ? set(conditions, "Truncated", truncated) : removeCondition(conditions, "Truncated");
+}
+
+// The published half of a plan: which keys the ConfigMap is to hold, and whether it may be changed now.
+
+/** What becomes of the document. */
+export interface Publication {
+  /** What is published once the ConfigMap is written. */
+  readonly history: History;
+  /** The ConfigMap to apply; undefined to leave what is there, or nothing, as it is. */
+  readonly configMap: ConfigMap | undefined;
+  readonly verdict: Verdict;
+  /** Whether retired keys had to go early; undefined if the document does not change. */
+  readonly truncated: Verdict | undefined;
+  /** What happens to keys by this write. */
+  readonly changes: readonly KeyChange[];
+  /** When time alone makes it different. */
+  readonly nextAtMs: number | undefined;
+}
+
+/** Decides about the document. Nothing that is published is lost on the way: on any doubt the ConfigMap stays as it is. */
+export function publicationOf(observation: Observation, settings: JwksSettings, nowMs: number): Publication {
+  const { object, live } = observation;
+  const before = recoverHistory(live.configMap, object.status);
+  const sources = settings.sources.map((name) => ({ name, result: readSourceKey(observation.secrets.get(name), settings, nowMs) }));
+  const step = advanceHistory(before.keys, {
+    sources: sources.map(({ name, result }) => ({ name, key: result.type === "key" ? result.key : undefined })),
+    rules: {
+      oldKeys: settings.oldKeys,
+      revoked: settings.revoked,
+      fits: (keys) => keys.length <= (settings.maxKeys ?? Number.POSITIVE_INFINITY) && fitsConfigMap(keys),
+    },
+    nowMs,
+  });
+
+  const problems = sources.flatMap(({ name, result }) => (result.type === "refused" ? [{ name, ...result }] : []));
+  const expiries = sources.flatMap(({ result }) => (result.type === "key" ? [result.key.notAfterMs] : []));
+  const sourcesVerdict = (history: History): Verdict => {
+    const [first] = problems;
+    if (first) {
+      const stays = history.keys.length > 0 ? "; what was published stays published" : "";
+      return { holds: false, reason: first.reason, message: problems.map(({ name, message }) => `Secret ${name}: ${message}`).join("; ") + stays };
+    }
+    if (history.keys.length === 0)
+      return { holds: false, reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
+    return { holds: true, reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
+  };
+  const left = (verdict: Verdict, nextAtMs: number | undefined): Publication => ({
+    history: before,
+    configMap: undefined,
+    verdict,
+    truncated: undefined,
+    changes: [],
+    nextAtMs,
+  });
+
+  const build = (history: History): ConfigMap =>
+    documentConfigMap(history, {
+      name: { ...nameOfObject(observation), name: settings.configMapName },
+      live: live.configMap,
+      owner: settings.cleanupOnDelete ? ownerReferenceTo(observation.kind, object) : undefined,
+    });
+  const nextAtMs = earliest([step.nextAtMs, ...expiries]);
+
+  // Nothing was ever published, and there is nothing to publish.
+  if (before.revision === 0 && step.keys.length === 0) return left(sourcesVerdict(before), nextAtMs);
+
+  const same: History = { ...before, keys: step.keys };
+  if (live.configMap && publishesSame(live.configMap, build(same))) {
+    return { history: same, configMap: build(same), verdict: sourcesVerdict(same), truncated: undefined, changes: [], nextAtMs };
+  }
+
+  const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
+  if (problem !== undefined)
+    return left({ holds: false, reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
+
+  // A change of what we published has to wait its turn. What somebody deleted or edited is put right at once, and a revocation never waits.
+  const revoking = step.changes.some(({ type }) => type === "Revoked");
+  const untouched = live.configMap !== undefined && publishesSame(live.configMap, build(before));
+  const allowedAtMs = untouched && !revoking ? nextUpdateAt(before.updatedAtMs, observation.configMapIntervalMs, nowMs) : nowMs;
+  if (allowedAtMs > nowMs) {
+    const message = `a change waits until ${timestamp(allowedAtMs)}: the ConfigMap is changed at most once in ${formatDuration(observation.configMapIntervalMs)}`;
+    const verdict = problems.length > 0 ? sourcesVerdict(before) : { holds: false, reason: "UpdateDeferred" as const, message };
+    return left(verdict, earliest([allowedAtMs, ...expiries]));
+  }
+
+  const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys: step.keys };
+  const dropped = step.changes.filter(({ type }) => type === "Dropped").length;
+  const truncated: Verdict = {
+    holds: dropped > 0 && history.keys.length < (settings.maxKeys ?? Number.POSITIVE_INFINITY),
+    reason: "DocumentTooLarge",
+    message: `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`,
+  };
+  return { history, configMap: build(history), verdict: sourcesVerdict(history), truncated, changes: step.changes, nextAtMs };
+}
+
+function countOf({ keys }: History): string {
+  return keys.length === 1 ? "1 key" : `${keys.length} keys`;
+}
+
+// The served half of a plan: nginx's objects, and whether pods answer.
+
+/** What becomes of nginx. */
+export interface Serving {
+  readonly writes: readonly Write[];
+  /** Undefined if nobody asked for nginx. */
+  readonly verdict: Verdict | undefined;
+  readonly nginxConfigUpdated: string | undefined;
+}
+
+/** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it; with a name that is somebody else's, nothing is touched. */
+export function servingOf(
+  observation: Observation,
+  settings: JwksSettings,
+  { hasDocument, conflict, nowMs }: { readonly hasDocument: boolean; readonly conflict: Verdict | undefined; readonly nowMs: number },
+): Serving {
+  const { object, kind, live } = observation;
+  const { nginx } = settings;
+  if (!nginx) return { writes: [], verdict: undefined, nginxConfigUpdated: undefined };
+  const { nginxConfigUpdated } = object.status ?? {};
+  const refusal: Verdict | undefined =
+    observation.nginxRefusal === undefined ? undefined : { holds: false, reason: "NginxRefused", message: observation.nginxRefusal };
+  const hindrance = conflict ?? refusal;
+  if (hindrance) return { writes: [], verdict: hindrance, nginxConfigUpdated };
+  if (!hasDocument) return { writes: [], verdict: unavailable("nothing is published yet"), nginxConfigUpdated };
+
+  const config = renderNginxConfig(nginx);
+  const options: NginxOptions = {
+    name: nameOfObject(observation),
+    configMapName: nginx.configMapName,
+    documentConfigMapName: settings.configMapName,
+    config,
+    pods: nginx.pods,
+    owner: ownerReferenceTo(kind, object),
+  };
+  const changed = live.nginxConfigMap?.data?.[nginxConfigFile] !== config;
+  const available = live.deployment?.status?.availableReplicas ?? 0;
+  return {
+    writes: [apply(ConfigMap, nginxConfigMap(options)), apply(Deployment, nginxDeployment(options)), apply(Service, nginxService(options))],
+    verdict:
+      available > 0
+        ? { holds: true, reason: "Serving", message: `${available} of ${nginx.pods.replicas} pods serve the document` }
+        : unavailable(`no pod of Deployment ${options.name.name} is available`),
+    nginxConfigUpdated: changed || nginxConfigUpdated === undefined ? timestamp(nowMs) : nginxConfigUpdated,
+  };
+}
+
+function unavailable(message: string): Verdict {
+  return { holds: false, reason: "PodsNotAvailable", message };
+}
+
+// What is to be done for one object: a pure function of what was observed and the time.
 
 /** A plan, and whether it may wait. */
 export interface JwksPlan extends Plan<JwksStatus> {

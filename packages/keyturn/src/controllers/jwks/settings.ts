@@ -2,10 +2,8 @@
 import { parseStoredDuration } from "@keyturn/runtime";
 import { algorithmAnnotation, type JWKS, type JWKSConfig, keyIdAnnotation, revokeAnnotation } from "./api.ts";
 import type { HistoryRules } from "./key-history.ts";
-import type { NginxAnswers } from "./nginx-config.ts";
-import type { NginxPods } from "./nginx-objects.ts";
-import { type KeyIdScheme, keyIdSchemes } from "./public-jwk.ts";
-import { isSignatureAlgorithm, type SignatureAlgorithm } from "./signature-algorithm.ts";
+import type { NginxAnswers, NginxPods } from "./nginx.ts";
+import { isSignatureAlgorithm, type KeyIdScheme, keyIdSchemes, type SignatureAlgorithm } from "./jwk.ts";
 
 /** Everything that the plan needs to know of a spec. */
 export interface JwksSettings {

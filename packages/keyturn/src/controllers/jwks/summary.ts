@@ -1,6 +1,6 @@
 // How a JWKSConfig or JWKS fares, for people.
 import { type DeepReadonly, findCondition, type Kind, type KubeObject, type Stored } from "@keyturn/runtime";
-import { type NextStep, readyVerdict, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../summary.ts";
+import { type NextStep, readyVerdict, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../../feature/summary.ts";
 import type { JwksStatus, KeyStatus } from "./api.ts";
 
 /** An object of either kind, as far as it is shown. */

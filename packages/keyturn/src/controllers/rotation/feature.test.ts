@@ -1,9 +1,8 @@
 // The feature's rights and flags.
 import { resourceOf } from "@keyturn/runtime";
 import { expect, test } from "vitest";
-import { rotationFeature } from "./feature.ts";
-import { rotationFlags } from "./flags.ts";
-import { parseSourceKind, sourceKinds } from "./source-kinds.ts";
+import { rotationFeature, rotationFlags } from "./feature.ts";
+import { parseSourceKind, sourceKinds } from "./source.ts";
 
 const rightsWith = (kinds: string | undefined): readonly string[] =>
   rotationFeature

@@ -1,11 +1,32 @@
-// The feature "rotate": what the command line, the manifests and the docs know about it.
-import { selectionOf } from "../attention.ts";
-import type { Feature } from "../feature.ts";
+// The contract filled in.
+import type { Kind } from "@keyturn/runtime";
+import type { Feature, FlagReader } from "../../feature/feature.ts";
+import { type Flag, listFlag } from "../../feature/flag.ts";
+import { maintenanceFlags, type MaintenanceWindows } from "../../feature/maintenance-window.ts";
+import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { RotationTarget } from "./api.ts";
-import { rotationFlags, rotationWindows } from "./flags.ts";
+import { rotationController } from "./controller.ts";
 import { rotationMetrics } from "./metrics.ts";
-import { rotationController } from "./reconcile.ts";
-import { sourceKinds } from "./source-kinds.ts";
+import { parseSourceKind, sourceKinds } from "./source.ts";
+
+// What can be rotated besides Secrets and ConfigMaps, and when, as flags.
+
+const list = listFlag({
+  name: "rotation.kinds",
+  placeholder: "PLURAL.VERSION.GROUP,…",
+  help: "more kinds that can be rotated, besides Secrets and ConfigMaps, such as certificates.v1.cert-manager.io; each adds watches and rights",
+});
+
+const kinds: Flag<readonly Kind[]> = { ...list, parse: (text) => list.parse(text).map(parseSourceKind) };
+
+export const rotationFlags = { kinds, ...maintenanceFlags("rotation", "contents may move from target to target") };
+
+/** When contents may move, as the flags say. */
+export function rotationWindows(flag: FlagReader): MaintenanceWindows {
+  return { ...flag(rotationFlags.maintenanceWindows), timeZone: flag(rotationFlags.maintenanceTimeZone) };
+}
+
+// The feature "rotate": what the command line, the manifests and the docs know about it.
 
 export const rotationFeature: Feature = {
   name: "rotation",

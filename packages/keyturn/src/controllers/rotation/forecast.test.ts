@@ -1,10 +1,10 @@
 // The plan played forward: the timelines of the document's example and of the open questions, in minutes.
 import { describe, expect, test } from "vitest";
-import { parseMaintenanceWindows } from "../maintenance-window.ts";
+import { parseMaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { forecast } from "./forecast.ts";
-import type { Hindrance, SetObservation, TargetObservation } from "./observation.ts";
+import type { Hindrance, SetObservation, TargetObservation } from "./observe.ts";
 import { planRotation } from "./plan.ts";
-import type { RotationLog } from "./rotation-log.ts";
+import type { RotationLog } from "./history.ts";
 
 const minuteMs = 60_000;
 

@@ -1,7 +1,6 @@
 // What happens to a set if nothing changes but the time: the plan, carried out on paper, again and again.
-import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observation.ts";
-import { planRotation } from "./plan.ts";
-import type { RotationPlan, RotationWrite } from "./rotation-plan.ts";
+import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
+import { planRotation, type RotationPlan, type RotationWrite } from "./plan.ts";
 
 /** One thing that happens. */
 export interface ForecastStep {

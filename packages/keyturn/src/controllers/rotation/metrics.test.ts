@@ -2,7 +2,7 @@
 import { createMetrics } from "@keyturn/runtime";
 import { expect, it } from "vitest";
 import { numbersOf, type SetNumbers, setMetrics } from "./metrics.ts";
-import type { RotationPlan } from "./rotation-plan.ts";
+import type { RotationPlan } from "./plan.ts";
 
 const quiet: RotationPlan = {
   writes: [],

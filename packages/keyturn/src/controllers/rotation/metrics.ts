@@ -1,7 +1,7 @@
 // How sets fare, in numbers: for alerts about what does not move. There is no series for a set in which all is well, because there may be thousands.
 import { type KeyView, type Metrics, type MetricRow, metricsOf, nameOf, type ObjectKey } from "@keyturn/runtime";
-import { DueTimes } from "./due-times.ts";
-import type { RotationPlan } from "./rotation-plan.ts";
+import { DueTimes } from "./rules.ts";
+import type { RotationPlan } from "./plan.ts";
 
 export const rotationMetrics = {
   keyturn_rotation_steps_total: { type: "counter", help: "Versions that targets were given, restored contents not counted.", labels: ["namespace"] },

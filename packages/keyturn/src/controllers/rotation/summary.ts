@@ -1,6 +1,6 @@
 // How a RotationTarget fares, for people.
 import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
-import { type Health, type NextStep, readyVerdict, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../summary.ts";
+import { type Health, type NextStep, readyVerdict, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../../feature/summary.ts";
 import type { RotationTarget } from "./api.ts";
 
 /** From the target as it is stored: when its next version comes is what the plan has written there. */

@@ -10,10 +10,9 @@ import {
   resourceOf,
   statesOf,
 } from "@keyturn/runtime";
-import type { Selects } from "../attention.ts";
+import type { Selects } from "../../feature/pause-and-selection.ts";
 import { RotationTarget } from "./api.ts";
-import { keepMarks, type Marks } from "./marks.ts";
-import { targetKeeper, type TargetSettings } from "./target-settings.ts";
+import { keepMarks, type Marks, targetKeeper, type TargetSettings } from "./annotations.ts";
 
 /** As much of a cache as an observation looks at. */
 export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {

@@ -1,5 +1,5 @@
 // A candidate for tests of what is made of candidates.
-import type { Candidate, WorkloadRef } from "./candidate.ts";
+import type { Candidate, WorkloadRef } from "./rollout-plan.ts";
 
 /** A workload whose pods have another image than new ones would, and that may be restarted; `more` says what else is true of it. */
 export function outdatedCandidate(ref: WorkloadRef, more: Partial<Candidate> = {}): Candidate {

@@ -1,10 +1,10 @@
 // The feature "roll out": what the command line, the manifests and the docs know about it.
-import { selectionOf } from "../attention.ts";
-import type { Feature, FlagReader } from "../feature.ts";
+import { selectionOf } from "../../feature/pause-and-selection.ts";
+import type { Feature, FlagReader } from "../../feature/feature.ts";
 import { sidecarsFlags } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
-import type { Limits } from "./plan.ts";
-import { sidecarsControllerOf, type SidecarsOptions } from "./reconcile.ts";
+import type { Limits } from "./rollout-plan.ts";
+import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
 
 export const sidecarsFeature: Feature = {
   name: "sidecars",

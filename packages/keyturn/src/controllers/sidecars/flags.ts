@@ -1,6 +1,6 @@
 // What the command line says about sidecars. The first seven are Fortsa's, with its document's defaults.
-import { durationFlag, type Flag, listFlag, numberFlag, switchFlag } from "../../flags/flag.ts";
-import { maintenanceFlags } from "../../flags/maintenance-flags.ts";
+import { durationFlag, type Flag, listFlag, numberFlag, switchFlag } from "../../feature/flag.ts";
+import { maintenanceFlags } from "../../feature/maintenance-window.ts";
 
 const skipped = listFlag({ name: "sidecars.skip-namespaces", help: "namespaces whose pods are not looked at" });
 const skippedByDefault = "kube-system,istio-system";

@@ -1,6 +1,15 @@
 // The workloads that the plan has to deal with, kept up to date one by one.
-import type { Candidate, WorkloadId } from "./candidate.ts";
-import type { Inspection } from "./inspector.ts";
+import { type Client, type Clock, type ControllerScope, type Logger, sleep } from "@keyturn/runtime";
+import { Semaphore } from "../../semaphore.ts";
+import type { SidecarsOptions } from "./controller.ts";
+import { Expectations } from "./expectations.ts";
+import { InjectorConfiguration } from "./injector-configuration.ts";
+import { idsIn, type Inspection, Inspector } from "./inspect.ts";
+import { NamespaceSettling } from "./pod-selection.ts";
+import { expectedByApiServer } from "./queries.ts";
+import type { Candidate, Limits, WorkloadId } from "./rollout-plan.ts";
+import { idOfWorkload, type SidecarsWatches, skippedFields, watchSidecars } from "./watches.ts";
+import { lookForRolloutsMs, type RolloutWatch, servesRollouts, watchRollouts } from "./workload.ts";
 
 /** After a write that failed: 5 s, 10 s … 5 min. */
 const firstRetryMs = 5000;
@@ -35,5 +44,83 @@ export class FleetRecord {
   /** A write to the workload was taken. */
   succeeded(id: WorkloadId): void {
     this.#failures.delete(id);
+  }
+}
+
+// What the controller sees, for others in the process who only want to look.
+
+/** The controller's caches, and the inspector that judges by them. */
+export interface SidecarsSight {
+  readonly watches: SidecarsWatches;
+  readonly inspector: Pick<Inspector, "inspect" | "workload">;
+  readonly limits: Limits;
+  /** Tells of answers that an inspection has been waiting for. */
+  onAnswer(this: void, listener: (id: WorkloadId) => void): void;
+}
+
+// The sight of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
+
+/** What it is made with. */
+export interface OwnSightOptions extends Pick<ControllerScope, "watch"> {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly options: SidecarsOptions;
+  readonly signal: AbortSignal;
+}
+
+/** As many questions at a time: the API server has others to serve, too. */
+const questionsAtATime = 8;
+
+/**
+ * Declares the watches; Argo Rollouts join them, if they are asked for, once their CRD is there. Questions are creations of pods that are not
+ * stored; who asks needs the right to create pods.
+ */
+export function ownSidecarsSight({ watch, client, clock, log, options, signal }: OwnSightOptions): SidecarsSight {
+  const { whole, compareHub, selects, settleMs, limits } = options;
+  const watches = watchSidecars({ watch }, { ...options, istioNamespaces: [] });
+  const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
+  const matters = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
+  const settling = new NamespaceSettling(watches.namespaces, { clock, settleMs, matters });
+  const told = new Set<(id: WorkloadId) => void>();
+  const tellAll = (id: WorkloadId): void => told.forEach((tell) => tell(id));
+  const expectations = new Expectations({ clock, onAnswer: tellAll });
+  configuration.onChange(() => expectations.clear());
+  const gate = new Semaphore(questionsAtATime);
+  const inspector = new Inspector({
+    watches,
+    configuration,
+    expectations,
+    expect: (source) => gate.run(() => expectedByApiServer(client, source, { whole, signal })),
+    compareHub,
+    whole,
+    selects,
+    namespaceSettlesInMs: (namespace) => settling.settlesInMs(namespace),
+  });
+  if (options.argoRollouts) {
+    void whenRolloutsAreServed({ client, clock, log, signal }, () => {
+      const onChange: RolloutWatch["onChange"] = ({ kind }, key) => tellAll(idOfWorkload(kind, key));
+      watchRollouts({ watch }, watches, { fields: skippedFields(options.skipNamespaces), selects, onChange });
+      // What has been seen as a pod of nobody may be one of theirs.
+      for (const id of idsIn(watches)) tellAll(id);
+    });
+  }
+  return { watches, inspector, limits, onAnswer: (listener) => void told.add(listener) };
+}
+
+/** Looks until they are, or the signal aborts. Never rejects. */
+async function whenRolloutsAreServed(
+  { client, clock, log, signal }: Pick<OwnSightOptions, "client" | "clock" | "log" | "signal">,
+  join: () => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      if (await servesRollouts(client, signal)) return join();
+    } catch (error) {
+      // How the API server fares is told by every watch; this is only asked again.
+      log.debug({ err: error }, "could not find out whether Argo Rollouts are served");
+    }
+    // Rejects only when the signal aborts, which the loop sees by itself.
+    await sleep(clock, lookForRolloutsMs, signal).catch(() => {});
   }
 }

@@ -1,5 +1,5 @@
 // Limits for tests of what is restarted when.
-import type { Limits } from "./plan.ts";
+import type { Limits } from "./rollout-plan.ts";
 
 const minute = 60_000;
 

@@ -1,7 +1,7 @@
 // What is outdated, what is being done about it and what is in the way, in numbers.
 import { type KeyView, type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
-import type { WebhookCall } from "./injection/webhook-caller.ts";
-import type { RolloutPlan } from "./plan.ts";
+import type { WebhookCall } from "./injection/webhook.ts";
+import type { RolloutPlan } from "./rollout-plan.ts";
 
 const reason = ["reason"] as const;
 

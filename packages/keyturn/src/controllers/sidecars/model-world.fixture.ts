@@ -1,9 +1,8 @@
 // A cluster in a few numbers: workloads whose pods have a sidecar or another, a rollout that replaces them one by one, and operators that see all of it late.
 import * as fc from "fast-check";
-import type { Candidate, Verdict } from "./candidate.ts";
-import { countedPods } from "./judgement.ts";
-import { restartTime, restartTimeMs } from "./marks.ts";
-import { type Fleet, lastOf, type Limits, planRollouts } from "./plan.ts";
+import { type Candidate, type Fleet, lastOf, type Limits, planRollouts, type Verdict } from "./rollout-plan.ts";
+import { countedPods } from "./pod-selection.ts";
+import { restartTime, restartTimeMs } from "./annotations.ts";
 
 interface ModelPod {
   /** Of the template that it was made from; somebody's own changes, not restarts. */

@@ -1,7 +1,7 @@
 // How a workload that was restarted for its sidecar fares, for people.
-import { restartTimeMs } from "./marks.ts";
-import type { NextStep, Summary, Verdict } from "../summary.ts";
-import { skipInWords } from "./notices.ts";
+import { restartTimeMs } from "./annotations.ts";
+import type { NextStep, Summary, Verdict } from "../../feature/summary.ts";
+import { skipInWords } from "./rollouts.ts";
 import type { Workload } from "./workload.ts";
 
 /** As much of a workload as is needed. What is only known by its marks has no `progress`. */

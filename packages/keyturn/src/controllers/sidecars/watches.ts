@@ -18,11 +18,20 @@ import {
   StatefulSet,
   type Stored,
 } from "@keyturn/runtime";
-import type { Selects } from "../attention.ts";
-import { workloadId, type WorkloadId } from "./candidate.ts";
+import type { Selects } from "../../feature/pause-and-selection.ts";
+import { workloadId, type WorkloadId } from "./rollout-plan.ts";
 import { type ConfigurationCaches, keepInjectorConfigMap, keepInjectorWebhooks } from "./injector-configuration.ts";
-import { deadPod, type LivePod, livePhases, podKeeper } from "./live-pod.ts";
-import { directOwnerId, keepReplicaSetOwner, type ReplicaSetOwner, restartableId, workloadOfPod } from "./pod-owner.ts";
+import {
+  deadPod,
+  directOwnerId,
+  keepReplicaSetOwner,
+  livePhases,
+  type LivePod,
+  podKeeper,
+  type ReplicaSetOwner,
+  restartableId,
+  workloadOfPod,
+} from "./pods.ts";
 import { keepDaemonSet, keepDeployment, keepStatefulSet, type Workload } from "./workload.ts";
 
 /** The caches. */

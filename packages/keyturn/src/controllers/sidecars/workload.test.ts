@@ -1,7 +1,6 @@
 import type { DaemonSet, Deployment, StatefulSet, Stored } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
-import type { Rollout } from "./rollout-kind.ts";
-import { keepDaemonSet, keepDeployment, keepRollout, keepStatefulSet } from "./workload.ts";
+import { keepDaemonSet, keepDeployment, keepRollout, keepStatefulSet, type Rollout } from "./workload.ts";
 
 const metadata = { namespace: "shop", name: "web", uid: "u", resourceVersion: "1", generation: 2 };
 const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "app" }] } };

@@ -1,7 +1,12 @@
-// What is kept of a workload: what its pods are made from, how far its rollout is, and what has been said about restarting it.
+// Argo Rollouts: known as far as restarting them needs.
 import {
+  type Cache,
+  type Client,
+  type ControllerScope,
   DaemonSet,
+  defineKind,
   type Deployment,
+  isApiError,
   isBeingDeleted,
   type Kind,
   type KubeObject,
@@ -10,13 +15,37 @@ import {
   StatefulSet,
   type Stored,
 } from "@keyturn/runtime";
-import { pausedAnnotation, type Selects, selectsAll } from "../attention.ts";
-import type { Progress, WorkloadRef } from "./candidate.ts";
-import { templateDigest } from "./injection/expectation-key.ts";
+import * as z from "zod";
+import { pausedAnnotation, type Selects, selectsAll } from "../../feature/pause-and-selection.ts";
+import { consentLabel, restartedAtAnnotation, restartedForAnnotation, restartTimeMs, rolloutLabel } from "./annotations.ts";
+import { templateDigest } from "./injection/expectation.ts";
 import type { PodSource } from "./injection/pod-draft.ts";
-import { consentLabel, restartedAtAnnotation, restartTimeMs, rolloutLabel, restartedForAnnotation } from "./marks.ts";
 import type { SkipReason } from "./reasons.ts";
-import { Rollout } from "./rollout-kind.ts";
+import type { Progress, WorkloadRef } from "./rollout-plan.ts";
+import type { SidecarsWatches } from "./watches.ts";
+
+export interface Rollout extends KubeObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly selector?: LabelSelector;
+    /** Absent if `workloadRef` names a Deployment that has it. */
+    readonly template?: PodTemplateSpec;
+    readonly paused?: boolean;
+    /** Pods that are older are replaced, within the strategy's limits. */
+    readonly restartAt?: string;
+  };
+  readonly status?: {
+    /** The generation, as text. */
+    readonly observedGeneration?: string;
+    readonly phase?: string;
+    readonly restartedAt?: string;
+    readonly updatedReplicas?: number;
+    readonly availableReplicas?: number;
+  };
+}
+export const Rollout = defineKind<Rollout>({ group: "argoproj.io", version: "v1alpha1", kind: "Rollout", plural: "rollouts", namespaced: true });
+
+// What is kept of a workload: what its pods are made from, how far its rollout is, and what has been said about restarting it.
 
 /** A workload in memory. The template is JSON text, which takes far less room than objects and is needed only when a webhook is asked. */
 export interface Workload {
@@ -185,4 +214,40 @@ function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector
       return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
     }),
   ].join(",");
+}
+
+// Argo Rollouts join the watched workloads once the API server serves them: an operator that waited for a CRD that never comes would do nothing at all.
+
+/** How often it is looked whether the CRD is there. */
+export const lookForRolloutsMs = 15_000;
+
+const resourcesSchema = z.object({ resources: z.array(z.object({ name: z.string() })) });
+
+/** True if the API server serves Rollouts. */
+export async function servesRollouts(client: Client, signal?: AbortSignal): Promise<boolean> {
+  try {
+    const answer = await client.request({ method: "GET", path: `/apis/${Rollout.group}/${Rollout.version}` }, signal);
+    return resourcesSchema.parse(answer).resources.some(({ name }) => name === Rollout.plural);
+  } catch (error) {
+    if (isApiError(error, "NotFound")) return false;
+    throw error;
+  }
+}
+
+/** How Rollouts are watched. */
+export interface RolloutWatch {
+  readonly fields: string | undefined;
+  readonly selects: Selects;
+  readonly onChange: (cache: Cache<Workload>, key: string) => void;
+}
+
+/** Adds the watch of Rollouts, and tells `onChange` the keys of those that change. */
+export function watchRollouts(
+  { watch }: Pick<ControllerScope, "watch">,
+  { workloads }: Pick<SidecarsWatches, "workloads">,
+  { fields, selects, onChange }: RolloutWatch,
+): void {
+  const cache = watch(Rollout, { keep: (object) => keepRollout(object, selects), ...(fields !== undefined && { fields }) });
+  workloads.set(Rollout.kind, cache);
+  cache.subscribe(({ key }) => onChange(cache, key));
 }

@@ -1,9 +1,12 @@
-// Watches the objects of the step "verify": checksums, and the Leases in which agents show themselves.
+// The records of checksums, a namespace each, and of agents.
+import type { AgentRecord, ChecksumRecord, ChecksumView } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
-  type Kind,
+  earliest,
+  findCondition,
   keyOf,
+  type Kind,
   Lease,
   managedBySelector,
   nameOf,
@@ -11,13 +14,182 @@ import {
   type Selection,
   type Stored,
 } from "@keyturn/runtime";
-import { agentLeaseLabel } from "../../agent/agent-lease.ts";
+import { agentAnnotations, agentLeaseLabel, agentSummary } from "../../agent/status.ts";
 import { IngressCheckSum, SecretCheckSum } from "../../controllers/checksum/api.ts";
 import type { CheckSumObject } from "../../controllers/checksum/check-sum-object.ts";
-import { keepShownCheckSum, type ShownCheckSum } from "../../controllers/checksum/summary.ts";
-import { keyturn } from "../../operator-identity.ts";
-import type { RecordSource, SourceScope } from "../record-source.ts";
-import { agentId, agentRecord, checksumId, checksumRecord, countingChecksum, keepAgentLease } from "../records/checksum.ts";
+import { checksumSummaries, keepShownCheckSum, type ShownCheckSum } from "../../controllers/checksum/summary.ts";
+import { keyturn } from "../../feature/feature.ts";
+import { timeMs } from "../../feature/summary.ts";
+import {
+  conditionViews,
+  defined,
+  type Made,
+  objectRef,
+  recordBase,
+  type RecordSource,
+  type SourceScope,
+  summaryAgainAtMs,
+  verdictViews,
+} from "../record-source.ts";
+
+type CheckSum = DeepReadonly<ShownCheckSum>;
+type AgentLease = DeepReadonly<Stored<Lease>>;
+
+/** The record of the checksums of one kind in one namespace; undefined if there are none. */
+export function checksumRecord(
+  kind: Kind,
+  { namespace, checksums, leases }: { readonly namespace: string; readonly checksums: readonly CheckSum[]; readonly leases: readonly AgentLease[] },
+  nowMs: number,
+): Made | undefined {
+  const [summary] = checksumSummaries(kind, checksums, nowMs);
+  const newest = checksums.find(({ metadata }) => metadata.name === summary?.name);
+  if (!summary || !newest) return undefined;
+  const counting = countingChecksum(checksums);
+  const { status } = newest;
+  const standing = standingOf(newest);
+  const record: ChecksumRecord = {
+    type: "checksum",
+    id: checksumId(kind, namespace),
+    step: "checksum",
+    // What gateways serve goes on working whatever a checksum says; it is the check that stands still.
+    ...recordBase(kind, newest, { summary, workingCondition: "Published" }),
+    standing,
+    checksums: checksums.toSorted(newerFirst).map(checksumView),
+    problemCount: status?.problemCount ?? 0,
+    problems: (status?.problems ?? []).map(({ name, reason }) => ({ name, reason })),
+    agents: agentCounts(leases, { counting, nowMs }),
+  };
+  return { record, againAtMs: earliest([summaryAgainAtMs(summary, nowMs), ...leases.map((lease) => afterNow(validUntilMs(lease), nowMs))]) };
+}
+
+export function checksumId({ kind }: Pick<Kind, "kind">, namespace: string): string {
+  return `checksum/${kind}/${namespace}`;
+}
+
+/** The MD5 of the checksum that gateways are to have: of the newest one that is not only announced. */
+export function countingChecksum(checksums: readonly CheckSum[]): string | undefined {
+  return checksums.toSorted(newerFirst).find((checksum) => !isAwaited(checksum))?.spec.checksum;
+}
+
+function standingOf({ status }: CheckSum): ChecksumRecord["standing"] {
+  const current = findCondition(status?.conditions, "Current");
+  if (current?.status === "True") return "current";
+  return current?.reason === "Awaited" ? "awaited" : "differs";
+}
+
+function checksumView(checksum: CheckSum): ChecksumView {
+  const { metadata, spec, status } = checksum;
+  const awaited = isAwaited(checksum);
+  return {
+    name: metadata.name,
+    checksum: spec.checksum ?? "",
+    ...defined("sha256", spec.sha256),
+    count: spec.count ?? 0,
+    timestampMs: timeMs(spec.timestamp) ?? 0,
+    ...defined("sinceMs", awaited ? undefined : timeMs(status?.reached ?? metadata.creationTimestamp)),
+    ...defined("announcedUntilMs", awaited ? timeMs(spec.announcement?.expires) : undefined),
+    reason: findCondition(status?.conditions, "Current")?.reason ?? "",
+    conditions: conditionViews(status?.conditions),
+  };
+}
+
+function isAwaited({ spec, status }: CheckSum): boolean {
+  return spec.announcement !== undefined && status?.reached === undefined;
+}
+
+function newerFirst(left: CheckSum, right: CheckSum): number {
+  const newer = (timeMs(right.spec.timestamp) ?? 0) - (timeMs(left.spec.timestamp) ?? 0);
+  return newer || (left.metadata.name < right.metadata.name ? -1 : 1);
+}
+
+function agentCounts(
+  leases: readonly AgentLease[],
+  { counting, nowMs }: { readonly counting: string | undefined; readonly nowMs: number },
+): ChecksumRecord["agents"] {
+  const silent = leases.filter((lease) => (validUntilMs(lease) ?? 0) <= nowMs);
+  const current = leases.filter((lease) => !silent.includes(lease) && noteOf(lease, "checksum") === counting);
+  return { current: current.length, behind: leases.length - silent.length - current.length, silent: silent.length };
+}
+
+/** For a watch of agents' Leases: of the annotations only the agent's own. */
+export function keepAgentLease({
+  metadata: { name, namespace, uid, resourceVersion, creationTimestamp, annotations = {} },
+  spec,
+}: Stored<Lease>): Stored<Lease> {
+  const own = Object.fromEntries(Object.values(agentAnnotations).flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]])));
+  return {
+    metadata: {
+      name,
+      uid,
+      resourceVersion,
+      annotations: own,
+      ...defined("namespace", namespace),
+      ...defined("creationTimestamp", creationTimestamp),
+    },
+    ...(spec && { spec }),
+  };
+}
+
+/** The record of an agent; `counting` is the checksum that it is to have. */
+export function agentRecord(lease: AgentLease, { counting, nowMs }: { readonly counting: string | undefined; readonly nowMs: number }): Made {
+  const { metadata, spec } = lease;
+  const summary = agentSummary(lease, nowMs);
+  const checksum = noteOf(lease, "checksum");
+  const untilMs = validUntilMs(lease);
+  const record: AgentRecord = {
+    type: "agent",
+    id: agentId(metadata),
+    step: "checksum",
+    ref: objectRef(Lease, metadata),
+    ...verdictViews(summary, summary.reason !== "AgentSilent"),
+    ...defined("createdMs", timeMs(metadata.creationTimestamp)),
+    conditions: [],
+    identity: spec?.holderIdentity ?? metadata.name,
+    state: noteOf(lease, "state"),
+    checksum,
+    generation: noteOf(lease, "generation"),
+    ...defined("matches", counting === undefined ? undefined : counting === checksum),
+    secrets: countIn(noteOf(lease, "secrets")),
+    ...defined("promotedMs", timeMs(noteOf(lease, "promotedAt"))),
+    ...defined("verifiedMs", timeMs(noteOf(lease, "verifiedAt"))),
+    ...defined("renewedMs", timeMs(spec?.renewTime)),
+    ...defined("validUntilMs", untilMs),
+    differences: differenceCounts(noteOf(lease, "differences")),
+    alarms: noteOf(lease, "alarms")
+      .split(",")
+      .filter((alarm) => alarm !== ""),
+  };
+  return { record, againAtMs: afterNow(untilMs, nowMs) };
+}
+
+export function agentId({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `agent/${namespace}/${name}`;
+}
+
+function noteOf({ metadata }: AgentLease, name: keyof typeof agentAnnotations): string {
+  return metadata.annotations?.[agentAnnotations[name]] ?? "";
+}
+
+function differenceCounts(text: string): AgentRecord["differences"] {
+  const count = (direction: string): number => countIn(new RegExp(`\\b${direction}=(\\d+)`).exec(text)?.[1]);
+  return { missing: count("missing"), unexpected: count("unexpected"), changed: count("changed") };
+}
+
+/** A number of things as an agent notes it; 0 for what is none, such as one so large that the page could not show it. */
+function countIn(text = ""): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+function validUntilMs({ spec }: AgentLease): number | undefined {
+  const renewedMs = timeMs(spec?.renewTime);
+  return renewedMs === undefined ? undefined : renewedMs + (spec?.leaseDurationSeconds ?? 0) * 1000;
+}
+
+function afterNow(atMs: number | undefined, nowMs: number): number | undefined {
+  return atMs !== undefined && atMs > nowMs ? atMs : undefined;
+}
+
+// Watches the objects of the step "verify": checksums, and the Leases in which agents show themselves.
 
 /** What to watch, as the controller does. */
 export interface ChecksumSourceOptions {

@@ -1,15 +1,118 @@
-// Looks at the workloads of the step "roll out" through the controller's own eyes, and plans with its own plan; restarts nothing.
-import { DaemonSet, Deployment, type Kind, Job, type ObjectKey, Pod, ReplicaSet, resourceOf, StatefulSet, type Timer } from "@keyturn/runtime";
-import { type WorkloadId, workloadRef } from "../../controllers/sidecars/candidate.ts";
-import { FleetRecord } from "../../controllers/sidecars/fleet.ts";
-import { idsIn } from "../../controllers/sidecars/inspector.ts";
-import { restartTimeMs } from "../../controllers/sidecars/marks.ts";
-import { lastOf, planRollouts, type Row } from "../../controllers/sidecars/plan.ts";
-import { Rollout } from "../../controllers/sidecars/rollout-kind.ts";
-import type { SidecarsSight } from "../../controllers/sidecars/sight.ts";
+// The records of workloads: what the plan of this moment says about each.
+import type { Health, WorkloadRecord } from "@keyturn/dashboard/contract";
+import {
+  DaemonSet,
+  type DeepReadonly,
+  Deployment,
+  Job,
+  type Kind,
+  type ObjectKey,
+  Pod,
+  ReplicaSet,
+  resourceOf,
+  StatefulSet,
+  type Timer,
+} from "@keyturn/runtime";
+import { restartTimeMs } from "../../controllers/sidecars/annotations.ts";
+import { FleetRecord, type SidecarsSight } from "../../controllers/sidecars/fleet.ts";
+import { idsIn } from "../../controllers/sidecars/inspect.ts";
+import {
+  type Decision,
+  lastOf,
+  planRollouts,
+  type Row,
+  type WorkloadId,
+  type WorkloadRef,
+  workloadRef,
+} from "../../controllers/sidecars/rollout-plan.ts";
+import { skipInWords } from "../../controllers/sidecars/rollouts.ts";
 import { idOfWorkload, workloadsOfPodChange, workloadsOfReplicaSetChange } from "../../controllers/sidecars/watches.ts";
-import type { RecordSource, SourceScope } from "../record-source.ts";
-import { workloadRecord, workloadRecordId } from "../records/workload.ts";
+import { Rollout, type Workload } from "../../controllers/sidecars/workload.ts";
+import { defined, objectRef, type RecordSource, shownText, type SourceScope } from "../record-source.ts";
+
+/** What is known of a workload. */
+export interface ShownWorkload {
+  readonly ref: WorkloadRef;
+  readonly kind: Kind;
+  /** What is decided about it; undefined if there is nothing to decide. */
+  readonly row: Row | undefined;
+  /** Undefined for pods that nobody can restart. */
+  readonly workload: Pick<DeepReadonly<Workload>, "restartedAt"> | undefined;
+}
+
+export function workloadRecordId({ kind, namespace, name }: WorkloadRef): string {
+  return `workload/${kind}/${namespace}/${name}`;
+}
+
+/** The record; undefined for a workload that is as it should be and was never restarted. */
+export function workloadRecord({ ref, kind, row, workload }: ShownWorkload): WorkloadRecord | undefined {
+  const restartedMs = restartTimeMs(workload?.restartedAt);
+  if (!row && restartedMs === undefined) return undefined;
+  const { health, phase, reason, message } = row ? verdictOf(row.decision) : done;
+  const decision = row?.decision;
+  const untilMs = decision && "untilMs" in decision ? decision.untilMs : undefined;
+  return {
+    type: "workload",
+    id: workloadRecordId(ref),
+    step: "sidecars",
+    ref: objectRef(kind, ref),
+    health,
+    reason,
+    message,
+    ...defined("sinceMs", phase === "rolling" || phase === "done" ? restartedMs : undefined),
+    conditions: [],
+    ...defined("nextMs", untilMs),
+    phase,
+    ...defined("outdated", row?.outdated),
+    why: shownText(row?.why ?? ""),
+    ...(decision && {
+      decision: { type: decision.type, ...("reason" in decision && { reason: decision.reason }), ...defined("untilMs", untilMs) },
+    }),
+    stuck: decision?.type === "rolling" && decision.stuck,
+    ...defined("restartedMs", restartedMs),
+  };
+}
+
+interface Verdict extends Pick<WorkloadRecord, "phase" | "reason" | "message"> {
+  readonly health: Health;
+}
+
+const done: Verdict = { health: "ok", phase: "done", reason: "Current", message: "its pods have the sidecar that new ones would get" };
+
+const rolling: Verdict = {
+  health: "busy",
+  phase: "rolling",
+  reason: "Rolling",
+  message: "was restarted for its sidecar; its pods are being replaced",
+};
+
+function verdictOf(decision: Decision): Verdict {
+  switch (decision.type) {
+    case "restart":
+      return { health: "busy", phase: "outdated", reason: "Outdated", message: "is restarted next" };
+    case "rolling":
+      if (!decision.stuck) return rolling;
+      return {
+        ...rolling,
+        health: "error",
+        reason: "RolloutStuck",
+        message: "was restarted for its sidecar and is not healthy in time; see its pods",
+      };
+    case "finish":
+      return rolling;
+    case "wait":
+      return { health: "waiting", phase: "waiting", reason: decision.reason, message: "waits, and is restarted without anybody doing anything" };
+    case "skip": {
+      const isWished = decision.reason === "Paused" || decision.reason === "OptedOut" || decision.reason === "NotOptedIn";
+      return { health: isWished ? "waiting" : "warning", phase: "heldBack", reason: decision.reason, message: skipInWords(decision.reason) };
+    }
+    case "unknown":
+    default:
+      return { health: "unknown", phase: "unknown", reason: decision.reason, message: "whether it is outdated cannot be told yet" };
+  }
+}
+
+// Looks at the workloads of the step "roll out" through the controller's own eyes, and plans with its own plan; restarts nothing.
 
 const kinds: readonly Kind[] = [Deployment, StatefulSet, DaemonSet, Rollout, ReplicaSet, Job, Pod];
 

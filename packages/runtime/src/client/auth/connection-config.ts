@@ -14,3 +14,32 @@ export interface ConnectionConfig {
   /** Where this comes from, for logs: `in-cluster`, or the files and the context. */
   readonly source: string;
 }
+
+// Why there is no usable configuration for reaching an API server.
+
+/** What is wrong with the configuration. */
+export type ConfigErrorCode =
+  /** Neither a kubeconfig nor a pod's service account was found. */
+  | "NothingFound"
+  | "FileMissing"
+  | "FileUnreadable"
+  | "YamlBroken"
+  /** YAML, but no kubeconfig: a field has the wrong shape or is missing. */
+  | "Malformed"
+  | "ContextNotFound"
+  | "ClusterNotFound"
+  | "UserNotFound"
+  /** A certificate, key or server address cannot be used. */
+  | "Unusable"
+  /** Something that Keyturn does not do: a legacy auth provider, a SOCKS proxy. */
+  | "Unsupported";
+
+/** One line that says what was looked for and what is wrong. Never carries a token, password or key. */
+export class ConfigError extends Error {
+  readonly code: ConfigErrorCode;
+  constructor(code: ConfigErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ConfigError";
+    this.code = code;
+  }
+}

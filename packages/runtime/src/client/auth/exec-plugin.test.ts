@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
 import { execLogin } from "./exec-plugin.ts";
 import { patiently } from "../local-server.fixture.ts";
-import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig-file.ts";
-import type { Login } from "./login.ts";
+import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig.ts";
+import type { Login } from "./credentials.ts";
 import { temporaryFolder } from "./temporary-folder.fixture.ts";
 import { fixedText } from "./text-source.ts";
 

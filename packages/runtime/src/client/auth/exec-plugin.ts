@@ -3,12 +3,10 @@ import { spawn } from "node:child_process";
 import { isAbsolute, join } from "node:path";
 import * as z from "zod";
 import type { Clock } from "../../clock.ts";
-import type { Environment } from "../proxy-choice.ts";
-import { ConfigError } from "./config-error.ts";
-import { CredentialError } from "./credentials.ts";
-import { expiringLogin, type FetchedLogin } from "./expiring-login.ts";
-import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig-file.ts";
-import { bearer, type Login } from "./login.ts";
+import type { Environment } from "../http/http-transport.ts";
+import { ConfigError } from "./connection-config.ts";
+import { bearer, CredentialError, expiringLogin, type FetchedLogin, type Login } from "./credentials.ts";
+import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig.ts";
 import type { TextSource } from "./text-source.ts";
 
 /** What a plugin is run with. */

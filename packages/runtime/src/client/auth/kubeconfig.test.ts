@@ -1,12 +1,13 @@
 // From kubeconfig entries to what requests are sent with.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
+import { stringify } from "yaml";
+import { systemClock } from "../../clock.ts";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
-import { createAuthority, issueCertificate } from "../../testing/x509/certificate.ts";
+import { createAuthority, issueCertificate } from "../../testing/x509.ts";
 import type { ConnectionConfig } from "./connection-config.ts";
-import { kubeconfigConnection } from "./kubeconfig.ts";
-import { parseKubeconfig } from "./kubeconfig-file.ts";
+import { embeddedKubeconfig, kubeconfigConnection, mergeKubeconfigs, parseKubeconfig, readKubeconfig } from "./kubeconfig.ts";
 import { temporaryFolder } from "./temporary-folder.fixture.ts";
 
 const authority = createAuthority("test");
@@ -150,4 +151,126 @@ clusters:
   ])("for a user that cannot log in: case %#", async (user, code, message) => {
     await expect(connect(user)).rejects.toMatchObject({ name: "ConfigError", code, message: expect.stringMatching(message) });
   });
+});
+
+// Reading and merging kubeconfigs.
+
+describe("parseKubeconfig", () => {
+  it("takes the empty values that kubectl writes", () => {
+    const config = parseKubeconfig(
+      "apiVersion: v1\nkind: Config\nclusters: null\ncontexts: []\ncurrent-context: ''\nusers:\n- name: a\n  user: null\n",
+      "/k",
+    );
+    expect(config).toMatchObject({ currentContext: undefined, files: ["/k"] });
+    expect(config.users.get("a")).toEqual({ value: {}, dir: "/" });
+    expect(parseKubeconfig("", "/k").contexts.size).toBe(0);
+  });
+
+  it("takes JSON, which is YAML", () => {
+    expect(parseKubeconfig('{"current-context": "here"}', "/k").currentContext).toBe("here");
+  });
+
+  it("says where the YAML is broken, without quoting it", () => {
+    const source = "users:\n- name: a\n  user:\n    token: s3cr3t\n   bad: s3cr3t: s3cr3t\n";
+    expect(() => parseKubeconfig(source, "/k")).toThrow(
+      expect.objectContaining({
+        code: "YamlBroken",
+        message: expect.stringMatching(/^kubeconfig \/k is no valid YAML: [A-Z_]+ at line \d+, column \d+$/),
+      }),
+    );
+  });
+
+  it("says which field has the wrong shape, without its value", () => {
+    const source = "users:\n- name: a\n  user:\n    token: [s3cr3t]\n";
+    expect(() => parseKubeconfig(source, "/k")).toThrow(
+      "kubeconfig /k is malformed: users.0.user.token: Invalid input: expected string, received array",
+    );
+    expect(() => parseKubeconfig("s3cr3t", "/k")).toThrow(/^kubeconfig \/k is malformed: the file: (?!.*s3cr3t)/);
+  });
+});
+
+describe("mergeKubeconfigs", () => {
+  it("takes each entry whole from the first file that has it, and paths from that file's folder", () => {
+    const first = parseKubeconfig(
+      "clusters:\n- name: c\n  cluster: { server: https://first }\nusers:\n- name: u\n  user: { token: a }\n",
+      "/one/config",
+    );
+    const second = parseKubeconfig(
+      "current-context: x\nclusters:\n- name: c\n  cluster: { server: https://second, certificate-authority: ca.crt }\n- name: d\n  cluster: { certificate-authority: ca.crt }\n",
+      "/two/config",
+    );
+    const third = parseKubeconfig("current-context: y", "/three/config");
+    const merged = mergeKubeconfigs([first, second, third]);
+    expect(merged.currentContext).toBe("x");
+    expect(merged.clusters.get("c")).toEqual({ value: { server: "https://first" }, dir: "/one" });
+    expect(merged.clusters.get("d")).toEqual({ value: { "certificate-authority": "ca.crt" }, dir: "/two" });
+    expect(merged.files).toEqual(["/one/config", "/two/config", "/three/config"]);
+  });
+});
+
+describe("readKubeconfig", () => {
+  it("tells a file that is not there from one that cannot be read", async () => {
+    const dir = await temporaryFolder();
+    expect(await readKubeconfig(join(dir, "none"))).toBeUndefined();
+    await expect(readKubeconfig(dir)).rejects.toMatchObject({ code: "FileUnreadable", message: `kubeconfig ${dir} cannot be read: EISDIR` });
+  });
+});
+
+// What a kubeconfig from somebody else may say, and what it may not.
+
+const authorityEmbeddedKubeconfig = Buffer.from(createAuthority("embedded").certificate).toString("base64");
+
+function kubeconfig(cluster: object, user: object): string {
+  return stringify({
+    "current-context": "here",
+    contexts: [{ name: "here", context: { cluster: "c", user: "u" } }],
+    clusters: [{ name: "c", cluster: { server: "https://target.example", "certificate-authority-data": authorityEmbeddedKubeconfig, ...cluster } }],
+    users: [{ name: "u", user }],
+  });
+}
+
+const read = (text: string, allowInsecure = false) => embeddedKubeconfig(text, { name: "kubeconfig-a", clock: systemClock, allowInsecure });
+
+test("a token and a certificate authority in the text are all that is needed", async () => {
+  const connection = await read(kubeconfig({}, { token: "t0ken" }));
+  expect(connection.server).toBe("https://target.example");
+  expect(await connection.credentials.authorize()).toMatchObject({ headers: { authorization: "Bearer t0ken" } });
+});
+
+describe("is refused, without a word of its content", () => {
+  test.each([
+    ["exec", {}, { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "/bin/sh", args: ["-c", "s3cret"] } }],
+    ["auth-provider", {}, { "auth-provider": { name: "oidc", config: { "idp-issuer-url": "https://s3cret" } } }],
+    ["tokenFile", {}, { tokenFile: "/var/run/secrets/s3cret" }],
+    ["client-certificate", {}, { "client-certificate": "/s3cret", "client-key": "/s3cret" }],
+    ["client-key", {}, { "client-key": "s3cret" }],
+    ["certificate-authority", { "certificate-authority": "/s3cret", "certificate-authority-data": null }, { token: "t" }],
+    ["proxy-url", { "proxy-url": "http://s3cret:8080" }, { token: "t" }],
+    ["insecure-skip-tls-verify", { "insecure-skip-tls-verify": true, "certificate-authority-data": null }, { token: "s3cret" }],
+    ["http://", { server: "http://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: " http://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: "\u0000\u001fHTTP://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: "ht\ttp://s3cret.example" }, { token: "s3cret" }],
+    ["http://", { server: "http\n://s3cret.example" }, { token: "s3cret" }],
+  ])("%s", async (what, cluster, user) => {
+    const refusal = await read(kubeconfig(cluster, user)).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: "Unsupported", message: expect.stringContaining(what) as string });
+    expect(String(refusal)).not.toContain("s3cret");
+  });
+
+  test("even where TLS may be insecure, programs and files may not", async () => {
+    await expect(read(kubeconfig({ "insecure-skip-tls-verify": true }, { tokenFile: "/etc/passwd" }), true)).rejects.toThrow("tokenFile");
+  });
+});
+
+test("insecure TLS and http:// are accepted where that is allowed", async () => {
+  expect(await read(kubeconfig({ "insecure-skip-tls-verify": true, "certificate-authority-data": null }, {}), true)).toMatchObject({
+    insecureSkipTlsVerify: true,
+  });
+  expect((await read(kubeconfig({ server: "http://127.0.0.1:1" }, {}), true)).server).toBe("http://127.0.0.1:1");
+});
+
+test("what other contexts say does not matter: they are never used", async () => {
+  const text = kubeconfig({}, { token: "t" }).replace("users:\n", "users:\n  - name: other\n    user:\n      tokenFile: /x\n");
+  expect((await read(text)).server).toBe("https://target.example");
 });

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
-import { createAuthority, issueCertificate } from "../../testing/x509/certificate.ts";
+import { createAuthority, issueCertificate } from "../../testing/x509.ts";
 import { startLocalServer, type LocalServer, type LocalServerTls } from "../local-server.fixture.ts";
-import type { Login } from "./login.ts";
+import type { Login } from "./credentials.ts";
 import { oidcLogin } from "./oidc.ts";
 
 const startMs = Date.UTC(2026, 0, 1);

@@ -3,13 +3,10 @@ import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import * as z from "zod";
 import type { Clock } from "../../clock.ts";
-import { createHttpTransport } from "../http-transport.ts";
-import type { Environment } from "../proxy-choice.ts";
+import { createHttpTransport, type Environment } from "../http/http-transport.ts";
 import type { TransportRequest } from "../transport.ts";
-import { ConfigError } from "./config-error.ts";
-import { CredentialError, fixedCredentials } from "./credentials.ts";
-import { expiringLogin, type FetchedLogin } from "./expiring-login.ts";
-import { bearer, type Login } from "./login.ts";
+import { ConfigError } from "./connection-config.ts";
+import { bearer, CredentialError, expiringLogin, type FetchedLogin, fixedCredentials, type Login } from "./credentials.ts";
 
 /** What the provider is run with. */
 export interface OidcLoginOptions {

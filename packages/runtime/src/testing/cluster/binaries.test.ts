@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findBinaries } from "./binaries.ts";
 import { cacheFolderOf, readToolModule } from "./tool-module.ts";
-import { isRunning } from "./running-process.ts";
+import { isRunning } from "./server-process.ts";
 
 let folder: string;
 let environment: Readonly<Record<string, string>>;

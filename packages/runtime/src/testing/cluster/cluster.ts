@@ -2,18 +2,11 @@
 import * as z from "zod";
 import type { BinaryOptions } from "./binaries.ts";
 import { findBinaries } from "./binaries.ts";
-import { accessCluster } from "./cluster-access.ts";
-import type { ClusterAccess } from "./cluster-access.ts";
-import { clusterFilesIn, writeClusterFiles } from "./cluster-files.ts";
+import { accessCluster, type ClusterAccess, clusterFilesIn, writeClusterFiles } from "./cluster-access.ts";
 import type { ToolName } from "./tool-module.ts";
-import { freePort } from "./free-port.ts";
+import { freePort, ServerProcess } from "./server-process.ts";
 import { Sandbox } from "./sandbox.ts";
-import { ServerProcess } from "./server-process.ts";
-import { apiServer } from "./servers/api-server.ts";
-import { controllerManager } from "./servers/controller-manager.ts";
-import { etcdServer } from "./servers/etcd.ts";
-import { kwok, kwokNodes } from "./servers/kwok.ts";
-import { scheduler } from "./servers/scheduler.ts";
+import { apiServer, controllerManager, etcdServer, kwok, kwokNodes, scheduler } from "./servers.ts";
 
 /** What a cluster is made of, besides etcd and kube-apiserver. */
 export interface ClusterOptions extends BinaryOptions {

@@ -4,9 +4,7 @@ import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { isApiError } from "../../client/api-error.ts";
 import type { Client } from "../../client/client.ts";
-import { objectPath } from "../../client/kind.ts";
-import type { Kind } from "../../client/kind.ts";
-import type { KubeObject, Stored } from "../../client/object.ts";
+import { type Kind, type KubeObject, objectPath, type Stored } from "../../client/kind.ts";
 import { systemClock } from "../../clock.ts";
 
 /** Manifests to apply: YAML of one or more documents, or objects. `List`s are taken apart. */

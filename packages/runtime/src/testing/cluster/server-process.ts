@@ -1,9 +1,15 @@
-// One server of the control plane: started, stopped, killed, paused and started again, with its log at hand.
+// A child with a port, logs, an end.
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../clock.ts";
+import { type Random, systemRandom } from "../../random.ts";
 import type { Sandbox } from "./sandbox.ts";
+
+// One server of the control plane: started, stopped, killed, paused and started again, with its log at hand.
 
 /** What to run and how to tell that it works. */
 export interface ServerOptions {
@@ -114,4 +120,54 @@ export class ServerProcess {
     this.#state.child.ref();
     await this.#state.exited;
   }
+}
+
+// Whether a process still runs.
+
+/** True while the process does anything. A zombie, which is dead and only waits for its parent to notice, does not count: some first processes never do. */
+export function isRunning(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+  return !isZombie(pid);
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    return /\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    // No /proc, as on macOS, whose first process does reap orphans.
+    return false;
+  }
+}
+
+// Ports on 127.0.0.1 that nobody uses, from below the range that the system gives to outgoing connections, so that a server can come back to its own.
+
+// Linux gives outgoing connections 32768–60999, macOS 49152–65535.
+const lowest = 20_000;
+const highest = 32_000;
+
+/** Finds a port that is free now. Somebody else may take it before it is used; then try another. */
+export async function freePort(random: Random = systemRandom): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = lowest + Math.floor(random() * (highest - lowest));
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`looking for a free port on 127.0.0.1 between ${lowest} and ${highest}: 100 tried, all taken`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, "close");
+  return true;
 }

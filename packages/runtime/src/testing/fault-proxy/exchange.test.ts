@@ -3,9 +3,8 @@ import type { ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
-import { Exchange } from "./exchange.ts";
-import { requestLine } from "./proxied-request.ts";
+import { describe, expect, it, test } from "vitest";
+import { Exchange, matches, requestLine } from "./exchange.ts";
 
 /** A response whose client takes a byte at a time. */
 function slowResponse() {
@@ -37,4 +36,38 @@ test("a client that goes away while the proxy waits ends the relay", async () =>
   stream.destroy();
   await expect(relayed).rejects.toThrow("aborted");
   expect(exchange.signal.aborted).toBe(true);
+});
+
+// Which requests a fault is about.
+
+const watch = requestLine("GET", "/api/v1/pods?watch=true&resourceVersion=5");
+const list = requestLine("GET", "/api/v1/pods?limit=500");
+const create = requestLine("POST", "/api/v1/namespaces/a/pods");
+
+describe("requestLine", () => {
+  it("tells watches, other reads and writes apart", () => {
+    const kinds = [watch, list, create].map(({ isWatch, isWrite }) => ({ isWatch, isWrite }));
+    expect(kinds).toEqual([
+      { isWatch: true, isWrite: false },
+      { isWatch: false, isWrite: false },
+      { isWatch: false, isWrite: true },
+    ]);
+    expect(requestLine("GET", "/x?watch=1").isWatch).toBe(true);
+    expect(requestLine("GET", "/x?watch=false").isWatch).toBe(false);
+  });
+});
+
+describe("matches", () => {
+  it("selects everything without conditions", () => {
+    expect([watch, list, create].every((request) => matches({}, request))).toBe(true);
+  });
+
+  it("needs every condition to hold", () => {
+    expect(matches({ method: "GET", path: /limit=/, watch: false, write: false }, list)).toBe(true);
+    expect(matches({ method: "GET", path: /limit=/ }, watch)).toBe(false);
+    expect(matches({ method: ["PUT", "POST"] }, create)).toBe(true);
+    expect(matches({ method: ["PUT", "PATCH"] }, create)).toBe(false);
+    expect(matches({ watch: true }, list)).toBe(false);
+    expect(matches({ write: true }, create)).toBe(true);
+  });
 });

@@ -1,25 +1,30 @@
-// A proxy between an operator and its API server that disturbs their talk on demand.
+// Between client and server.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { createServer as createTcpServer } from "node:net";
-import type { Server, Socket } from "node:net";
+import { createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { TLSSocket } from "node:tls";
 import { parseDocument } from "yaml";
-import { clusterFilesIn, readConnection } from "../cluster/cluster-files.ts";
-import { freePort } from "../cluster/free-port.ts";
-import { issueCertificate } from "../x509/certificate.ts";
-import { Exchange } from "./exchange.ts";
-import type { CutManner } from "./exchange.ts";
-import { CutConnection } from "./fault.ts";
-import type { Fault, Handler } from "./fault.ts";
-import { matches, requestLine } from "./proxied-request.ts";
-import type { RequestLine, RequestMatch } from "./proxied-request.ts";
-import { openUpstream } from "./upstream.ts";
-import type { CertifiedUser, Upstream } from "./upstream.ts";
+import { clusterFilesIn, readConnection } from "../cluster/cluster-access.ts";
+import { freePort } from "../cluster/server-process.ts";
+import { issueCertificate } from "../x509.ts";
+import {
+  type CertifiedUser,
+  type CutManner,
+  Exchange,
+  matches,
+  openUpstream,
+  requestLine,
+  type RequestLine,
+  type RequestMatch,
+  type Upstream,
+} from "./exchange.ts";
+import { CutConnection, type Fault, type FaultScope, type Handler, scopeOf } from "./faults.ts";
+
+// A proxy between an operator and its API server that disturbs their talk on demand.
 
 /** A request that came to the proxy; `status` is what the client was answered, absent until then. */
 export type RequestRecord = RequestLine & { readonly status?: number };
@@ -218,4 +223,25 @@ function certifiedUser(socket: Socket): CertifiedUser | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
   const { subject } = socket.getPeerCertificate();
   return subject ? { user: [subject.CN].flat()[0] ?? "", groups: [subject.O ?? []].flat() } : undefined;
+}
+
+// A fault that calls back around the n-th write: the place to kill an operator between two of its writes.
+
+/** Before the API server hears of the write, or after it answered and before the client hears of that. */
+export type WriteMoment = "before" | "after";
+
+/** Calls `callback` at the given moment of the `n`-th matching write (the first is 1) and holds the write until it has run. */
+export function onWrite(n: number, moment: WriteMoment, callback: () => void | Promise<void>, scope: FaultScope = {}): Fault {
+  let writes = 0;
+  return {
+    ...scopeOf({ ...scope, write: true }),
+    async intervene(request, next) {
+      writes++;
+      const isIt = writes === n;
+      if (isIt && moment === "before") await callback();
+      const response = await next(request);
+      if (isIt && moment === "after") await callback();
+      return response;
+    },
+  };
 }

@@ -1,10 +1,7 @@
 // What kube-controller-manager does where controllers can tell: deletes what has lost its owners, and empties namespaces that are to go.
-import { apiVersionOf, objectPath } from "../../client/kind.ts";
-import { nameOf } from "../../client/object.ts";
-import { isObject, listOr, objectOr, stringOr } from "./json.ts";
-import type { JsonObject } from "./json.ts";
-import { finalizersOf } from "./served-kind.ts";
-import type { ServedKind } from "./served-kind.ts";
+import { apiVersionOf, nameOf, objectPath } from "../../client/kind.ts";
+import { isObject, type JsonObject, listOr, objectOr, stringOr } from "../../json.ts";
+import { finalizersOf, type ServedKind } from "./object-store.ts";
 import type { SimulatedApiServer } from "./simulated-api-server.ts";
 
 interface Found {

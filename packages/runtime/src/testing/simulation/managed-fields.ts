@@ -1,10 +1,21 @@
 // Who owns which fields of an object: `metadata.managedFields`, kept up by updates and decided by server-side apply.
-import { difference, fromFieldsV1, intersection, isEmptySet, pathsOf, toFieldsV1, union, emptySet } from "./field-set.ts";
-import type { FieldSet } from "./field-set.ts";
-import { isObject, listOr, objectOr, sameJson, stringOr, withKey } from "./json.ts";
-import type { JsonObject } from "./json.ts";
-import { changesBetween, fieldsOf, mergeFields, removeFields } from "./object-fields.ts";
-import type { ServedKind } from "./served-kind.ts";
+import {
+  changesBetween,
+  difference,
+  emptySet,
+  type FieldSet,
+  fieldsOf,
+  fromFieldsV1,
+  intersection,
+  isEmptySet,
+  mergeFields,
+  pathsOf,
+  removeFields,
+  toFieldsV1,
+  union,
+} from "./object-fields.ts";
+import { isObject, type JsonObject, listOr, objectOr, sameJson, stringOr, withKey } from "../../json.ts";
+import type { ServedKind } from "./object-store.ts";
 
 /** Who writes, through which endpoint, when. */
 export interface Writer {

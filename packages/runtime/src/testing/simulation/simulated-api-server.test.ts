@@ -6,11 +6,10 @@ import type { TransportRequest } from "../../client/transport.ts";
 import { seededRandom } from "../../random.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 import { collectGarbage } from "./garbage-collector.ts";
-import { listOr, objectOr, parseObject, stringOr } from "./json.ts";
-import type { JsonObject } from "./json.ts";
+import { type JsonObject, listOr, objectOr, parseObject, stringOr } from "../../json.ts";
 import { SimulatedApiServer } from "./simulated-api-server.ts";
 import type { ServeOptions } from "./simulated-api-server.ts";
-import type { WatchSession } from "./watch-session.ts";
+import type { WatchSession } from "./watch-sessions.ts";
 
 const path = collectionPath(ConfigMap, "default");
 

@@ -5,14 +5,10 @@ import { ConnectionError } from "../../client/transport.ts";
 import type { Transport, TransportRequest } from "../../client/transport.ts";
 import { ConfigMap, Secret } from "../../client/builtin-kinds.ts";
 import { collectionPath } from "../../client/kind.ts";
-import { drawOne } from "./draw.ts";
-import { forEachSeed, seedsFor } from "./for-each-seed.ts";
-import { isObject, listOr, objectOr, parseObject, stringOr } from "./json.ts";
-import type { JsonObject } from "./json.ts";
-import type { SimulatedProcess } from "./process-host.ts";
-import { simulate } from "./simulation.ts";
-import type { SimulationOptions, UserAction, World } from "./simulation.ts";
-import { SimulationError } from "./simulation-error.ts";
+import { drawOne } from "../../random.ts";
+import { forEachSeed, seedsFor, simulate, SimulationError, type SimulationOptions, type UserAction, type World } from "./simulation.ts";
+import { isObject, type JsonObject, listOr, objectOr, parseObject, stringOr } from "../../json.ts";
+import type { SimulatedProcess } from "./process.ts";
 
 const secrets = collectionPath(Secret, "default");
 const configMaps = collectionPath(ConfigMap, "default");

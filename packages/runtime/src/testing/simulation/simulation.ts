@@ -1,25 +1,60 @@
-// A seeded run of whole operator processes against a simulated API server, in virtual time and with faults: the same seed is the same run, to the byte.
+// The world and its seed.
 import { crc32 } from "node:zlib";
-import type { Kind } from "../../client/kind.ts";
-import { resourceOf } from "../../client/kind.ts";
+import { type Kind, resourceOf } from "../../client/kind.ts";
 import type { TransportRequest } from "../../client/transport.ts";
-import { seededRandom } from "../../random.ts";
-import type { Random } from "../../random.ts";
+import type { JsonObject } from "../../json.ts";
+import { drawInt, drawWeighted, forkRandom, type Random, type Range, seededRandom } from "../../random.ts";
 import { VirtualClock } from "../virtual-clock.ts";
-import { drawInt, drawWeighted, forkRandom } from "./draw.ts";
-import type { Range } from "./draw.ts";
-import { manyFaults, manyWorldFaults, noFaults } from "./fault-rates.ts";
-import type { FaultRates, WorldFaults } from "./fault-rates.ts";
 import { collectGarbage } from "./garbage-collector.ts";
-import type { JsonObject } from "./json.ts";
+import { type NetworkEvent, SimulatedNetwork } from "./network.ts";
 import type { StoreChange } from "./object-store.ts";
-import { ProcessHost } from "./process-host.ts";
-import type { SimulatedProcess } from "./process-host.ts";
+import { ProcessHost, type SimulatedProcess } from "./process.ts";
 import { SimulatedApiServer } from "./simulated-api-server.ts";
-import { SimulatedNetwork } from "./simulated-network.ts";
-import type { NetworkEvent } from "./simulated-network.ts";
-import { SimulationError } from "./simulation-error.ts";
-import { WorldTrouble } from "./world-trouble.ts";
+import { type FaultRates, manyFaults, manyWorldFaults, noFaults, type WorldFaults, WorldTrouble } from "./world-trouble.ts";
+
+// A simulation that failed: what went wrong, with which seed, how to see it again, and what happened last.
+
+/** How many lines of the trace an error shows. */
+const shownLines = 40;
+
+/** What failed. */
+export interface SimulationFailure {
+  readonly seed: number;
+  readonly problem: string;
+  readonly trace: readonly string[];
+  readonly cause?: unknown;
+}
+
+/** A failed run; `seed` replays it exactly. */
+export class SimulationError extends Error {
+  readonly code = "Simulation";
+  readonly seed: number;
+  /** The whole run, line by line. */
+  readonly trace: readonly string[];
+
+  constructor({ seed, problem, trace, cause }: SimulationFailure) {
+    const last = trace
+      .slice(-shownLines)
+      .map((line) => `  ${line}`)
+      .join("\n");
+    super(
+      `seed ${seed}: ${problem}\nreplay it with: SEED=${seed} npx vitest run ${testFile()}\nthe last of ${trace.length} lines of its trace:\n${last}`,
+      { cause },
+    );
+    this.name = "SimulationError";
+    this.seed = seed;
+    this.trace = trace;
+  }
+}
+
+/** The test file under way, as vitest tells its workers; the command is right without it too, only slower. */
+function testFile(): string {
+  const state: unknown = Reflect.get(globalThis, "__vitest_worker__");
+  const path: unknown = typeof state === "object" && state !== null ? Reflect.get(state, "filepath") : undefined;
+  return typeof path === "string" ? path.replace(`${process.cwd()}/`, "") : "";
+}
+
+// A seeded run of whole operator processes against a simulated API server, in virtual time and with faults: the same seed is the same run, to the byte.
 
 /** What actions, invariants and checks see. */
 export interface World {
@@ -292,4 +327,41 @@ class SimulationRun {
 
 function count(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+// Runs a test body once for each of many seeds, or for the one seed that is to be replayed.
+
+/** The first seed; the others follow. Fixed, so that a run in CI and one at a desk are the same. */
+const firstSeed = 1;
+
+/**
+ * Calls `run` with `count` seeds, one after the other. With `SEED` in the environment only that one; with `SEEDS` that many instead of `count`.
+ * What `run` throws is thrown on; a simulation's error names its seed itself, any other gets it here.
+ */
+export async function forEachSeed(count: number, run: (seed: number) => Promise<void> | void): Promise<void> {
+  for (const seed of seedsFor(count, process.env)) {
+    try {
+      await run(seed);
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith(`seed ${seed}:`)) throw error;
+      throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}\nreplay it with: SEED=${seed} npx vitest run`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** The seeds to run. */
+export function seedsFor(count: number, environment: Readonly<Record<string, string | undefined>>): readonly number[] {
+  const only = environment["SEED"];
+  if (only !== undefined && only !== "") return [wholeNumber("SEED", only)];
+  const many = environment["SEEDS"];
+  const length = many === undefined || many === "" ? count : wholeNumber("SEEDS", many);
+  return Array.from({ length }, (_, index) => firstSeed + index);
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${name} must be a whole number that is not negative, but is "${text}"`);
+  return value;
 }

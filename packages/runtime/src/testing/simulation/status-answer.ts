@@ -1,5 +1,5 @@
 // The `Status` objects with which an API server refuses a request or confirms a delete.
-import type { Json, JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 
 /** A request that was refused. */
 export interface Refusal {

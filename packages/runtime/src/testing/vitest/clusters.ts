@@ -1,15 +1,34 @@
-// Clusters for test files: the one that all files of a run share, or one of their own for tests with faults.
+// A cluster per worker.
 import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, inject } from "vitest";
 import * as z from "zod";
-import { startCluster } from "../cluster/cluster.ts";
-import type { Cluster, ClusterOptions } from "../cluster/cluster.ts";
-import { accessCluster } from "../cluster/cluster-access.ts";
-import type { ClusterAccess } from "../cluster/cluster-access.ts";
+import { accessCluster, type ClusterAccess } from "../cluster/cluster-access.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "../cluster/cluster.ts";
 import type { SharedClusterAnswer } from "./global-setup.ts";
-import { tailOfServerLogs } from "./server-logs.ts";
+
+// Shows what the servers of a cluster logged when a test that used them fails.
+
+const widestLine = 300;
+
+/** The end of every server's log in the cluster's folder, with a heading each. */
+export async function tailOfServerLogs(folder: string, lastLines = 30): Promise<string> {
+  const logs = join(folder, "logs");
+  const names = (await readdir(logs)).sort();
+  const tails = names.map(async (name) => {
+    const lines = (await readFile(join(logs, name), "utf8")).trimEnd().split("\n");
+    return [
+      `--- ${name}, last ${Math.min(lastLines, lines.length)} of ${lines.length} lines`,
+      ...lines.slice(-lastLines).map((line) => line.slice(0, widestLine)),
+    ].join("\n");
+  });
+  return `${(await Promise.all(tails)).join("\n")}\n`;
+}
+
+// Clusters for test files: the one that all files of a run share, or one of their own for tests with faults.
 
 /**
  * Call in a file or `describe`: gives the cluster that all files of this run share, with every controller and three nodes.

@@ -1,10 +1,8 @@
 // A tenant's well-known document: where tokens are fetched and verified, and where clients are registered.
 import { abortRace } from "@keyturn/runtime";
 import * as z from "zod";
-import type { Endpoints } from "./identity-provider.ts";
-import { IdentityError } from "./identity-error.ts";
-import { decode, oddAnswer, type ProviderAnswer, refusalOf } from "./provider-answer.ts";
-import type { ProviderHttp } from "./provider-http.ts";
+import type { Endpoints } from "./provider.ts";
+import { decode, IdentityError, oddAnswer, type ProviderAnswer, type ProviderHttp, refusalOf } from "./provider-http.ts";
 
 /** What is used of the document. */
 export interface Discovered extends Endpoints {

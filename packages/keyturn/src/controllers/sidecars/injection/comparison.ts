@@ -1,7 +1,5 @@
 // Whether a live sidecar is the one that a new pod would get, and if not, why.
-import { sameImage } from "./image-reference.ts";
-import type { Sidecar } from "./sidecar.ts";
-import { sidecarParts } from "./sidecar-parts.ts";
+import { sameImage, type Sidecar, sidecarParts } from "./sidecar.ts";
 
 /** What is wrong with a live sidecar; also used for Events, metrics and docs. */
 export type OutdatedReason = "SidecarMissing" | "SidecarUnwanted" | "ImageDiffers" | "RevisionDiffers" | "SidecarDiffers";

@@ -1,10 +1,13 @@
-// Which sidecar a new pod of a workload would get: asked of the webhooks that the API server would call, in its order.
-import type { Pod } from "@keyturn/runtime";
-import type { Injector, Injectors } from "./injectors.ts";
+// Which sidecar a pod should have.
+import { hash } from "node:crypto";
+import { canonicalJson, type DeepReadonly, type Pod, type PodTemplateSpec } from "@keyturn/runtime";
+import { restartedAtAnnotation } from "../annotations.ts";
+import type { Injector, Injectors } from "../injector-configuration.ts";
 import { draftPod, type PodSource } from "./pod-draft.ts";
 import { type Sidecar, sidecarOf } from "./sidecar.ts";
-import type { WebhookCaller } from "./webhook-caller.ts";
-import { matchWebhook } from "./webhook-match.ts";
+import { matchWebhook, type WebhookCaller } from "./webhook.ts";
+
+// Which sidecar a new pod of a workload would get: asked of the webhooks that the API server would call, in its order.
 
 /** What a new pod would get, or why that is not known. Only `known` may be acted upon. */
 export type Expectation =
@@ -79,4 +82,41 @@ async function askEach(
 
 function nameOf({ configuration, webhook }: Injector): string {
   return `${configuration}/${webhook.name}`;
+}
+
+// What the answer to "which sidecar would a new pod get" depends on, as one string to keep answers by.
+
+/** Annotations that say when to restart and nothing about what runs. */
+const restartAnnotations = new Set([restartedAtAnnotation, "kubectl.kubernetes.io/restartedAt"]);
+
+/** A digest of a pod template that a restart does not change. */
+export function templateDigest(template: DeepReadonly<PodTemplateSpec>): string {
+  const annotations = Object.entries(template.metadata?.annotations ?? {}).filter(([name]) => !restartAnnotations.has(name));
+  const { creationTimestamp: _never, ...metadata } = template.metadata ?? {};
+  return digest({ ...template, metadata: { ...metadata, annotations: Object.fromEntries(annotations) } });
+}
+
+/** Everything that an answer depends on. */
+export interface ExpectationInputs {
+  readonly source: Pick<PodSource, "kind" | "namespace" | "name">;
+  readonly templateDigest: string;
+  readonly namespaceLabels: Readonly<Record<string, string>>;
+  readonly injectors: Injectors;
+  /** Changes with the configuration of the injectors themselves. */
+  readonly configurationVersion: string;
+  readonly whole: boolean;
+}
+
+/**
+ * Equal keys, equal answers. Workloads of one namespace with the same template share an answer, unless the whole sidecar is compared: its environment
+ * names the workload. Namespace labels that no webhook selects by do not count.
+ */
+export function expectationKey({ source, templateDigest, namespaceLabels, injectors, configurationVersion, whole }: ExpectationInputs): string {
+  const labels = Object.entries(namespaceLabels).filter(([key]) => injectors.namespaceLabels.has(key));
+  const { kind, namespace, name } = source;
+  return digest([kind, namespace, whole ? name : "", templateDigest, Object.fromEntries(labels), injectors.digest, configurationVersion]);
+}
+
+function digest(value: unknown): string {
+  return hash("sha256", canonicalJson(value)).slice(0, 32);
 }

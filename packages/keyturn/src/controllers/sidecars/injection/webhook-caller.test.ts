@@ -5,10 +5,8 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Istiod, startIstiod } from "../../../dev/stand-ins/istiod/istiod.ts";
-import type { Misbehaviour } from "../../../dev/stand-ins/istiod/misbehaviour.ts";
-import { createWebhookCaller, type WebhookCall } from "./webhook-caller.ts";
-import type { WebhookService } from "./webhook-target.ts";
+import { type Istiod, type Misbehaviour, startIstiod } from "../../../dev/stand-ins/istiod.ts";
+import { createWebhookCaller, type WebhookCall, type WebhookService } from "./webhook.ts";
 
 let istiod: Istiod;
 beforeAll(async () => {

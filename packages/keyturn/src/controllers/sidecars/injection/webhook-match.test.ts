@@ -1,6 +1,6 @@
 import type { LabelSelector, MutatingWebhook, WebhookRule } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
-import { matchWebhook } from "./webhook-match.ts";
+import { matchWebhook } from "./webhook.ts";
 
 const forPods: WebhookRule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], scope: "*" };
 const pod = { metadata: { namespace: "shop", labels: { app: "web", empty: "" } }, spec: { containers: [] } };

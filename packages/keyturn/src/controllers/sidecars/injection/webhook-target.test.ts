@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { targetOf } from "./webhook-target.ts";
+import { targetOf } from "./webhook.ts";
 
 const inCluster = { timeoutSeconds: 10, resolveService: undefined };
 

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import type { StepRecord } from "../contract/index.ts";
+import { type Connection, firstConnection } from "./live-picture.ts";
+import { doubtsAbout, sharedDoubts, stepHealth } from "./doubt.ts";
+import { countHealth } from "./record-list.ts";
+
+const live: Connection = { state: "live", sinceMs: 0, attempt: 0 };
+const cut: Connection = { state: "cut", attempt: 0, cutAtMs: 7, retryAtMs: 8, why: "the server does not answer" };
+
+function step(changes: Partial<StepRecord> = {}): StepRecord {
+  const leader = { state: "led", message: "" } as const;
+  return {
+    type: "step",
+    id: "step/jwks",
+    step: "jwks",
+    summary: "",
+    state: "on",
+    resources: ["jwks.a"],
+    hidden: [],
+    troubles: [],
+    leader,
+    ...changes,
+  };
+}
+const trouble = (state: StepRecord["troubles"][number]["state"]): StepRecord["troubles"] => [{ resource: "jwks.a", state, message: "why" }];
+const ok = countHealth([{ health: "ok" }]);
+
+it("a step that is known in full is as well as its objects", () => {
+  expect(doubtsAbout(step(), live)).toEqual([]);
+  expect(stepHealth(step(), live, ok)).toBe("ok");
+  // One of two kinds that is not installed has no objects.
+  expect(stepHealth(step({ state: "limited", troubles: trouble("missing") }), live, ok)).toBe("ok");
+});
+
+describe("a step is unknown, however well its objects looked last,", () => {
+  it.each<readonly [string, StepRecord | undefined, Connection, readonly object[]]>([
+    ["while the page is cut off", step(), cut, [{ about: "page", asOfMs: 7 }]],
+    ["while the page connects again", step(), { state: "connecting", attempt: 1, cutAtMs: 7 }, [{ about: "page", asOfMs: 7 }]],
+    ["before anything was read", undefined, firstConnection, [{ about: "loading" }]],
+    [
+      "while the API server does not answer",
+      step({ troubles: trouble("retrying"), asOfMs: 5 }),
+      live,
+      [{ about: "server", message: "no answer: why", asOfMs: 5 }],
+    ],
+    [
+      "if it may not be listed",
+      step({ state: "limited", troubles: trouble("forbidden") }),
+      live,
+      [{ about: "rights", message: "no right to list jwks.a" }],
+    ],
+    ["if this viewer may not see it", step({ hidden: ["jwks.a"] }), live, [{ about: "rights", message: "no right to list jwks.a" }]],
+    ["if nobody leads", step({ leader: { state: "none", message: "why" } }), live, [{ about: "leader", message: "nobody leads: why" }]],
+    ["if it is not known who leads", step({ leader: { state: "unknown", message: "why" } }), live, [{ about: "leader" }]],
+    ["while it is listed for the first time", step({ troubles: trouble("syncing") }), live, [{ about: "loading" }]],
+  ])("%s", (_when, record, connection, doubts) => {
+    expect(doubtsAbout(record, connection)).toMatchObject(doubts);
+    expect(stepHealth(record, connection, ok)).toBe("unknown");
+  });
+});
+
+it.each(["off", "absent"] as const)("a step that is %s is not well, and nothing is doubtful about it", (state) => {
+  const record = step({ state, leader: { state: "none", message: "why" } });
+  expect(doubtsAbout(record, live)).toEqual([]);
+  expect(stepHealth(record, live, countHealth([]))).toBe("unknown");
+});
+
+it("steps share a doubt, and say apart what is not the same", () => {
+  const down = doubtsAbout(step({ troubles: trouble("retrying"), asOfMs: 5 }), live);
+  const older = doubtsAbout(
+    step({ troubles: [{ resource: "jwks.b", state: "retrying", message: "another why" }], asOfMs: 3, leader: { state: "none", message: "why" } }),
+    live,
+  );
+  const other = doubtsAbout(step({ leader: { state: "none", message: "another reason" } }), live);
+  const shared = sharedDoubts([
+    { name: "Issue", doubts: down },
+    { name: "Rotate", doubts: older },
+    { name: "Publish", doubts: other },
+    { name: "Verify", doubts: [] },
+  ]);
+  expect(shared).toEqual([
+    { about: "server", steps: ["Issue", "Rotate"], messages: ["no answer: why"], asOfMs: 3 },
+    {
+      about: "leader",
+      steps: ["Rotate", "Publish"],
+      messages: ["Rotate: nobody leads: why", "Publish: nobody leads: another reason"],
+      asOfMs: undefined,
+    },
+  ]);
+});

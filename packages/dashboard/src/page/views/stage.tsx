@@ -1,0 +1,131 @@
+// The records of each step, for what is said about all of them.
+import type { ComponentChildren, JSX } from "preact";
+import type { AgentRecord, ChecksumRecord, IssuedRecord, KeySetRecord, RotationSetRecord, StepName, WorkloadRecord } from "../../contract/index.ts";
+import { isShown } from "../doubt.ts";
+import type { LiveTables } from "../live-picture.ts";
+import { usePage } from "../page-state.ts";
+import { HealthMark } from "../parts/health-mark.tsx";
+import type { ViewName } from "../route.ts";
+import { stepInfos } from "../stages.ts";
+
+export type ObjectRecord = IssuedRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | WorkloadRecord;
+
+/** What a step counts. Agents are not counted among checksums, but want attention as much. */
+export function countedRecords(tables: LiveTables, step: StepName): readonly ObjectRecord[] {
+  switch (step) {
+    case "eventing-auth":
+      return tables.issued.value;
+    case "rotation":
+      return tables.rotationSet.value;
+    case "jwks":
+      return tables.keySet.value;
+    case "checksum":
+      return tables.checksum.value;
+    case "sidecars":
+    default:
+      return tables.workload.value;
+  }
+}
+
+/** Everything that a step is responsible for, table by table. */
+export function allTables(tables: LiveTables, step: StepName): readonly (readonly ObjectRecord[])[] {
+  return step === "checksum" ? [tables.checksum.value, tables.agent.value] : [countedRecords(tables, step)];
+}
+
+// The heading of a step's view, with what keeps it from showing everything.
+
+export function ViewHead({ view, children }: { readonly view: ViewName; readonly children?: ComponentChildren }): JSX.Element | null {
+  const info = stepInfos.find((candidate) => candidate.view === view);
+  if (info === undefined) return null;
+  return (
+    <>
+      <header class="view-head">
+        <div>
+          <h1>{info.title}</h1>
+          <p>{info.summary}</p>
+        </div>
+        {children}
+      </header>
+      <StepNotices view={view} />
+    </>
+  );
+}
+
+function StepNotices({ view }: { readonly view: ViewName }): JSX.Element | null {
+  const { live } = usePage();
+  const step = stepInfos.find((info) => info.view === view)?.step;
+  const record = live.tables.step.value.find((candidate) => candidate.step === step);
+  if (record === undefined) return null;
+  return (
+    <>
+      {record.state === "off" ? <Notice health="unknown">This controller is not switched on in this operator.</Notice> : null}
+      {isShown(record) && record.leader !== undefined && record.leader.state !== "led" ? (
+        <Notice health="warning">
+          {record.leader.state === "none" ? "No operator leads this step" : "Whether an operator leads this step is not known"}:{" "}
+          {record.leader.message}.
+        </Notice>
+      ) : null}
+      {record.hidden.length > 0 ? (
+        <Notice health="waiting">
+          You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.
+        </Notice>
+      ) : null}
+      {record.troubles.map((trouble) => (
+        <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "busy" : "warning"}>
+          {troubleWords[trouble.state]}: {trouble.resource}
+          {trouble.namespace === undefined ? "" : ` in ${trouble.namespace}`}. {trouble.message}
+        </Notice>
+      ))}
+    </>
+  );
+}
+
+const troubleWords = {
+  missing: "Not installed",
+  forbidden: "A right is missing",
+  retrying: "The API server does not answer",
+  syncing: "Being listed",
+} as const;
+
+function Notice({
+  health,
+  children,
+}: {
+  readonly health: "unknown" | "waiting" | "busy" | "warning";
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <p class={`notice tone-${health}`}>
+      <HealthMark health={health} quiet />
+      <span>{children}</span>
+    </p>
+  );
+}
+
+// What happens next to an object, in words.
+
+/** For records whose `nextMs` is known. */
+export function nextText(record: ObjectRecord): string {
+  switch (record.type) {
+    case "issued":
+      return "the credentials are rotated";
+    case "rotationSet": {
+      const lane = record.lanes.find(({ planned }) => planned[0]?.atMs === record.nextMs);
+      const seq = lane?.planned[0]?.seq;
+      return lane === undefined
+        ? "a version moves on"
+        : seq === undefined
+          ? `${lane.target.name} is emptied`
+          : `${lane.target.name} gets version ${seq}`;
+    }
+    case "keySet":
+      return record.nextMs === record.nextExpiryMs ? "a certificate expires" : "a replaced key is removed";
+    case "checksum":
+      return "an announced state is given up";
+    case "agent":
+      return "the agent should have been heard of again";
+    case "workload":
+    default:
+      return record.decision?.type === "wait" ? "it may be restarted" : "it is looked at again";
+  }
+}

@@ -1,0 +1,156 @@
+// The gateway is told until it has listened, ever more rarely, and again after every change.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createLogger, systemClock } from "@keyturn/runtime";
+import { VirtualClock } from "@keyturn/runtime/testing";
+import { expect, test } from "vitest";
+import { type ChangeNotice, GatewayNotice, type NoticeResult, notifyChange, parseChangeCommand } from "./gateway.ts";
+import { testFolder } from "./generation.fixture.ts";
+
+const never = new AbortController().signal;
+
+/** A gateway that listens or not, and remembers what it was told. */
+function gateway(notified?: string) {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const listening = { ok: false };
+  const notify = (generation: string) => {
+    told.push(generation);
+    return Promise.resolve({ ok: listening.ok, detail: "exit code 1", durationMs: 7 });
+  };
+  return { clock, told, listening, notice: new GatewayNotice({ notify, clock, log: createLogger({ level: "silent" }) }, notified) };
+}
+
+test("after failures it waits longer each time, and starts afresh with another generation", async () => {
+  const { clock, told, notice } = gateway();
+  const waits: number[] = [];
+  for (let failures = 0; failures < 9; failures++) {
+    await notice.tell("1-a", never);
+    const nextMs = notice.nextMs("1-a") ?? 0;
+    waits.push(nextMs - clock.monotonic());
+    // Too early: nothing happens.
+    await notice.tell("1-a", never);
+    await clock.advance(nextMs - clock.monotonic());
+  }
+  expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  expect(told).toHaveLength(9);
+  expect(notice.trouble).toBe("exit code 1");
+  await notice.tell("1-a", never);
+  await notice.tell("2-b", never);
+  expect(told.slice(-2)).toEqual(["1-a", "2-b"]);
+});
+
+test("after a success there is nothing more to tell until the generation changes", async () => {
+  const { told, listening, notice } = gateway();
+  listening.ok = true;
+  await notice.tell("1-a", never);
+  await notice.tell("1-a", never);
+  await notice.tell("2-b", never);
+  expect(told).toEqual(["1-a", "2-b"]);
+  expect(notice).toMatchObject({ notified: "2-b", trouble: undefined, attempt: { ok: true, durationMs: 7 } });
+  expect(notice.nextMs("2-b")).toBeUndefined();
+});
+
+test("what was told before a restart is not told again", async () => {
+  const { told, notice } = gateway("1-a");
+  await notice.tell("1-a", never);
+  await notice.tell(undefined, never);
+  expect(told).toEqual([]);
+});
+
+// What `--on-change` makes of a text.
+
+test.each([
+  ["nginx -s reload", ["nginx", "-s", "reload"]],
+  ["  nginx   -s\treload ", ["nginx", "-s", "reload"]],
+  ['["sh","-c","nginx -t && nginx -s reload"]', ["sh", "-c", "nginx -t && nginx -s reload"]],
+  ['["/opt/my gateway/reload"]', ["/opt/my gateway/reload"]],
+])("%s", (text, words) => {
+  expect(parseChangeCommand(text)).toEqual(words);
+});
+
+test.each([
+  ["nginx -t && nginx -s reload", "no shell reads it, so & would not do what it looks like"],
+  ["sh -c 'nginx -s reload'", "no shell reads it, so ' would not do what it looks like"],
+  ["kill -HUP $(cat /run/nginx.pid)", "no shell reads it, so $ would not do what it looks like"],
+  ["nginx -s reload > /dev/null", "no shell reads it, so > would not do what it looks like"],
+  ["", "there is no program to run"],
+  ["[]", "there is no program to run"],
+  ["[nginx]", "it begins like a JSON array and is none"],
+  ['["nginx", 1]', "it must be a JSON array of texts"],
+])("%s is refused: %s", (text, message) => {
+  expect(() => parseChangeCommand(text)).toThrow(message);
+});
+
+// Commands and signals, with real processes.
+
+async function notify(notice: ChangeNotice, folder = "/nowhere", signal?: AbortSignal): Promise<NoticeResult> {
+  return notifyChange(notice, { folder, generation: "7-abc", environment: { PATH: process.env["PATH"] }, clock: systemClock }, signal);
+}
+const command = (script: string, timeoutMs = 30_000): ChangeNotice => ({ type: "command", words: ["sh", "-c", script], timeoutMs });
+
+test("a command learns which generation is served", async () => {
+  const folder = await testFolder();
+  expect(await notify(command('echo "$KEYTURN_AGENT_DIR $KEYTURN_GENERATION" > "$KEYTURN_AGENT_DIR/seen"'), folder)).toMatchObject({
+    ok: true,
+    detail: "exit code 0",
+  });
+  expect(await readFile(join(folder, "seen"), "utf8")).toBe(`${folder} 7-abc\n`);
+});
+
+test("its exit code is told, and nothing that it writes", async () => {
+  expect(await notify(command("echo private-key-material >&2; exit 3"))).toMatchObject({ ok: false, detail: "exit code 3" });
+});
+
+test("a program that does not exist is a failure like any other", async () => {
+  const result = await notify({ type: "command", words: ["/no/such/program"], timeoutMs: 1000 });
+  expect(result).toMatchObject({ ok: false, detail: "/no/such/program could not be started: ENOENT" });
+});
+
+test("at its deadline it is ended, with whatever it has started", async () => {
+  const folder = await testFolder();
+  const result = await notify(command('sleep 1000 & echo $! > "$KEYTURN_AGENT_DIR/pid"; wait', 500), folder);
+  expect(result).toMatchObject({ ok: false, detail: "ended after its deadline of 500 ms" });
+  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
+  await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+});
+
+test("it does not outlive the agent", async () => {
+  const stop = new AbortController();
+  const result = notify(command("sleep 1000"), "/nowhere", stop.signal);
+  stop.abort();
+  expect(await result).toMatchObject({ ok: false, detail: "ended by SIGTERM" });
+});
+
+test("a signal reaches the process that the file names", async () => {
+  const folder = await testFolder();
+  const child = spawn("sleep", ["1000"]);
+  const ended = once(child, "exit");
+  await writeFile(join(folder, "pid"), `${child.pid}\n`);
+  expect(await notify({ type: "signal", pidFile: join(folder, "pid"), signal: "SIGHUP" })).toMatchObject({ ok: true });
+  expect(await ended).toEqual([null, "SIGHUP"]);
+});
+
+test.each(["", "0", "1", "-5", "12 13", "nginx"])("a file that holds %j sends no signal to anybody", async (content) => {
+  const file = join(await testFolder(), "pid");
+  await writeFile(file, content);
+  expect(await notify({ type: "signal", pidFile: file, signal: "SIGHUP" })).toMatchObject({
+    ok: false,
+    detail: `${file} does not hold a process id`,
+  });
+});
+
+test("a file that is not there is a failure like any other", async () => {
+  expect(await notify({ type: "signal", pidFile: "/no/such/file", signal: "SIGHUP" })).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining("ENOENT"),
+  });
+});
+
+/** What has ended and waits for its parent to notice (state Z) does not run. */
+async function isRunning(pid: number): Promise<boolean> {
+  const line = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return line !== "" && !/\) [ZX] /.test(line);
+}

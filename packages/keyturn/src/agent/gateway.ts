@@ -1,0 +1,211 @@
+// Tell the gateway.
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import type { Clock, Logger } from "@keyturn/runtime";
+import { failedAgain, type Retry, untried } from "./agent.ts";
+import { errorCodeOf } from "./disk.ts";
+import { type Attempt, attemptOf } from "./status.ts";
+
+// Tells the gateway that the certificates have changed: runs a command, or sends a signal.
+
+/** How the gateway is told. */
+export type ChangeNotice =
+  | { readonly type: "command"; readonly words: readonly [string, ...string[]]; readonly timeoutMs: number }
+  | { readonly type: "signal"; readonly pidFile: string; readonly signal: NodeJS.Signals };
+
+/** How it went. `detail` is for people: an exit code or a reason; never anything that the command has written. */
+export interface NoticeResult {
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly durationMs: number;
+}
+
+/** What a command learns about the change, in its environment. */
+export interface ChangeContext {
+  /** The agent's folder. */
+  readonly folder: string;
+  readonly generation: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
+/** How long a command has to end after it was asked to. */
+const graceMs = 5000;
+
+/** Tells the gateway, and resolves to how that went. Never rejects: a gateway that does not listen is a result like any other. */
+export async function notifyChange(notice: ChangeNotice, context: ChangeContext, signal?: AbortSignal): Promise<NoticeResult> {
+  const beganMs = context.clock.monotonic();
+  const outcome = notice.type === "command" ? await runCommand(notice, context, signal) : await sendSignal(notice);
+  return { ...outcome, durationMs: Math.round(context.clock.monotonic() - beganMs) };
+}
+
+type Outcome = Pick<NoticeResult, "ok" | "detail">;
+
+function runCommand(
+  { words: [program, ...args], timeoutMs }: Extract<ChangeNotice, { type: "command" }>,
+  { folder, generation, environment, clock }: ChangeContext,
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      // What it writes goes where the agent's own standard error goes, and nowhere else: it may quote keys.
+      stdio: ["ignore", 2, 2],
+      env: { ...environment, KEYTURN_AGENT_DIR: folder, KEYTURN_GENERATION: generation },
+      // A group of its own, so that what it starts ends with it.
+      detached: true,
+    });
+    let isOverdue = false;
+    const end = (): void => {
+      kill(child.pid, "SIGTERM");
+      forced = clock.setTimer(graceMs, () => kill(child.pid, "SIGKILL"));
+    };
+    let forced: { cancel(): void } | undefined;
+    const deadline = clock.setTimer(timeoutMs, () => {
+      isOverdue = true;
+      end();
+    });
+    const settle = (outcome: Outcome): void => {
+      deadline.cancel();
+      forced?.cancel();
+      signal?.removeEventListener("abort", end);
+      resolve(outcome);
+    };
+    signal?.addEventListener("abort", end, { once: true });
+    child.once("error", (error) => settle({ ok: false, detail: `${program} could not be started: ${codeOf(error)}` }));
+    child.once("exit", (code, by) => {
+      if (isOverdue) settle({ ok: false, detail: `ended after its deadline of ${timeoutMs} ms` });
+      else settle({ ok: code === 0, detail: by === null ? `exit code ${code}` : `ended by ${by}` });
+    });
+  });
+}
+
+async function sendSignal({ pidFile, signal }: Extract<ChangeNotice, { type: "signal" }>): Promise<Outcome> {
+  try {
+    const text = (await readFile(pidFile, "utf8")).trim();
+    const pid = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
+    // 0 and 1 are this group and the init process.
+    if (pid < 2) return { ok: false, detail: `${pidFile} does not hold a process id` };
+    process.kill(pid, signal);
+    return { ok: true, detail: `${signal} sent to process ${pid}` };
+  } catch (error) {
+    return { ok: false, detail: `${signal} could not be sent to the process in ${pidFile}: ${codeOf(error)}` };
+  }
+}
+
+function kill(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    // It has ended by itself meanwhile.
+    if (codeOf(error) !== "ESRCH") throw error;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return errorCodeOf(error) ?? "unknown error";
+}
+
+// Keeps telling the gateway about the promoted generation until it has listened.
+
+/** What it needs. */
+export interface GatewayNoticeOptions {
+  /** Tells the gateway. Never rejects. */
+  readonly notify: (generation: string, signal: AbortSignal) => Promise<NoticeResult>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Guarantees: after every change of the promoted generation, and after a restart without a success, the gateway is told until it succeeds. */
+export class GatewayNotice {
+  readonly #options: GatewayNoticeOptions;
+  #notified: string | undefined;
+  #tried: string | undefined;
+  #attempt: Attempt | undefined;
+  #retry: Retry = untried;
+  #endedMs = -Infinity;
+
+  /** `notified`: the generation that the gateway is known to have been told about. */
+  constructor(options: GatewayNoticeOptions, notified: string | undefined) {
+    this.#options = options;
+    this.#notified = notified;
+  }
+
+  /** The generation that the gateway was last told about with success. */
+  get notified(): string | undefined {
+    return this.#notified;
+  }
+
+  get attempt(): Attempt | undefined {
+    return this.#attempt;
+  }
+
+  /** Why the gateway has not been told; undefined if it has, or nothing was tried. */
+  get trouble(): string | undefined {
+    return this.#retry.failures > 0 ? this.#attempt?.detail : undefined;
+  }
+
+  /** When the last attempt ended, on the monotonic scale. */
+  get endedMs(): number {
+    return this.#endedMs;
+  }
+
+  /** When to try again, on the monotonic scale; undefined if there is nothing to tell. */
+  nextMs(generation: string | undefined): number | undefined {
+    return generation === undefined || generation === this.#notified ? undefined : this.#retry.notBeforeMs;
+  }
+
+  /** Tells the gateway if it is time to. */
+  async tell(generation: string | undefined, signal: AbortSignal): Promise<void> {
+    const { notify, clock, log } = this.#options;
+    if (generation !== this.#tried) this.#retry = untried;
+    const dueMs = this.nextMs(generation);
+    if (generation === undefined || dueMs === undefined || clock.monotonic() < dueMs || signal.aborted) return;
+    this.#tried = generation;
+    const result = await notify(generation, signal);
+    this.#endedMs = clock.monotonic();
+    this.#attempt = attemptOf(result, clock.now());
+    const fields = { generation, detail: result.detail, durationMs: result.durationMs };
+    if (result.ok) {
+      this.#notified = generation;
+      this.#retry = untried;
+      log.info(fields, "the gateway was told");
+    } else {
+      this.#retry = failedAgain(this.#retry, this.#endedMs);
+      log.error({ ...fields, failures: this.#retry.failures }, "the gateway could not be told; trying again");
+    }
+  }
+}
+
+// The text of `--on-change` as words for the kernel. No shell is involved unless somebody names one.
+
+/** Characters that mean something to a shell: whoever writes one of them expects a shell, and there is none. */
+const shellCharacter = /["'\\$`|&;<>(){}*?~#!]|\[|\]/;
+
+/**
+ * The words of a command: either a JSON array of texts, taken as they are, or words separated by spaces. Anything that a shell would read in another way is refused.
+ * Throws an Error whose message completes "--on-change: …".
+ */
+export function parseChangeCommand(text: string): readonly [string, ...string[]] {
+  const words = text.trimStart().startsWith("[") ? parseArray(text) : parseWords(text);
+  const [program, ...rest] = words;
+  if (program === undefined || program === "") throw new Error("there is no program to run");
+  return [program, ...rest];
+}
+
+function parseArray(text: string): readonly string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Error("it begins like a JSON array and is none", { cause });
+  }
+  if (Array.isArray(value) && value.every((word) => typeof word === "string")) return value;
+  throw new Error('it must be a JSON array of texts, such as ["nginx","-s","reload"]');
+}
+
+function parseWords(text: string): readonly string[] {
+  const found = shellCharacter.exec(text);
+  if (found) throw new Error(`no shell reads it, so ${found[0]} would not do what it looks like; write a JSON array, such as ["sh","-c","…"]`);
+  return text.split(/\s+/).filter((word) => word !== "");
+}

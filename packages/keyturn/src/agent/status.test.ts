@@ -1,0 +1,43 @@
+import type { Lease, Stored } from "@keyturn/runtime";
+import { expect, it } from "vitest";
+import { agentAnnotations, agentSummary } from "./status.ts";
+
+const nowMs = Date.parse("2026-01-02T03:04:05Z");
+
+function agent(notes: Partial<Record<keyof typeof agentAnnotations, string>>, renewTime = "2026-01-02T03:04:00.000000Z"): Stored<Lease> {
+  const annotations = Object.fromEntries(
+    Object.entries(notes).map(([name, text]) => [agentAnnotations[name as keyof typeof agentAnnotations], text]),
+  );
+  const metadata = { namespace: "gateway", name: "keyturn-agent-edge-1", uid: "u", resourceVersion: "1", annotations };
+  return { metadata, spec: { holderIdentity: "edge-1", leaseDurationSeconds: 180, renewTime } };
+}
+
+it("is healthy while what it serves is verified", () => {
+  expect(agentSummary(agent({ state: "verified", checksum: "0123456789abcdef", secrets: "3" }), nowMs)).toMatchObject({
+    kind: "Agent",
+    namespace: "gateway",
+    name: "edge-1",
+    health: "healthy",
+    detail: "3 Secrets, checksum 0123456789ab",
+  });
+});
+
+it("needs attention when it raises an alarm, and when it is silent", () => {
+  expect(agentSummary(agent({ state: "holding", alarms: "Mismatch,RollBack", differences: "missing=1" }), nowMs)).toMatchObject({
+    health: "attention",
+    reason: "Mismatch",
+    message: "stays with what it has: Mismatch, RollBack (missing=1)",
+  });
+  expect(agentSummary(agent({ state: "verified" }, "2026-01-02T03:00:00.000000Z"), nowMs)).toMatchObject({
+    health: "attention",
+    reason: "AgentSilent",
+  });
+});
+
+it("is on its way while it has nothing to say yet", () => {
+  expect(agentSummary(agent({ state: "holding" }), nowMs)).toMatchObject({
+    health: "moving",
+    message: "is holding",
+    detail: "0 Secrets, nothing promoted yet",
+  });
+});

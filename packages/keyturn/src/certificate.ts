@@ -1,0 +1,171 @@
+// The one PEM and X.509 reader, linear, limited.
+import { Buffer } from "node:buffer";
+import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
+import type { LeftOutReason } from "./controllers/checksum/reasons.ts";
+
+// Certificates and private keys as anybody may write them into a Secret: one reader of PEM, and what is handed to OpenSSL.
+
+/** How much of a file is read at all. What is larger is as good as unreadable. */
+export const certificateLimits = {
+  /** A `tls.crt`: far above any chain (a certificate is 1–2 kB), far below what would strain a cache. */
+  certificateBytes: 128 * 1024,
+  /** A `tls.key`: the longest RSA keys that OpenSSL uses, of 16,384 bits, take 13 kB. */
+  keyBytes: 32 * 1024,
+} as const;
+
+/** Something that begins as a PEM block does. */
+export interface PemBlock {
+  /** Such as `CERTIFICATE`. */
+  readonly label: string;
+  /** Its content without white space; undefined if it does not end as it begins, or holds what is no base64. */
+  readonly base64: string | undefined;
+}
+
+const [begin, end, dashes] = ["-----BEGIN ", "-----END ", "-----"] as const;
+
+/**
+ * The blocks in PEM text (RFC 7468), in its order. Text around them does not count, nor do the headers of RFC 1421 that older tools write.
+ *
+ * Guarantees linear time, whatever the text: `at` only moves forward, from one run of five dashes to the next, and what lies between two of them
+ * is looked at once, by expressions that cannot backtrack.
+ */
+export function* pemBlocks(text: string): Generator<PemBlock, void> {
+  let at = text.indexOf(begin);
+  while (at >= 0) {
+    const labelAt = at + begin.length;
+    at = text.indexOf(dashes, labelAt);
+    if (at < 0) return;
+    const label = text.slice(labelAt, at);
+    // A label that another beginning cuts off is none.
+    if (!/[-\n\r]/.test(label) && !text.startsWith(begin, at)) {
+      const contentAt = at + dashes.length;
+      at = text.indexOf(dashes, contentAt);
+      const isWhole = at >= 0 && text.startsWith(end + label + dashes, at);
+      yield { label, base64: isWhole ? base64Of(text.slice(contentAt, at)) : undefined };
+      if (at < 0) return;
+    }
+    at = text.indexOf(begin, at);
+  }
+}
+
+/** A block less headers and white space. Base64 has no colon, so what has one is headers, a line each. */
+function base64Of(block: string): string | undefined {
+  const content = block.trimStart();
+  let bodyAt = 0;
+  for (let colon = content.indexOf(":"); colon >= 0; colon = content.indexOf(":", bodyAt)) {
+    if (!/^[\w-]+$/.test(content.slice(bodyAt, colon))) return undefined;
+    bodyAt = content.indexOf("\n", colon) + 1;
+    if (bodyAt === 0) return undefined;
+  }
+  const body = content.slice(bodyAt).replaceAll(/\s+/g, "");
+  return /[^A-Za-z0-9+/=]/.test(body) ? undefined : body;
+}
+
+/** The certificates in PEM text. */
+export interface CertificatePem {
+  /** Each certificate's DER in base64 without white space, in the order of the text. Nothing says yet that they can be read. */
+  readonly certificates: readonly string[];
+  /** A certificate begins in the text and does not end: the text was cut off or damaged. */
+  readonly unfinished: boolean;
+}
+
+/** Takes the certificates out of PEM text. Blocks of other kinds (keys, parameters) are passed over and nothing of them is kept. */
+export function parseCertificatePem(text: string): CertificatePem {
+  const found = Array.from(pemBlocks(text)).filter(({ label }) => label === "CERTIFICATE" || label === "X509 CERTIFICATE");
+  const certificates = found.flatMap(({ base64 = [] }) => base64);
+  return { certificates, unfinished: found.length > certificates.length };
+}
+
+/** The text of a Secret's entry (base64, as the API server sends it), unless it is larger than `mostBytes`. */
+export function limitedText(encoded: string, mostBytes: number): string | undefined {
+  return Buffer.byteLength(encoded, "base64") > mostBytes ? undefined : Buffer.from(encoded, "base64").toString("latin1");
+}
+
+/** The certificate with this DER. */
+export function readCertificate(der: Uint8Array): X509Certificate | undefined {
+  return der.length > certificateLimits.certificateBytes ? undefined : quietly(() => new X509Certificate(der));
+}
+
+/** The first private key in a Secret's `tls.key` (base64, as the API server sends it). Encrypted ones cannot be read. */
+export function readPrivateKey(encoded: string): KeyObject | undefined {
+  for (const { label, base64 } of pemBlocks(limitedText(encoded, certificateLimits.keyBytes) ?? "")) {
+    if (base64 === undefined || !/(?:^| )PRIVATE KEY$/.test(label)) continue;
+    const key = Buffer.from(base64, "base64");
+    const type = privateKeyTypeOf(key);
+    return type && quietly(() => createPrivateKey({ key, format: "der", type }));
+  }
+  return undefined;
+}
+
+const [integerTag, octetStringTag, objectIdentifierTag, sequenceTag] = [0x02, 0x04, 0x06, 0x30] as const;
+
+/** RSA, RSASSA-PSS, EC, Ed25519 and Ed448: every kind of key that a certificate of a server or an issuer of tokens can have. */
+const keyAlgorithms = new Set(["2a864886f70d010101", "2a864886f70d01010a", "2a8648ce3d0201", "2b6570", "2b6571"]);
+
+/**
+ * The form of a private key, as its content says it: labels are often wrong, and OpenSSL does not heed them either. Undefined for keys that OpenSSL
+ * must not see: reading one of DSA or Diffie-Hellman computes its public key, and takes hours if the numbers in it are large enough.
+ */
+function privateKeyTypeOf(der: Buffer): "pkcs1" | "sec1" | "pkcs8" | undefined {
+  const version = elementAt(der, elementAt(der, 0, sequenceTag)?.contentAt, integerTag);
+  const second = elementAt(der, version?.endAt);
+  if (second?.tag === integerTag) return "pkcs1";
+  if (second?.tag === octetStringTag) return "sec1";
+  if (second?.tag !== sequenceTag) return undefined;
+  const algorithm = elementAt(der, second.contentAt, objectIdentifierTag);
+  return algorithm && keyAlgorithms.has(der.toString("hex", algorithm.contentAt, algorithm.endAt)) ? "pkcs8" : undefined;
+}
+
+interface DerElement {
+  readonly tag: number;
+  readonly contentAt: number;
+  readonly endAt: number;
+}
+
+/** The element that begins there, with a definite length as DER has it. */
+function elementAt(der: Buffer, at: number | undefined, wanted?: number): DerElement | undefined {
+  const [tag, short] = at === undefined ? [] : der.subarray(at, at + 2);
+  if (at === undefined || tag === undefined || short === undefined || (wanted !== undefined && tag !== wanted)) return undefined;
+  const lengthBytes = short < 0x80 ? 0 : short - 0x80;
+  const contentAt = at + 2 + lengthBytes;
+  if (short === 0x80 || lengthBytes > 3 || contentAt > der.length) return undefined;
+  const length = lengthBytes === 0 ? short : der.readUIntBE(at + 2, lengthBytes);
+  return contentAt + length > der.length ? undefined : { tag, contentAt, endAt: contentAt + length };
+}
+
+function quietly<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    // What OpenSSL says about a key or certificate that it cannot read helps nobody and must not get into a log.
+    return undefined;
+  }
+}
+
+// The certificate that a Secret's id is made from: the first PEM block of `tls.crt`.
+
+/** SHA-1 of the leaf's DER in lower-case hex, as `openssl x509 -fingerprint -sha1` prints it without colons; or why there is none. */
+export type LeafFingerprint = { readonly ok: true; readonly sha1: string } | { readonly ok: false; readonly reason: LeftOutReason };
+
+/** The fingerprint of the leaf in a Secret's `tls.crt` (base64, as the API server sends it), provided that `tls.key` is its private key. */
+export function leafFingerprintOf(encodedCertificate: string | undefined, encodedKey: string | undefined): LeafFingerprint {
+  if (!encodedCertificate) return { ok: false, reason: "CertificateMissing" };
+  const certificate = leafOf(encodedCertificate);
+  if (!certificate) return { ok: false, reason: "CertificateInvalid" };
+  const key = readPrivateKey(encodedKey ?? "");
+  if (!key) return { ok: false, reason: "KeyInvalid" };
+  if (!certificate.checkPrivateKey(key)) return { ok: false, reason: "KeyMismatch" };
+  return { ok: true, sha1: hash("sha1", certificate.raw, "hex") };
+}
+
+/** The leaf in a `tls.crt`: the first whole block, if it is a certificate and nothing else. */
+export function leafOf(encodedCertificate: string): X509Certificate | undefined {
+  for (const { label, base64 } of pemBlocks(limitedText(encodedCertificate, certificateLimits.certificateBytes) ?? "")) {
+    if (base64 === undefined) continue;
+    const der = Buffer.from(base64, "base64");
+    const certificate = label === "CERTIFICATE" ? readCertificate(der) : undefined;
+    // What follows the certificate in its block would be part of the digest and of nothing else.
+    return certificate?.raw.equals(der) ? certificate : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+// `keyturn checksum announce`: publishes the checksum of a state before it is written.
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { announceBatch, type Batch, parseManifests } from "../controllers/checksum/announce.ts";
+import { memberFlags } from "../controllers/checksum/flags.ts";
+import { ingressSubject, secretSubject } from "../controllers/checksum/member-kind.ts";
+import type { FlagReader } from "../feature/feature.ts";
+import { durationFlag, listFlag, readFlags, switchFlag, textFlag, UsageError } from "../feature/flag.ts";
+import type { Console } from "./command-line.ts";
+import { answerQuery, queryFlags } from "./queries.ts";
+
+const flags = {
+  file: textFlag({ name: "file", short: "f", placeholder: "FILE|DIR|-", help: "the manifests that are going to be applied; - for standard input" }),
+  delete: listFlag({ name: "delete", help: "what is going to be deleted, as secret/NAME or ingress/NAME" }),
+  expires: durationFlag({ name: "expires", default: "10m", help: "how long the state may be awaited; then the state as it is is published" }),
+  force: switchFlag({
+    name: "force",
+    default: false,
+    help: "announce even if another announcement is open, or the newest checksum is not of the objects as they are",
+  }),
+};
+
+/** The flags of `keyturn checksum`. */
+export const checksumCommandFlags = [...Object.values(flags), ...queryFlags, ...Object.values(memberFlags)];
+
+/** Announces what the manifests say. */
+export async function checksumCommand(
+  given: Readonly<Record<string, string | undefined>>,
+  console: Console,
+  [action]: readonly string[],
+): Promise<void> {
+  if (action !== "announce") throw new UsageError(`checksum: there is no action "${action}"; there is announce`);
+  const { file, expires, force, delete: deleted } = readFlags(flags, given, console.environment);
+  if (file === undefined && deleted.length === 0)
+    throw new UsageError("checksum announce: say with -f which manifests are going to be applied, or use --delete");
+  const batch: Batch = { manifests: file === undefined ? [] : await readBatch(file), deletions: deleted.map(parseDeletion) };
+  const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
+  const subjects = { secrets: secretSubject(flag), ingresses: ingressSubject(flag) };
+  await answerQuery(given, console, (query) => announceBatch(query, batch, { ...subjects, expiresInMs: expires, force }));
+}
+
+async function readBatch(path: string): Promise<Batch["manifests"]> {
+  if (path === "-") return parseManifests(await text(process.stdin), "standard input");
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    (error: unknown) => {
+      throw new UsageError(`--file: cannot read ${path}: there is no such file or folder`, { cause: error });
+    },
+  );
+  const files = isFolder ? (await readdir(path, { recursive: true })).filter((name) => /\.(ya?ml|json)$/.test(name)).sort() : [""];
+  const texts = await Promise.all(files.map(async (name) => ({ source: join(path, name), content: await readFile(join(path, name), "utf8") })));
+  return texts.flatMap(({ source, content }) => parseManifests(content, source));
+}
+
+function parseDeletion(deletion: string): Batch["deletions"][number] {
+  const [, kind, name] = /^(secret|ingress)s?(?:es)?\/([^/]+)$/.exec(deletion) ?? [];
+  if (kind === undefined || name === undefined) throw new UsageError(`--delete: "${deletion}" is not secret/NAME or ingress/NAME`);
+  return { kind: kind === "secret" ? "Secret" : "Ingress", name };
+}

@@ -1,0 +1,102 @@
+// `crds`, `rbac`.
+import { type ControllerDefinition, crdOf, managerAccess, parseBindAddress, rbacObjects, yamlDocuments } from "@keyturn/runtime";
+import { agentAccess } from "../agent/run-agent.ts";
+import { dashboardAccess } from "../dashboard/viewer-rights.ts";
+import { type Feature, keyturn } from "../feature/feature.ts";
+import { type Flag, readFlags, switchFlag, textFlagWithDefault } from "../feature/flag.ts";
+import { operatorFlags } from "../feature/operator-flags.ts";
+import { chooseFeatures, controllersOf, features } from "../registry.ts";
+import type { Console } from "./command-line.ts";
+
+// `keyturn crds`: the CustomResourceDefinitions of every kind that the features serve.
+
+/** The CRDs as YAML documents. */
+export function renderCrds(chosen: readonly Feature[] = features): string {
+  return yamlDocuments(chosen.flatMap((feature) => feature.kinds.map((kind) => crdOf(kind))));
+}
+
+/** Prints them. */
+export function crdsCommand(console: Console): void {
+  console.out(renderCrds());
+}
+
+// `keyturn rbac`: the rights that the chosen controllers need, as manifests. Nothing more is ever asked for.
+
+const flags = {
+  controllers: operatorFlags.controllers,
+  namespaces: operatorFlags.namespaces,
+  leaderElect: operatorFlags.leaderElect,
+  dashboardBindAddress: operatorFlags.dashboardBindAddress,
+  namespace: textFlagWithDefault({
+    name: "namespace",
+    placeholder: "NAMESPACE",
+    default: "keyturn-system",
+    help: "where the operator itself, or the agent, runs",
+  }),
+  agent: switchFlag({
+    name: "agent",
+    default: false,
+    help: "the rights of an agent that serves the certificates of --namespace, instead of those of the operator",
+  }),
+  serviceAccount: textFlagWithDefault({ name: "service-account", placeholder: "NAME", default: "keyturn", help: "who gets the rights" }),
+};
+
+/** The flags of `keyturn rbac`: its own, and those of the controllers, since some of them change what a controller needs. */
+export const rbacFlags: readonly Flag[] = [...Object.values(flags), ...features.flatMap((feature) => feature.flags)];
+
+const labels = { "app.kubernetes.io/name": keyturn.name };
+
+/** The Roles, ClusterRoles and bindings as YAML documents. */
+export function renderRbac(options: {
+  readonly controllers: readonly ControllerDefinition[];
+  readonly namespaces: readonly string[];
+  readonly leaderElection: boolean;
+  /** Whether the operator serves the dashboard to those who have a token. Default false. */
+  readonly dashboard?: boolean;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+}): string {
+  const declared = [
+    ...options.controllers.flatMap(({ access }) => access),
+    ...(options.dashboard ? dashboardAccess({ isLimited: options.namespaces.length > 0 }) : []),
+  ];
+  const manager = managerAccess({
+    operatorNamespace: options.serviceAccount.namespace,
+    controllerAccess: declared,
+    leaderElection: options.leaderElection,
+  });
+  return yamlDocuments(
+    rbacObjects({
+      name: keyturn.name,
+      serviceAccount: options.serviceAccount,
+      access: [...declared, ...manager.access],
+      accessIn: manager.accessIn,
+      namespaces: options.namespaces,
+      labels,
+    }),
+  );
+}
+
+/** The Role and binding of an agent: everything that it needs is in the namespace whose certificates it serves. */
+function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly name: string }): string {
+  const { namespace } = serviceAccount;
+  return yamlDocuments(rbacObjects({ name: `${keyturn.name}-agent`, serviceAccount, access: agentAccess, namespaces: [namespace], labels }));
+}
+
+/** Prints them. */
+export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console): void {
+  const { controllers, namespaces, leaderElect, dashboardBindAddress, namespace, serviceAccount, agent } = readFlags(
+    flags,
+    given,
+    console.environment,
+  );
+  if (agent) return console.out(renderAgentRbac({ namespace, name: serviceAccount }));
+  console.out(
+    renderRbac({
+      controllers: controllersOf(chooseFeatures(controllers), given, console.environment),
+      namespaces,
+      leaderElection: leaderElect,
+      dashboard: parseBindAddress(dashboardBindAddress).type === "listen",
+      serviceAccount: { namespace, name: serviceAccount },
+    }),
+  );
+}

@@ -1,0 +1,357 @@
+// Looks and actions.
+import {
+  type Client,
+  type ControllerScope,
+  dropFinalizer,
+  fieldManagerOf,
+  isApiError,
+  type Notice,
+  type Run,
+  Secret,
+  type Stored,
+  TransientError,
+} from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
+import { askedAtAnnotation, EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
+import { type StatusFacts, statusOf, type Verdict } from "./conditions.ts";
+import type { grantKeeper } from "./grants.ts";
+import { IdentityError } from "./identity/provider-http.ts";
+import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
+import { type Observation, ownerOfObservation } from "./observe.ts";
+import { type Act, type Look, tokenIssued } from "./plan.ts";
+import type { EventReason } from "./reasons.ts";
+import { credentialsIn, keepTargetSecret, type TargetSecret, targetSecretObject } from "./target-secret.ts";
+import { askTarget, type Target, TargetError } from "./target.ts";
+
+// What steps are carried out with, in one run.
+
+/** The change of one type. */
+export type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
+
+/** One run's means. */
+export interface StepContext {
+  readonly run: Run;
+  readonly scope: Pick<ControllerScope, "clock">;
+  readonly controller: string;
+  readonly provider: IdentityProvider | undefined;
+  readonly target: Target | undefined;
+  readonly grants: ReturnType<typeof grantKeeper>;
+  readonly notify: (notice: Notice & { readonly reason: EventReason }) => void;
+  /** To be told of writes to the object in a step that can still fail: its failure is reported on the object as it then is. */
+  readonly onWritten: (object: Stored<EventingAuth>) => void;
+  readonly onIssued: (why: ActOf<"issue">["why"]) => void;
+  readonly onAbandoned: () => void;
+  /** A secret that came with the application and is still to be written. */
+  firstSecret: IssuedSecret | undefined;
+}
+
+/** Whose application it is, as identity providers want to know it. */
+export function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
+  return { name: object.metadata.name, uid: object.metadata.uid, grants };
+}
+
+/** An application of the object. */
+export function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
+  return { ...applicationOwner(observation, context), id };
+}
+
+/** The identity provider, which is open whenever a step at it was planned. */
+export function providerOf({ provider }: StepContext): IdentityProvider {
+  if (!provider) throw new Error("a step was planned at an identity provider that is not open");
+  return provider;
+}
+
+/** The runtime's cluster, which is open whenever a step in it was planned. */
+export function targetOf({ target }: StepContext): Target {
+  if (!target) throw new Error("a step was planned in a cluster that is not open");
+  return target;
+}
+
+/** Who writes. */
+export function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
+  return { fieldManager: fieldManagerOf(keyturn, controller) };
+}
+
+// Steps that change applications, and what the status says of them.
+
+/**
+ * Makes an application. That one is asked for is written down first, and its id before anything else is made. Of two replicas only one gets that far,
+ * and whatever is lost on the way, the next run finds the application by the trace in it and goes on with it.
+ */
+export async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
+  const provider = providerOf(context);
+  const asking = { ...observation, object: await recordAskedAt(observation, context) };
+  const created = await provider.create(applicationOwner(asking, context), context.run.signal);
+  const object = await recordApplication(asking, created.id, context);
+  context.firstSecret = created.secret;
+  context.notify({ type: "Normal", reason: "ApplicationCreated", message: `application ${created.id} was created` });
+  return {
+    ...observation,
+    object,
+    tenant: {
+      ...known(observation),
+      // Not read: it may take a moment to be shown.
+      application: { id: created.id, clientId: created.clientId },
+      secrets: created.secret ? [{ hint: created.secret.hint, validToMs: undefined }] : [],
+    },
+  };
+}
+
+async function recordAskedAt({ object }: Observation, context: StepContext): Promise<Stored<EventingAuth>> {
+  const { namespace = "", name, uid, resourceVersion } = object.metadata;
+  const annotations = { [askedAtAnnotation]: new Date(context.scope.clock.now()).toISOString() };
+  const patch = { metadata: { uid, resourceVersion, annotations } };
+  const written = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, writerOf(context));
+  context.onWritten(written);
+  return written;
+}
+
+/** Deletes the application whose id is in the status. */
+export async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
+  await providerOf(context).delete(refTo(id, observation, context), context.run.signal);
+  return { ...observation, tenant: { ...known(observation), application: "deleted" } };
+}
+
+/** Writes down that an application is this object's. */
+export async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
+  const object = await recordApplication(observation, id, context);
+  context.notify({ type: "Normal", reason: "Adopted", message: `application ${id} was made for this object, or its runtime uses it; it is kept` });
+  return { ...observation, object, tenant: known(observation) };
+}
+
+/** Takes the id of an application out of the status. */
+export async function forgetApplication(observation: Observation, context: StepContext): Promise<Observation> {
+  return { ...observation, object: await recordStatus(observation, { iasApplication: "none" }, context), tenant: known(observation) };
+}
+
+function recordApplication(observation: Observation, id: string, context: StepContext): Promise<Stored<EventingAuth>> {
+  return recordStatus(observation, { iasApplication: { name: observation.object.metadata.name, uuid: id } }, context);
+}
+
+function recordStatus(observation: Observation, facts: StatusFacts, context: StepContext): Promise<Stored<EventingAuth>> {
+  const status = statusOf(observation.object, {}, { ...facts, nowMs: context.run.now });
+  return writeStatusOf(context.run.client, observation.object, { status, controller: context.controller });
+}
+
+/** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
+export async function writeStatusOf(
+  client: Client,
+  object: Stored<EventingAuth>,
+  { status, controller }: { readonly status: EventingAuthStatus; readonly controller: string },
+): Promise<Stored<EventingAuth>> {
+  const { name, namespace = "", uid, resourceVersion } = object.metadata;
+  const applied: EventingAuth = { metadata: { name, namespace, uid, resourceVersion }, spec: undefined, status };
+  return client.apply(EventingAuth, applied, { ...writerOf({ controller }), force: true, subresource: "status" });
+}
+
+/** What stays known of a tenant when its applications have changed. */
+function known({ tenant }: Observation): Observation["tenant"] {
+  return tenant.endpoints ? { endpoints: tenant.endpoints } : {};
+}
+
+// Steps that change the Secret in the runtime's cluster, and the client secrets that are written there.
+
+/** Issues a client secret and writes it to the runtime's cluster. */
+export async function issueSecret(step: ActOf<"issue">, observation: Observation, context: StepContext): Promise<Observation> {
+  const provider = providerOf(context);
+  const { signal } = context.run;
+  const ref = refTo(step.application.id, observation, context);
+  let issued: IssuedSecret;
+  try {
+    issued = context.firstSecret ?? (await provider.issueSecret(ref, { rotate: step.why === "rotation", known: step.known }, signal));
+  } catch (error) {
+    if (!(error instanceof IdentityError) || error.code !== "SecretLost") throw error;
+    return { ...observation, tenant: { ...observation.tenant, secretLost: true } };
+  }
+  context.firstSecret = undefined;
+  let after: Observation;
+  let clientId: string;
+  try {
+    clientId = await clientIdOf(step, observation, context);
+    const content = targetSecretObject({
+      place: observation.settings.targetSecret,
+      owner: ownerOfObservation(observation),
+      application: step.application.id,
+      endpoints: step.endpoints,
+      issuedAtMs: context.scope.clock.now(),
+      credentials: { type: "new", clientId, clientSecret: issued.secret, hint: issued.hint },
+    });
+    after = await write(content, observation, context);
+  } catch (error) {
+    // Not even sent, or refused for certain, so nobody has it. After a lost answer it may be in the cluster, and stays: the next run sees which.
+    const isRefused = error instanceof TargetError && isApiError(error.cause) && error.cause.status < 500;
+    if ((isRefused || error instanceof IdentityError) && provider.secretsOverlap) await provider.deleteSecret(ref, issued.hint, signal);
+    throw error;
+  }
+  context.onIssued(step.why);
+  context.notify(issuedNotices[step.why]);
+  const secrets = [...(after.tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }];
+  return { ...after, tenant: { ...after.tenant, application: { id: step.application.id, clientId }, secrets } };
+}
+
+/** IAS generates the client ID with the first secret. */
+async function clientIdOf({ application }: ActOf<"issue">, observation: Observation, context: StepContext): Promise<string> {
+  if (application.clientId !== undefined) return application.clientId;
+  const read = await providerOf(context).read(refTo(application.id, observation, context), context.run.signal);
+  if (read?.clientId !== undefined) return read.clientId;
+  const problem = read ? "has a secret and no client ID" : "is not there";
+  throw new IdentityError(`failed to retrieve client ID: application ${application.id} ${problem}`, { code: "Transient", step: "read" });
+}
+
+const issuedNotices = {
+  first: { type: "Normal", reason: "SecretIssued", message: "credentials were written to the cluster of the runtime" },
+  repair: {
+    type: "Warning",
+    reason: "SecretRepaired",
+    message: "the Secret in the cluster of the runtime was missing or changed; it has new credentials",
+  },
+  rotation: { type: "Normal", reason: "SecretRotated", message: "the Secret in the cluster of the runtime has new credentials" },
+} as const;
+
+/** Puts right what is not secret about the Secret, the mark of its owner included. */
+export async function mendSecret({ application, endpoints }: ActOf<"mend">, observation: Observation, context: StepContext): Promise<Observation> {
+  const secret = secretIn(observation);
+  if (secret?.digest === undefined) throw new Error("a Secret without a client secret cannot be mended");
+  const content = targetSecretObject({
+    place: observation.settings.targetSecret,
+    owner: ownerOfObservation(observation),
+    application: application.id,
+    endpoints,
+    issuedAtMs: secret.issuedAtMs,
+    credentials: { type: "kept", digest: secret.digest, hint: secret.noted.hint },
+  });
+  if (secret.noted.application === undefined) {
+    context.notify({
+      type: "Normal",
+      reason: "Adopted",
+      message: `the Secret in the cluster of the runtime is that of application ${application.id}, and is kept`,
+    });
+  }
+  return write(content, observation, context);
+}
+
+/** Deletes client secrets that nobody should use any more. */
+export async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation: Observation, context: StepContext): Promise<Observation> {
+  for (const hint of step.hints) await providerOf(context).deleteSecret(refTo(step.id, observation, context), hint, context.run.signal);
+  const message = `client secrets that nobody should use any more were deleted: ${step.hints.length}`;
+  context.notify({ type: "Normal", reason: "OldSecretsDeleted", message });
+  const secrets = observation.tenant.secrets?.filter(({ hint }) => !step.hints.includes(hint)) ?? [];
+  return { ...observation, tenant: { ...observation.tenant, secrets } };
+}
+
+/** Deletes the Secret that was observed. */
+export async function deleteTargetSecret(observation: Observation, context: StepContext): Promise<Observation> {
+  const target = targetOf(context);
+  const secret = secretIn(observation);
+  if (!secret) return observation;
+  const { uid, resourceVersion } = secret;
+  await askTarget(() => target.client.delete(Secret, observation.settings.targetSecret, { uid, resourceVersion }, context.run.signal));
+  target.wrote(undefined, uid);
+  return { ...observation, target: { type: "seen", secret: undefined } };
+}
+
+/** Fetches a token. That the endpoint cannot be asked is a verdict too: it stands in nobody's way. */
+export async function checkCredentials(observation: Observation, context: StepContext): Promise<Verdict> {
+  const seen = secretIn(observation);
+  const secret = await askTarget(() => targetOf(context).client.get(Secret, observation.settings.targetSecret, context.run.signal));
+  const credentials = secret && credentialsIn(secret);
+  if (!seen || !credentials || secret.metadata.resourceVersion !== seen.resourceVersion) {
+    throw new TransientError("the Secret in the cluster of the runtime has changed meanwhile", { reason: "Conflict" });
+  }
+  try {
+    if (await providerOf(context).accepts(credentials, context.run.signal)) return tokenIssued(seen.issuedAtMs);
+    return { holds: false, reason: "CredentialsRefused", message: "the token endpoint does not accept the credentials" };
+  } catch (error) {
+    if (!(error instanceof IdentityError)) throw error;
+    return { holds: false, reason: "TokenEndpointFailed", message: error.message };
+  }
+}
+
+/** Writes only to what was observed: a Secret that somebody made or changed since is looked at first. */
+async function write(content: Secret, observation: Observation, context: StepContext): Promise<Observation> {
+  const target = targetOf(context);
+  const found = secretIn(observation);
+  const stored = await askTarget(() =>
+    found ? patch(found, content, observation, context) : target.client.create(Secret, content, writerOf(context), context.run.signal),
+  );
+  target.wrote(stored, stored.metadata.uid);
+  return { ...observation, target: { type: "seen", secret: keepTargetSecret(stored) } };
+}
+
+/** A merge patch, because other parts of the Secret may be other people's. */
+function patch(
+  { uid, resourceVersion }: TargetSecret,
+  { metadata, data }: Secret,
+  { settings }: Observation,
+  context: StepContext,
+): Promise<Stored<Secret>> {
+  const change = { metadata: { uid, resourceVersion, labels: metadata.labels, annotations: metadata.annotations }, data };
+  return targetOf(context).client.mergePatch(Secret, settings.targetSecret, change, writerOf(context), context.run.signal);
+}
+
+function secretIn({ target }: Observation): TargetSecret | undefined {
+  return target.type === "seen" ? target.secret : undefined;
+}
+
+// Carries one step out and tells what is then known. What fails is thrown; what was done before stays, and the next run finds it.
+
+/** Asks the identity provider. Resolves to the observation with its answer. */
+export async function carryOutLook(step: Look, observation: Observation, context: StepContext): Promise<Observation> {
+  const { signal } = context.run;
+  const provider = providerOf(context);
+  const known = (tenant: Observation["tenant"]): Observation => ({ ...observation, tenant: { ...observation.tenant, ...tenant } });
+  switch (step.at) {
+    case "application":
+      return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
+    case "namesakes":
+      return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
+    case "namesake":
+      return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
+    case "secrets":
+      return known({ secrets: await provider.listSecrets(refTo(step.id, observation, context), signal) });
+    case "endpoints":
+    default:
+      return known({ endpoints: await provider.endpoints(signal) });
+  }
+}
+
+/** Makes a change. Resolves to the observation after it, or to undefined if the object was let go. */
+export async function carryOutAct(step: Act, observation: Observation, context: StepContext): Promise<Observation | undefined> {
+  switch (step.type) {
+    case "create":
+      return createApplication(observation, context);
+    case "adopt":
+      return adoptApplication(step, observation, context);
+    case "forget":
+      return forgetApplication(observation, context);
+    case "deleteApplication":
+      return deleteApplication(step, observation, context);
+    case "issue":
+      return issueSecret(step, observation, context);
+    case "mend":
+      return mendSecret(step, observation, context);
+    case "deleteSecrets":
+      return deleteOldSecrets(step, observation, context);
+    case "check":
+      return { ...observation, tenant: { ...observation.tenant, credentials: await checkCredentials(observation, context) } };
+    case "deleteTargetSecret":
+      return deleteTargetSecret(observation, context);
+    case "release":
+    default:
+      return release(step.abandoned, observation, context);
+  }
+}
+
+async function release(abandoned: readonly string[], observation: Observation, context: StepContext): Promise<undefined> {
+  let { object } = observation;
+  if (context.provider?.type === "openid" && observation.isServed) {
+    // Without the grant nothing can be proven of an application, should the object not be let go after that.
+    if (object.status?.iasApplication) ({ object } = await forgetApplication(observation, context));
+    await context.grants.forget();
+  }
+  await dropFinalizer(context.run.client, { kind: EventingAuth, object }, eventingAuthFinalizer);
+  if (abandoned.length === 0) return undefined;
+  context.onAbandoned();
+  context.notify({ type: "Warning", reason: "Abandoned", message: `${abandoned.join(" and ")} was left behind` });
+  return undefined;
+}

@@ -1,0 +1,404 @@
+// Watches, pools, idle keys, `reconcileWith`.
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AccessRule,
+  addFinalizer,
+  type Clock,
+  ConnectionError,
+  type ControllerDefinition,
+  type ControllerScope,
+  createHttpTransport,
+  isApiError,
+  isBeingDeleted,
+  isConditionTrue,
+  keyOfObject,
+  nameOf,
+  type Notice,
+  type ObjectKey,
+  type Outcome,
+  type Random,
+  type Run,
+  Secret,
+  type Stored,
+  TransientError,
+} from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
+import { afterPause, attentionTo, type Pause, pausedConditions, pausedNotice, type Selects } from "../../feature/pause-and-selection.ts";
+import { carryOutAct, carryOutLook, type StepContext, writeStatusOf } from "./act.ts";
+import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
+import { applicationFailed, secretFailed, statusOf, type Verdict, type Verdicts } from "./conditions.ts";
+import { type EventingAuthSettings, keyOfRuntime, runtimeOf } from "./flags.ts";
+import { grantKeeper } from "./grants.ts";
+import { IdentityError } from "./identity/provider-http.ts";
+import { IdentityProviders, type IdentityProvidersOptions } from "./identity/provider.ts";
+import { type EventingAuthMetrics, eventingAuthNumbers, type ObjectNumbers } from "./metrics.ts";
+import { type Observation, type Observed, observeEventingAuth, ownerOfObservation, watchIssuing } from "./observe.ts";
+import { planDeletionStep, planStep, type Rest } from "./plan.ts";
+import { TargetError, TargetPool } from "./target.ts";
+
+// Every right that the controllers of this feature need. Secrets are read in the namespaces that hold kubeconfigs and credentials, and nowhere else.
+
+/** For the controller that makes EventingAuths. */
+export const kymaAccess: readonly AccessRule[] = [
+  { kind: Kyma, verbs: ["get", "list", "watch"], why: "to see which runtimes there are" },
+  // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
+  { kind: Kyma, subresource: "finalizers", verbs: ["update"], why: "to make a runtime the owner of its EventingAuth" },
+  { kind: EventingAuth, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to keep one for every runtime" },
+];
+
+/** For the controller that issues credentials; `keepsGrants` if the identity provider hands out a right per application that must be kept. */
+export function issuingAccess(settings: EventingAuthSettings, keepsGrants: boolean): readonly AccessRule[] {
+  const { providerSecret, kubeconfigs } = settings;
+  const read = ["get", "list", "watch"] as const;
+  return [
+    { kind: EventingAuth, verbs: ["get", "list", "watch", "patch"], why: "to see whose credentials are wanted, and to hold its finalizer" },
+    { kind: EventingAuth, subresource: "status", verbs: ["patch"], why: "to report" },
+    { kind: Secret, namespace: kubeconfigs.namespace, verbs: read, why: "to read the runtimes' kubeconfigs" },
+    { kind: Secret, namespace: providerSecret.namespace, verbs: read, why: "to read the identity provider's credentials" },
+    ...(keepsGrants
+      ? [
+          {
+            kind: Secret,
+            namespace: providerSecret.namespace,
+            verbs: ["create", "patch", "delete"] as const,
+            why: "to keep the right to manage each application",
+          },
+        ]
+      : []),
+  ];
+}
+
+// Tells how an EventingAuth fares: its status, Events and numbers.
+
+/** What reporting is done with. */
+export interface ReportingOptions {
+  readonly scope: Pick<ControllerScope, "events">;
+  readonly controller: string;
+  readonly numbers: Pick<EventingAuthMetrics, "issued" | "abandoned">;
+  /** Shows the numbers of an object, or that it has none. */
+  readonly show: (key: ObjectKey, numbers: ObjectNumbers | undefined) => void;
+  readonly settings: EventingAuthSettings;
+}
+
+/** Failures in a row before an object that was ready is said not to be: what passes by itself is not worth an alarm. */
+const toleratedFailures = 2;
+/** A right at the identity provider may be given at any time, and nobody tells. */
+const terminalRetryMs = 300_000;
+
+/** Reports for all objects of the controller. */
+export class Reporting {
+  readonly #options: ReportingOptions;
+
+  constructor(options: ReportingOptions) {
+    this.#options = options;
+  }
+
+  /** Writes the status that a rest comes to, if it is new. Resolves to the observation with the object as it then is. */
+  async rest(observation: Observation, { verdicts, quiet }: Rest, run: Run): Promise<Observation> {
+    return quiet ? observation : { ...observation, object: await this.#write(observation, verdicts, run) };
+  }
+
+  /** Writes down why a run failed, and resolves to what is to be thrown. */
+  async failure(observation: Observation, error: unknown, run: Run): Promise<unknown> {
+    if (run.signal.aborted || error instanceof TransientError || error instanceof ConnectionError) return error;
+    // Part of optimistic concurrency: the next run, in a moment, sees what is new.
+    if (isApiError(error, "Conflict", "AlreadyExists", "NotFound")) return error;
+    const { object } = observation;
+    const passes = !(error instanceof IdentityError) || error.code === "Transient";
+    const verdicts = failureVerdicts(error);
+    if (object.status?.state !== "Ready" || !passes || run.failures >= toleratedFailures) {
+      const hindrance = hindranceOf(verdicts);
+      const deleting = isBeingDeleted(object) && hindrance ? { hindrance: { ...hindrance, reason: "DeletionWaiting" as const } } : {};
+      await this.#write(observation, { ...verdicts, ...deleting }, run);
+    }
+    if (error instanceof IdentityError) {
+      const retryAfterMs = error.retryAfterMs ?? (passes ? undefined : terminalRetryMs);
+      return new TransientError(error.message, {
+        reason: "IdentityProviderFailed",
+        cause: error,
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
+      });
+    }
+    return error instanceof TargetError ? new TransientError(error.message, { reason: "TargetFailed", cause: error }) : error;
+  }
+
+  /** Says that nothing is done for the object, if that is new. */
+  async paused(object: Stored<EventingAuth>, pause: Pause, run: Run): Promise<void> {
+    const before = object.status?.conditions ?? [];
+    const conditions = pausedConditions(before, pause, { generation: object.metadata.generation, nowMs: run.now });
+    if (conditions === before) return;
+    const status = { state: "NotReady" as const, ...object.status, conditions: [...conditions] };
+    await writeStatusOf(run.client, object, { status, controller: this.#options.controller });
+    this.notify(object, pausedNotice(pause));
+  }
+
+  notify(object: Stored<EventingAuth>, { type, reason, message }: Notice): void {
+    this.#options.scope.events.record({
+      kind: EventingAuth,
+      object: { ...nameOf(keyOfObject(object)), uid: object.metadata.uid },
+      type,
+      reason,
+      message,
+    });
+  }
+
+  issued(why: "first" | "repair" | "rotation"): void {
+    this.#options.numbers.issued.inc({ why });
+  }
+
+  abandoned(): void {
+    this.#options.numbers.abandoned.inc();
+  }
+
+  /** The object is gone. */
+  forget(key: ObjectKey): void {
+    this.#options.show(key, undefined);
+  }
+
+  async #write(observation: Observation, verdicts: Verdicts, run: Run): Promise<Stored<EventingAuth>> {
+    const { object, target } = observation;
+    const { targetSecret } = this.#options.settings;
+    const written = verdicts.secret?.holds;
+    const secret = { clusterId: object.metadata.name, namespacedName: `${targetSecret.namespace}/${targetSecret.name}` };
+    const status = statusOf(object, verdicts, { nowMs: run.now, ...(written && { secret }) });
+    const issuedAtMs = target.type === "seen" ? target.secret?.issuedAtMs : undefined;
+    const reachable = isConditionTrue(status.conditions, "TargetReachable");
+    this.#options.show(keyOfObject(object), { ready: status.state === "Ready", reachable, issuedAtMs });
+    if (isDeepStrictEqual(object.status, status)) return object;
+    this.#tell(object, verdicts);
+    return writeStatusOf(run.client, object, { status, controller: this.#options.controller });
+  }
+
+  /** An Event for what went wrong, told once: for as long as the condition says the same, nothing is new. */
+  #tell(object: Stored<EventingAuth>, verdicts: Verdicts): void {
+    const hindrance = verdicts.hindrance ?? hindranceOf(verdicts);
+    const before = object.status?.conditions?.find(({ type }) => type === "Ready");
+    if (!hindrance || (before?.reason === hindrance.reason && before.message === hindrance.message)) return;
+    this.notify(object, { type: "Warning", reason: hindrance.reason, message: hindrance.message });
+  }
+}
+
+function hindranceOf({ hindrance, application, secret }: Verdicts): Verdict | undefined {
+  return hindrance ?? [application, secret].find((verdict) => verdict?.holds === false);
+}
+
+function failureVerdicts(error: unknown): Verdicts {
+  if (error instanceof IdentityError) return { application: applicationFailed(error.message) };
+  if (error instanceof TargetError) return { secret: secretFailed(error.message) };
+  if (isApiError(error)) return { hindrance: { holds: false, reason: "ControlPlaneRefused", message: error.message } };
+  const name = error instanceof Error ? error.name : "unknown error";
+  return {
+    hindrance: {
+      holds: false,
+      reason: "InternalError",
+      message: `an unexpected error stopped the work on this object (${name}); the operator's log says where`,
+    },
+  };
+}
+
+// Objects that were found as they should be: nobody need be asked about them again until something changes or a while has passed.
+
+interface Settled {
+  /** Whom it was settled with: another one has to be asked again. */
+  readonly provider: Observed["provider"];
+  readonly fingerprint: string;
+  readonly untilMs: number;
+}
+
+/** Saves requests to the identity provider. Nothing is decided from it but whether to look again now or later. */
+export class SettledKeys {
+  readonly #settled = new Map<ObjectKey, Settled>();
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #checkEveryMs: number;
+
+  constructor({ clock, random, checkEveryMs }: { readonly clock: Clock; readonly random: Random; readonly checkEveryMs: number }) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#checkEveryMs = checkEveryMs;
+  }
+
+  /** How long the key can be left alone; undefined if it has to be looked at now. */
+  waitFor(key: ObjectKey, { observation, provider }: Observed): number | undefined {
+    const settled = this.#settled.get(key);
+    const nowMs = this.#clock.monotonic();
+    if (!settled || nowMs >= settled.untilMs || settled.provider !== provider || settled.fingerprint !== fingerprintOf(observation)) return undefined;
+    return settled.untilMs - nowMs;
+  }
+
+  /** Remembers what a run came to, and tells when the next one is due. */
+  settle(key: ObjectKey, { observation, provider }: Observed, { rest, nowMs }: { readonly rest: Rest; readonly nowMs: number }): Outcome {
+    // Spread, so that what came in together is not asked about together.
+    const checkMs = this.#checkEveryMs * (0.8 + 0.2 * this.#random());
+    const waitMs = Math.max(0, Math.min(checkMs, rest.nextAtMs === undefined ? Infinity : rest.nextAtMs - nowMs));
+    if (rest.settled) this.#settled.set(key, { provider, fingerprint: fingerprintOf(observation), untilMs: this.#clock.monotonic() + waitMs });
+    else this.#settled.delete(key);
+    return { requeueAfterMs: waitMs };
+  }
+
+  forget(key: ObjectKey): void {
+    this.#settled.delete(key);
+  }
+}
+
+/** Everything but the identity provider's answers. */
+function fingerprintOf({ object, target }: Observed["observation"]): string {
+  const { deletionTimestamp, annotations } = object.metadata;
+  const sight = target.type === "seen" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
+  return JSON.stringify([object.status, deletionTimestamp, annotations, target.type, sight]);
+}
+
+// The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
+
+/** How the controller is made. */
+export interface IssuingOptions {
+  /** Which EventingAuths are looked after. */
+  readonly selects: Selects;
+  readonly settings: EventingAuthSettings;
+  readonly provider: Omit<IdentityProvidersOptions, "clock" | "random" | "observe">;
+}
+
+const name = "eventing-auth";
+/** More than any way from nothing to done has. */
+const mostSteps = 32;
+
+/** The controller. */
+export function issuingController({ selects, settings, provider }: IssuingOptions): ControllerDefinition {
+  return {
+    name,
+    access: issuingAccess(settings, provider.type === "openid"),
+    // Twice as many as there may be requests to the identity provider, so that writes to the API servers do not leave its turns unused.
+    concurrency: 100,
+    setup(scope) {
+      const { clock, random, log } = scope;
+      const watches = watchIssuing(scope, settings);
+      const numbers = eventingAuthNumbers(scope.metrics);
+      const providers = new IdentityProviders({
+        ...provider,
+        clock,
+        random,
+        observe({ step, status, durationMs }) {
+          numbers.requests.inc({ step, code: status === undefined ? "<error>" : String(status) });
+          numbers.durations.observe({ step }, durationMs / 1000);
+        },
+      });
+      const pool = new TargetPool({
+        settings,
+        clock,
+        random,
+        log,
+        // A proxy is the operator's own affair: a kubeconfig that names one is refused.
+        openTransport: (connection) => createHttpTransport({ ...connection, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
+        onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
+      });
+      closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
+      const settled = new SettledKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
+      const show = scope.show<ObjectNumbers>({
+        show: (key, shown) => numbers.objects.show(key, shown),
+        hide(key) {
+          numbers.objects.hide(key);
+          // In the next term the first run has to look, or nothing would be shown until it is time again.
+          settled.forget(key);
+        },
+      });
+      const reporting = new Reporting({ scope, controller: name, numbers, show, settings });
+
+      return async (run) => {
+        const object = watches.objects.get(run.key);
+        const attention = object && attentionTo(object.metadata, selects, run.now);
+        if (object && attention?.type === "paused") {
+          settled.forget(run.key);
+          await reporting.paused(object, attention, run);
+          return afterPause(attention, run.now);
+        }
+        const isServed = attention?.type === "served";
+        const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers }) : undefined;
+        numbers.targets.set(pool.size);
+        if (!observed) {
+          const runtime = runtimeOf(settings, run.key);
+          if (runtime !== undefined) pool.close(runtime);
+          settled.forget(run.key);
+          return reporting.forget(run.key);
+        }
+        const waitMs = settled.waitFor(run.key, observed);
+        if (waitMs !== undefined) return { requeueAfterMs: waitMs };
+        const reached = await stepUntilRest(run, observed, { scope, settings, reporting });
+        if (!reached) return;
+        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: run.now });
+      };
+    },
+  };
+}
+
+interface Work {
+  readonly scope: ControllerScope;
+  readonly settings: EventingAuthSettings;
+  readonly reporting: Reporting;
+}
+
+/** Goes on until there is nothing more to do, and reports. Resolves to undefined if the object was let go, or nothing may be changed. */
+async function stepUntilRest(
+  run: Run,
+  { observation: first, provider, target }: Observed,
+  { scope, settings, reporting }: Work,
+): Promise<{ readonly observation: Observation; readonly rest: Rest } | undefined> {
+  let observation = first;
+  const deleting = isBeingDeleted(first.object);
+  const context: StepContext = {
+    run,
+    scope,
+    controller: name,
+    provider,
+    target,
+    grants: grantKeeper({ client: scope.client, owner: ownerOfObservation(first), namespace: settings.providerSecret.namespace, controller: name }),
+    notify: (notice) => reporting.notify(observation.object, notice),
+    onWritten: (object) => (observation = { ...observation, object }),
+    onIssued: (why) => reporting.issued(why),
+    onAbandoned: () => reporting.abandoned(),
+    firstSecret: undefined,
+  };
+  try {
+    if (!deleting && first.isServed) {
+      observation = { ...first, object: await addFinalizer(run, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
+    }
+    for (let steps = 0; steps < mostSteps; steps++) {
+      const step = deleting ? planDeletionStep(observation, run.now) : planStep(observation, run.now);
+      if (step.type === "rest") return { observation: await reporting.rest(observation, step, run), rest: step };
+      if (step.type === "look") {
+        observation = await carryOutLook(step, observation, context);
+        continue;
+      }
+      if (scope.dryRun) {
+        run.log.info({ step: step.type }, "dry run: this step is withheld");
+        return undefined;
+      }
+      const next = await carryOutAct(step, observation, context);
+      if (!next) return undefined;
+      observation = next;
+    }
+    throw new Error(`no rest after ${mostSteps} steps`);
+  } catch (error) {
+    throw await reporting.failure(observation, error, run);
+  }
+}
+
+/** Everything that was opened is closed with the controller; connections that are no longer asked for are closed now and then. */
+function closeWith(
+  { clock, closed }: ControllerScope,
+  { pool, providers, unusedAfterMs }: { readonly pool: TargetPool; readonly providers: IdentityProviders; readonly unusedAfterMs: number },
+): void {
+  let timer = clock.setTimer(unusedAfterMs, sweep);
+  function sweep(): void {
+    pool.closeUnused(unusedAfterMs);
+    timer = clock.setTimer(unusedAfterMs, sweep);
+  }
+  closed.addEventListener(
+    "abort",
+    () => {
+      timer.cancel();
+      pool.closeAll();
+      providers.close();
+    },
+    { once: true },
+  );
+}

@@ -1,0 +1,294 @@
+// SAP IAS.
+import * as z from "zod";
+import { discoverOnce, withoutSlash } from "./discovery.ts";
+import {
+  acceptsCredentials,
+  decode,
+  expectStatus,
+  IdentityError,
+  isGone,
+  oddAnswer,
+  type ProviderAnswer,
+  type ProviderHttp,
+  type ProviderRequest,
+} from "./provider-http.ts";
+import type { IdentityProvider, IssuedSecret } from "./provider.ts";
+
+// The wire form of SAP's Application Directory API: paths, bodies, and what its answers must look like.
+
+/** The part of an application that has to do with logging in. */
+export const authenticationSchema = "urn:sap:identity:application:schemas:extension:sci:1.0:Authentication";
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether IAS can have given this id. */
+export function isApplicationId(id: string): boolean {
+  return uuidPattern.test(id);
+}
+
+/** The API's limit. */
+const longestFilter = 255;
+
+/**
+ * The filter that finds applications by name; undefined if the name is too long for one. The API documents bare words; a name that is no such
+ * word is quoted as SCIM does (RFC 7644, 3.4.2.2), so that no name can become another filter.
+ */
+export function filterByName(name: string): string | undefined {
+  const filter = `name eq ${/^[\w.-]+$/.test(name) ? name : JSON.stringify(name)}`;
+  return filter.length <= longestFilter ? filter : undefined;
+}
+
+/** What is left at an application to know it by: the API gives it out again with every list. */
+export function descriptionFor(uid: string): string {
+  return `made by Keyturn for the EventingAuth with the uid ${uid}`;
+}
+
+/** The body that creates an application. */
+export function newApplicationBody({ name, uid }: { readonly name: string; readonly uid: string }, globalAccount: string): string {
+  return JSON.stringify({
+    branding: { displayName: name },
+    description: descriptionFor(uid),
+    globalAccount,
+    name,
+    schemas: [authenticationSchema],
+    [authenticationSchema]: { ssoType: "openIdConnect" },
+  });
+}
+
+/** The body that creates a secret. The description is the original's, so that secrets of both are known for what they are. */
+export function newSecretBody(validToMs: number | undefined): string {
+  return JSON.stringify({
+    authorizationScopes: ["oAuth"],
+    description: "eventing-auth-manager",
+    // Whole seconds, as in the API's own examples.
+    ...(validToMs !== undefined && { validTo: `${new Date(validToMs).toISOString().slice(0, 19)}Z` }),
+  });
+}
+
+/** A page of applications. The name is needed: an application that is not known to have the right one is not ours. */
+export const pageSchema = z.object({
+  applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string(), description: z.string().nullish() })).nullish(),
+  nextCursor: z.string().nullish(),
+});
+
+export type ListedApplication = NonNullable<z.infer<typeof pageSchema>["applications"]>[number];
+
+/** What shows that the directory answers at all: the list without a filter, which is never empty. */
+export const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
+
+/** One application. */
+export const applicationSchema = z.object({
+  [authenticationSchema]: z.object({ clientID: z.string().min(1).nullish() }),
+});
+
+/** A new secret. */
+export const createdSecretSchema = z.object({ secret: z.string().min(5), hint: z.string().length(4).optional() });
+
+/** The secrets of an application, without what is secret about them. */
+export const secretsSchema = z.object({
+  secrets: z.array(z.object({ hint: z.string(), validTo: z.string().nullish() })).nullish(),
+});
+
+/** When a secret runs out. IAS leaves the time zone out; it is UTC. */
+export function timeOf(validTo: string | null | undefined): number | undefined {
+  if (!validTo) return undefined;
+  const timeMs = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/i.test(validTo) ? validTo : `${validTo}Z`);
+  return Number.isNaN(timeMs) ? undefined : timeMs;
+}
+
+/** The id in a `Location` header: the last part of its path; undefined if that is no id. */
+export function idInLocation(location: string | undefined): string | undefined {
+  const id = location
+    ?.split(/[?#]/, 1)[0]
+    ?.split("/")
+    .findLast((part) => part !== "");
+  return id !== undefined && isApplicationId(id) ? id : undefined;
+}
+
+// SAP Cloud Identity Services as an identity provider, through its Application Directory API.
+
+/** A tenant and its administrator. */
+export interface IasSettings {
+  /** `https://<tenant>.accounts.ondemand.com`. */
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  /** The global account that new applications belong to; empty for none. */
+  readonly globalAccount: string;
+}
+
+/** What the provider needs besides its settings. */
+export interface IasDependencies {
+  readonly http: ProviderHttp;
+  readonly allowHttp: boolean;
+}
+
+/** A request to the directory; `path` is what follows `/Applications/v1/`. */
+type DirectoryRequest = Omit<ProviderRequest, "url" | "headers"> & { readonly path: string };
+
+const listing = "failed to fetch existing applications";
+/** Ten thousand applications of one name: whatever answers like that does not heed the filter. */
+const mostPages = 100;
+/** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
+const mostSecretTries = 3;
+
+/** Opens a tenant. Nothing is asked before it is needed. The errors start with the original's words. */
+export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDependencies): IdentityProvider {
+  const url = withoutSlash(settings.url);
+  const authorization = `Basic ${Buffer.from(`${settings.username}:${settings.password}`).toString("base64")}`;
+  const discovered = discoverOnce(http, { url, allowHttp, check: "same-host" });
+  const ask = <T>({ path, ...request }: DirectoryRequest, read: (answer: ProviderAnswer) => T, signal?: AbortSignal): Promise<T> => {
+    const headers = { authorization, ...(request.body !== undefined && { "content-type": "application/json" }) };
+    return http.ask({ ...request, url: `${url}/Applications/v1/${path}`, headers }, read, signal);
+  };
+
+  /** All applications that a filter finds. */
+  const list = async (filter: string, signal?: AbortSignal): Promise<readonly ListedApplication[]> => {
+    const request = { step: "find", attempt: listing, method: "GET" } as const;
+    const query = new URLSearchParams({ filter });
+    const found: ListedApplication[] = [];
+    for (let pages = 0; pages < mostPages; pages++) {
+      const page = await ask({ ...request, path: `?${query.toString()}` }, readPage, signal);
+      if (!page) {
+        // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
+        await ask({ ...request, path: "?limit=1" }, readWholePage, signal);
+        return [];
+      }
+      found.push(...(page.applications ?? []));
+      if (!page.nextCursor) return found;
+      query.set("cursor", page.nextCursor);
+    }
+    throw new IdentityError(`${listing}: the list has more than ${mostPages} pages`, { code: "Transient", step: "find" });
+  };
+  /** An application that was not found by its id is gone only if the list does not have it either. */
+  const assertUnlisted = async (id: string, { step, attempt }: Pick<ProviderRequest, "step" | "attempt">, signal?: AbortSignal): Promise<void> => {
+    const listed = (await list(`id eq ${id}`, signal)).some((each) => each.id.toLowerCase() === id.toLowerCase());
+    if (listed)
+      throw new IdentityError(`${attempt}: application ${id} is not found by its id, but is listed`, { code: "Transient", step, status: 404 });
+  };
+
+  return {
+    type: "ias",
+    secretsOverlap: true,
+
+    async find({ name, uid }, signal) {
+      const filter = filterByName(name);
+      if (filter === undefined) {
+        throw new IdentityError(`${listing}: the name is too long for a filter of IAS`, { code: "Terminal", step: "find" });
+      }
+      const found = await list(filter, signal);
+      // Looked at again here: what a server returns that heeds no filter must not be taken for ours.
+      return found.filter((each) => each.name === name).map(({ id, description }) => ({ id, isOurs: description === descriptionFor(uid) }));
+    },
+
+    async read({ id }, signal) {
+      if (!isApplicationId(id)) return undefined;
+      const attempt = "failed to retrieve client ID";
+      const found = await ask(
+        { step: "read", attempt, method: "GET", path: id },
+        (answer) => (isGone(answer) ? "gone" : readApplication(answer)),
+        signal,
+      );
+      if (found !== "gone") return { id, clientId: found.clientId };
+      await assertUnlisted(id, { step: "read", attempt }, signal);
+      return undefined;
+    },
+
+    create(owner, signal) {
+      const body = newApplicationBody(owner, settings.globalAccount);
+      return ask({ step: "create", attempt: "failed to create application", method: "POST", path: "", body }, readCreated, signal);
+    },
+
+    async delete({ id }, signal) {
+      if (!isApplicationId(id)) return;
+      const attempt = "failed to delete application";
+      const outcome = await ask({ step: "delete", attempt, method: "DELETE", path: id }, readDeleted, signal);
+      if (outcome === "gone") await assertUnlisted(id, { step: "delete", attempt }, signal);
+    },
+
+    async issueSecret({ id }, { validToMs, known = [] }, signal) {
+      const request = { step: "issue-secret", attempt: "failed to create api secret", method: "POST" } as const;
+      if (!isApplicationId(id))
+        throw new IdentityError(`${request.attempt}: ${id} is no id of an application`, { code: "Terminal", step: request.step });
+      const body = newSecretBody(validToMs);
+      for (let tries = 0; tries < mostSecretTries; tries++) {
+        const issued = await ask({ ...request, path: `${id}/apiSecrets`, body }, readIssued, signal);
+        // Two with one hint cannot be told apart when one is to be deleted. The one at hand is dropped; nobody will ever know it.
+        if (!known.includes(issued.hint)) return issued;
+      }
+      throw new IdentityError(`${request.attempt}: ${mostSecretTries} new ones had hints that are in use`, { code: "Transient", step: request.step });
+    },
+
+    async listSecrets({ id }, signal) {
+      if (!isApplicationId(id)) return [];
+      const { secrets } = await ask(
+        { step: "list-secrets", attempt: "failed to list api secrets", method: "GET", path: `${id}/apiSecrets` },
+        readSecrets,
+        signal,
+      );
+      return (secrets ?? []).map(({ hint, validTo }) => ({ hint, validToMs: timeOf(validTo) }));
+    },
+
+    async deleteSecret({ id }, hint, signal) {
+      if (!isApplicationId(id)) return;
+      const path = `${id}/apiSecrets?${new URLSearchParams({ hint }).toString()}`;
+      await ask({ step: "delete-secret", attempt: "failed to delete api secret", method: "DELETE", path }, readDeleted, signal);
+    },
+
+    async endpoints(signal) {
+      const { issuer, tokenUrl, jwksUrl } = await discovered(signal);
+      return { issuer, tokenUrl, jwksUrl };
+    },
+
+    async accepts(credentials, signal) {
+      const { tokenUrl } = await discovered(signal);
+      // IAS's secrets are full of characters that some servers decode in a header and others do not.
+      return acceptsCredentials(http, { tokenUrl, method: "client_secret_post", ...credentials }, signal);
+    },
+
+    close: () => http.close(),
+  };
+}
+
+/** Undefined if it was answered that nothing was found. Nobody has documented the body of that answer. */
+function readPage(answer: ProviderAnswer): z.infer<typeof pageSchema> | undefined {
+  if (isGone(answer) || (answer.status === 404 && answer.text.trim() === "")) return undefined;
+  expectStatus(answer, 200);
+  return decode(answer, pageSchema);
+}
+
+function readWholePage(answer: ProviderAnswer): void {
+  expectStatus(answer, 200);
+  decode(answer, wholePageSchema);
+}
+
+function readApplication(answer: ProviderAnswer): { readonly clientId: string | undefined } {
+  expectStatus(answer, 200);
+  return { clientId: decode(answer, applicationSchema)[authenticationSchema].clientID ?? undefined };
+}
+
+function readCreated(answer: ProviderAnswer): { readonly id: string } {
+  expectStatus(answer, 201);
+  const id = idInLocation(answer.headers["location"]);
+  if (id === undefined) throw oddAnswer(answer, "failed to retrieve application ID from header: Location names no application");
+  return { id };
+}
+
+function readIssued(answer: ProviderAnswer): IssuedSecret {
+  expectStatus(answer, 201);
+  const { secret, hint } = decode(answer, createdSecretSchema);
+  // The API's example shows that a hint is how the secret starts.
+  return { secret, hint: hint ?? secret.slice(0, 4) };
+}
+
+function readSecrets(answer: ProviderAnswer): z.infer<typeof secretsSchema> {
+  if (isGone(answer)) return {};
+  expectStatus(answer, 200);
+  return decode(answer, secretsSchema);
+}
+
+function readDeleted(answer: ProviderAnswer): "gone" | "deleted" {
+  if (isGone(answer)) return "gone";
+  expectStatus(answer, 200, 204);
+  return "deleted";
+}

@@ -1,0 +1,150 @@
+// The second controller: a Kyma has an EventingAuth.
+import {
+  apiVersionOf,
+  type ControllerDefinition,
+  fieldManagerOf,
+  isApiError,
+  isBeingDeleted,
+  type KubeObject,
+  nameOf,
+  type OwnerReference,
+  type Stored,
+  TransientError,
+} from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
+import { afterPause, attentionTo, pausedAnnotation, type Selects } from "../../feature/pause-and-selection.ts";
+import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
+import { kymaAccess } from "./controller.ts";
+
+// What is to be done about the EventingAuth of one Kyma: a pure function of both objects.
+
+/** As much of a Kyma as matters here. */
+export interface KymaSight {
+  readonly name: string;
+  readonly uid: string;
+  readonly beingDeleted: boolean;
+}
+
+/** What to do. */
+export type KymaStep =
+  | { readonly type: "nothing" }
+  | { readonly type: "create"; readonly ownerReference: OwnerReference }
+  /** The object has another owner than it should, or none. */
+  | { readonly type: "own"; readonly ownerReferences: readonly OwnerReference[] }
+  /** The Kyma that it was made for is gone. */
+  | { readonly type: "delete" };
+
+/**
+ * One EventingAuth for every Kyma that is there to stay. One whose Kyma is gone goes too, also where no garbage collector does it; one that never had
+ * a Kyma is left alone: people may write their own.
+ */
+export function planKyma(kyma: KymaSight | undefined, auth: Stored<EventingAuth> | undefined): KymaStep {
+  if (!kyma) return auth && !isBeingDeleted(auth) && controllingKyma(auth) ? { type: "delete" } : { type: "nothing" };
+  if (kyma.beingDeleted) return { type: "nothing" };
+  const wanted = referenceTo(kyma);
+  if (!auth) return { type: "create", ownerReference: wanted };
+  if (isBeingDeleted(auth)) return { type: "nothing" };
+  const present = auth.metadata.ownerReferences ?? [];
+  if (present.some((reference) => isSame(reference, wanted))) return { type: "nothing" };
+  return { type: "own", ownerReferences: [...present.filter(({ controller, uid }) => !controller && uid !== kyma.uid), wanted] };
+}
+
+/** A new EventingAuth. It has its finalizer from the beginning, so that nothing can be made for it that its deletion would not undo. */
+export function newEventingAuth(key: { readonly namespace: string; readonly name: string }, ownerReference: OwnerReference): EventingAuth {
+  return { metadata: { ...key, finalizers: [eventingAuthFinalizer], ownerReferences: [ownerReference] }, spec: {} };
+}
+
+/** The Kyma that controls the object, by its reference. */
+export function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(
+    ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
+  );
+}
+
+function referenceTo({ name, uid }: KymaSight): OwnerReference {
+  return { apiVersion: apiVersionOf(Kyma), kind: Kyma.kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+function isSame(a: OwnerReference, b: OwnerReference): boolean {
+  return a.uid === b.uid && a.apiVersion === b.apiVersion && a.kind === b.kind && a.name === b.name && a.controller === b.controller;
+}
+
+// The controller that keeps an EventingAuth for every Kyma.
+
+const name = "eventing-auth-kyma";
+const writer = { fieldManager: fieldManagerOf(keyturn, name), answer: "metadata" } as const;
+
+/** The controller, for the Kymas that are looked after. */
+export function kymaController(selects: Selects): ControllerDefinition {
+  return {
+    name,
+    access: kymaAccess,
+    concurrency: 32,
+    setup(scope) {
+      const kymas = scope.watch(Kyma, { only: "metadata", keep: keepKyma(selects) });
+      const auths = scope.watch<EventingAuth, Stored<EventingAuth>>(EventingAuth);
+      scope.trigger(kymas);
+      scope.trigger(auths);
+
+      return async ({ key, client, done, now }) => {
+        const { namespace = "", name: runtime } = nameOf(key);
+        const auth = auths.get(key);
+        const kyma = kymas.get(key);
+        const attentions = [kyma && attentionTo(kyma, () => kyma.isSelected, now), auth && attentionTo(auth.metadata, selects, now)];
+        if (attentions.some((attention) => attention?.type === "elsewhere")) return {};
+        const pause = attentions.find((attention) => attention?.type === "paused");
+        if (pause) return afterPause(pause, now);
+        const step = planKyma(kyma, auth);
+        if (step.type === "create") {
+          const bare = newEventingAuth({ namespace, name: runtime }, step.ownerReference);
+          // What is made for a Kyma that is looked after must be looked after, too.
+          const labels = selects(bare.metadata) ? undefined : (await client.get(Kyma, { namespace, name: runtime }))?.metadata.labels;
+          const created = labels ? { ...bare, metadata: { ...bare.metadata, labels } } : bare;
+          await client.create(EventingAuth, created, writer).catch((error: unknown) => {
+            // Somebody was quicker, and the cache will show it in a moment.
+            if (!isApiError(error, "AlreadyExists")) throw error;
+            throw new TransientError(error.message, { reason: "Conflict", cause: error });
+          });
+          done("created an EventingAuth for a Kyma");
+        }
+        if (step.type === "own" && auth) {
+          const { resourceVersion } = auth.metadata;
+          const patch = { metadata: { resourceVersion, ownerReferences: step.ownerReferences } };
+          await client.mergePatch(EventingAuth, { namespace, name: runtime }, patch, writer);
+          done("made a Kyma the owner of its EventingAuth");
+        }
+        if (step.type === "delete" && auth) {
+          // The cache may be behind, and credentials that are in use are at stake.
+          const live = await client.get(Kyma, { namespace, name: runtime });
+          if (live?.metadata.uid === controllingKyma(auth)?.uid) return {};
+          const { uid, resourceVersion } = auth.metadata;
+          await client.delete(EventingAuth, { namespace, name: runtime }, { uid, resourceVersion });
+          done("deleted the EventingAuth of a Kyma that is gone");
+        }
+        return {};
+      };
+    },
+  };
+}
+
+/** A Kyma, and what decides whether anything is done for it. */
+interface RegardedKyma extends KymaSight {
+  readonly isSelected: boolean;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const notPaused: RegardedKyma["annotations"] = Object.freeze({});
+
+function keepKyma(selects: Selects): (object: Stored<KubeObject>) => RegardedKyma {
+  return ({ metadata }) => {
+    const { name: runtime, uid, deletionTimestamp, annotations = notPaused } = metadata;
+    const paused = annotations[pausedAnnotation];
+    return {
+      name: runtime,
+      uid,
+      beingDeleted: deletionTimestamp !== undefined,
+      isSelected: selects(metadata),
+      annotations: paused === undefined ? notPaused : { [pausedAnnotation]: paused },
+    };
+  };
+}

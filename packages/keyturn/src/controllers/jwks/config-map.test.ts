@@ -1,0 +1,120 @@
+// The two copies of the history: which one counts, and what is believed of a document that somebody touched.
+import { Buffer } from "node:buffer";
+import { type ConfigMap, longestDurationMs } from "@keyturn/runtime";
+import { describe, expect, test } from "vitest";
+import { makeCertificate, secretData } from "../../../test/certificates.ts";
+import { JwksWorld } from "../../../test/jwks-world.ts";
+import { historyAnnotation, recoverHistory } from "./config-map.ts";
+
+const t0 = Date.UTC(2026, 0, 1);
+
+/** An object after one rotation: one key active, one retiring. */
+function rotated(): { world: JwksWorld; configMap: ConfigMap } {
+  const world = new JwksWorld();
+  world.putSecret("tls", secretData(makeCertificate().certificate));
+  world.pass(t0);
+  world.putSecret("tls", secretData(makeCertificate({ keyType: "ed25519" }).certificate));
+  world.pass(t0 + 3_600_000);
+  if (!world.configMap) throw new Error("the test's own ConfigMap was not written");
+  return { world, configMap: world.configMap };
+}
+
+function withRevision(configMap: ConfigMap, revision: number): ConfigMap {
+  const annotation = (configMap.metadata.annotations?.[historyAnnotation] ?? "").replace(/"revision":\d+/, `"revision":${revision}`);
+  return { ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: annotation } } };
+}
+
+describe("recoverHistory", () => {
+  test("both copies say the same", () => {
+    const { world, configMap } = rotated();
+    const history = recoverHistory(configMap, undefined);
+    expect(history).toMatchObject({
+      revision: 2,
+      updatedAtMs: t0 + 3_600_000,
+      keys: [{ standing: { state: "Active" } }, { standing: { state: "Retiring" } }],
+    });
+    expect(recoverHistory(undefined, world.status)).toEqual(history);
+    expect(recoverHistory(configMap, world.status)).toEqual(history);
+  });
+
+  test("nothing is the history of nothing", () => {
+    expect(recoverHistory(undefined, undefined)).toEqual({ revision: 0, updatedAtMs: undefined, keys: [] });
+  });
+
+  test("the newer copy counts", () => {
+    const { world, configMap } = rotated();
+    const behind = { ...world.status, revision: 1, keys: [] };
+    expect(recoverHistory(configMap, behind).revision).toBe(2);
+    expect(recoverHistory(configMap, { ...world.status, revision: 3 }).revision).toBe(3);
+  });
+
+  test.each([
+    ["an edited document", (configMap: ConfigMap) => ({ ...configMap, data: { "jwks.json": '{"keys":[]}' } })],
+    ["a document that is gone", (configMap: ConfigMap) => ({ ...configMap, data: {} })],
+    [
+      "an edited annotation",
+      (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } }),
+    ],
+    ["a revision that cannot be counted on from", (configMap: ConfigMap) => withRevision(configMap, Number.MAX_SAFE_INTEGER)],
+    ["an annotation that is gone", (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: {} } })],
+  ])("%s is not believed: the status counts", (_name, edit) => {
+    const { world, configMap } = rotated();
+    expect(recoverHistory(edit(configMap), world.status)).toEqual(recoverHistory(undefined, world.status));
+  });
+
+  test("a removal beyond the year 9999, which once could be written, is brought within 100 years, and no key is lost", () => {
+    const { configMap } = rotated();
+    const annotation = configMap.metadata.annotations?.[historyAnnotation] ?? "";
+    const beyond = annotation.replace(/"removeAt":"[^"]*"/, '"removeAt":"+013434-01-01T00:00:00.000Z"');
+    const { keys } = recoverHistory({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: beyond } } }, undefined);
+    const [, retiring] = recoverHistory(configMap, undefined).keys;
+    const replacedAtMs = t0 + 3_600_000;
+    expect(keys).toMatchObject([{}, { ...retiring, standing: { state: "Retiring", replacedAtMs, removeAtMs: replacedAtMs + longestDurationMs } }]);
+  });
+
+  test("keys of a status that cannot be read are left out", () => {
+    const { world } = rotated();
+    const keys = world.status?.keys?.map((key, index) => (index === 0 ? { ...key, certificates: ["AAAA"] } : key)) ?? [];
+    expect(recoverHistory(undefined, { ...world.status, keys }).keys).toHaveLength(1);
+  });
+});
+
+describe("a ConfigMap of rieset/jwks-operator that was handed over", () => {
+  const old = makeCertificate({ keyType: "rsa2048" });
+  const x5c = [Buffer.from(old.certificate.replaceAll(/-----.*-----|\n/g, ""), "base64").toString("base64")];
+  const document = JSON.stringify({
+    keys: [{ kty: "RSA", use: "sig", key_ops: ["verify"], alg: "RS512", kid: "3c11eb5522c3f8b1", n: "AQ", e: "AQAB", x5c }],
+  });
+  const binaryData = { "jwks.json": Buffer.from(document).toString("base64") };
+  const metadata = {
+    namespace: "shop",
+    name: "keys",
+    uid: "u",
+    resourceVersion: "1",
+    creationTimestamp: "2025-06-01T00:00:00Z",
+    labels: { "app.kubernetes.io/managed-by": "keyturn" },
+    annotations: { "keyturn.io/owner": "jwksconfigs.keyturn.io/shop/site" },
+  };
+
+  test("its keys stay published under their kid and alg, and retire when ours appears", () => {
+    const world = new JwksWorld();
+    world.objects.set("configmaps/shop/keys", Object.assign({ metadata }, { binaryData }));
+    world.putSecret("tls", secretData(makeCertificate().certificate));
+    world.pass(t0);
+    const published = Buffer.from(world.configMap?.binaryData?.["jwks.json"] ?? "", "base64").toString();
+    expect(JSON.parse(published)).toMatchObject({ keys: [{ kty: "EC" }, { kid: "3c11eb5522c3f8b1", alg: "RS512", x5c }] });
+    expect(published).not.toContain("key_ops");
+    expect(world.status?.keys).toMatchObject([
+      { state: "Active" },
+      { state: "Retiring", since: "2025-06-01T00:00:00.000Z", removeAt: new Date(t0 + 720 * 3_600_000).toISOString() },
+    ]);
+  });
+
+  test("the document stays in the field where it is: the API server allows it in one only", () => {
+    const world = new JwksWorld();
+    world.objects.set("configmaps/shop/keys", Object.assign({ metadata }, { binaryData }));
+    world.putSecret("tls", secretData(makeCertificate().certificate));
+    world.pass(t0);
+    expect(world.configMap).not.toHaveProperty("data");
+  });
+});

@@ -1,0 +1,240 @@
+// Watches, keys, `reconcileWith`.
+import {
+  type AccessRule,
+  addFinalizer,
+  type Cache,
+  carryOut,
+  ConfigMap,
+  type ControllerDefinition,
+  type ControllerScope,
+  Deployment,
+  dropFinalizer,
+  isApiError,
+  isBeingDeleted,
+  keyOf,
+  keyOfObject,
+  type Kind,
+  type KubeObject,
+  type Live,
+  managedBySelector,
+  nameOf,
+  type ObjectKey,
+  type Outcome,
+  ownedWriter,
+  ownerOf,
+  pendingWrites,
+  type Run,
+  Secret,
+  Service,
+  statesOf,
+  type Stored,
+} from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
+import { attentionTo, pausedPlan, type Selects } from "../../feature/pause-and-selection.ts";
+import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
+import { type CertificateSecret, keepCertificateSecret } from "./certificates.ts";
+import { keyMetrics } from "./metrics.ts";
+import { claimKey } from "./name-claims.ts";
+import { claimsOf, type JwksObject, nameOfObject, type Observation, observeJwks, ownerOfObservation } from "./observe.ts";
+import { planJwks, planJwksDeletion } from "./plan.ts";
+import { nextPassAt, type PassLimits, rememberPass } from "./rate-limit.ts";
+import type { SettingsResult } from "./settings.ts";
+
+// Every right that the JWKS controllers need.
+
+const changed = ["get", "list", "watch", "create", "patch", "delete"] as const;
+
+function rulesFor(kind: Kind): readonly AccessRule[] {
+  return [
+    { kind, verbs: ["get", "list", "watch", "patch"], why: "to see what is to be published, and to hold its finalizer" },
+    { kind, subresource: "status", verbs: ["patch"], why: "to report" },
+    // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
+    { kind, subresource: "finalizers", verbs: ["update"], why: "to own nginx's objects" },
+  ];
+}
+
+export const jwksAccess: readonly AccessRule[] = [
+  ...rulesFor(JWKSConfig),
+  ...rulesFor(JWKS),
+  { kind: Secret, verbs: ["list", "watch"], why: "to read certificates; private keys are compared and not kept" },
+  { kind: ConfigMap, verbs: changed, why: "to publish the keys and nginx's configuration" },
+  { kind: Deployment, verbs: changed, why: "to run nginx" },
+  { kind: Service, verbs: changed, why: "to make nginx reachable" },
+];
+
+// What a JWKS controller watches, and which objects a change concerns.
+
+/** The caches of one controller. */
+export interface JwksWatches {
+  readonly objects: Cache<Stored<JwksObject>>;
+  readonly secrets: Cache<CertificateSecret>;
+  readonly configMaps: Cache<Stored<ConfigMap>>;
+  readonly deployments: Cache<Stored<Deployment>>;
+  readonly services: Cache<Stored<Service>>;
+  /** Which names are taken, by whomever: a clash must be seen before anything is written, and when it is over. */
+  readonly taken: { readonly configMaps: Cache<true>; readonly deployments: Cache<true>; readonly services: Cache<true> };
+}
+
+/** Reads the spec of an object of the controller's kind. */
+export type ReadSettings = (object: KubeObject) => SettingsResult;
+
+/** Releases of Helm can be a megabyte each, and hold no certificate that anybody wants published. */
+const secretFields = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
+
+/** Of objects that may be anybody's, only that they exist is kept. */
+const exists = (): true => true;
+
+/** Declares the watches and what they trigger. */
+export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSettings: ReadSettings): JwksWatches {
+  const ours = { labels: managedBySelector(keyturn), indexes: { owner: (object: KubeObject) => ownerKeysOf(object, kind) } };
+  const watches: JwksWatches = {
+    objects: scope.watch<JwksObject, Stored<JwksObject>>(kind, {
+      indexes: {
+        source: (object: JwksObject) => sourceKeys(object, readSettings),
+        claim: (object: JwksObject) => claimKeys(object, readSettings),
+      },
+    }),
+    secrets: scope.watch(Secret, { keep: keepCertificateSecret, fields: secretFields }),
+    configMaps: scope.watch<ConfigMap, Stored<ConfigMap>>(ConfigMap, ours),
+    deployments: scope.watch<Deployment, Stored<Deployment>>(Deployment, ours),
+    services: scope.watch<Service, Stored<Service>>(Service, ours),
+    taken: {
+      configMaps: scope.watch(ConfigMap, { only: "metadata", keep: exists }),
+      deployments: scope.watch(Deployment, { only: "metadata", keep: exists }),
+      services: scope.watch(Service, { only: "metadata", keep: exists }),
+    },
+  };
+
+  // A change of one object can free a name that another has been waiting for.
+  scope.trigger(watches.objects, (change) => [
+    change.key,
+    ...statesOf(change).flatMap((object) => claimants(watches, claimKeys(object, readSettings))),
+  ]);
+  scope.trigger(watches.secrets, ({ key }) => watches.objects.byIndex("source", key));
+  const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];
+  for (const cache of owned) scope.trigger(cache, (change) => statesOf(change).flatMap((object) => ownerKeysOf(object, kind)));
+  // Both, because the two watches of a kind do not tell of a deletion in the same moment, and only the later of them finds the name free.
+  const named: readonly Cache<unknown>[] = [...owned, ...Object.values(watches.taken)];
+  for (const cache of named) {
+    scope.trigger(cache, ({ type, key }) => (type === "updated" ? [] : claimants(watches, [claimKey({ kind: cache.kind, name: nameOf(key) })])));
+  }
+  return watches;
+}
+
+function claimants({ objects }: JwksWatches, claims: readonly string[]): readonly ObjectKey[] {
+  return claims.flatMap((claim) => objects.byIndex("claim", claim));
+}
+
+function ownerKeysOf(object: KubeObject, kind: Kind): readonly ObjectKey[] {
+  const owner = ownerOf(object, keyturn, kind);
+  return owner === undefined ? [] : [owner];
+}
+
+function sourceKeys(object: JwksObject, readSettings: ReadSettings): readonly ObjectKey[] {
+  const result = readSettings(object);
+  const { namespace } = object.metadata;
+  return result.ok ? result.settings.sources.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name })) : [];
+}
+
+function claimKeys(object: JwksObject, readSettings: ReadSettings): readonly string[] {
+  const result = readSettings(object);
+  const { namespace, name = "" } = object.metadata;
+  return result.ok ? claimsOf(namespace === undefined ? { name } : { namespace, name }, result.settings).map(claimKey) : [];
+}
+
+// The JWKS controllers: observe, plan, carry out.
+
+/** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
+export const jwksFinalizer = `${keyturn.domain}/jwks`;
+
+/** One controller: the kind it serves, and how it works. */
+export interface JwksControllerOptions {
+  readonly name: string;
+  readonly kind: Kind<JwksObject>;
+  readonly readSettings: ReadSettings;
+  readonly limits: PassLimits;
+  readonly configMapIntervalMs: number;
+  /** Which objects are looked after. */
+  readonly selects: Selects;
+}
+
+/** The controller of one of the two kinds. */
+export function jwksController(options: JwksControllerOptions): ControllerDefinition {
+  const { name, kind, readSettings, limits, configMapIntervalMs, selects } = options;
+  return {
+    name,
+    primary: kind,
+    access: jwksAccess,
+    // The document's: 5 s, 10 s, 20 s … 5 min.
+    backoff: { firstMs: 5000, longestMs: 300_000, spread: 0 },
+    setup(scope) {
+      const watches = watchJwks(scope, kind, readSettings);
+      const countKeys = scope.show(keyMetrics(scope.metrics, kind));
+      const passes = new Map<string, readonly number[]>();
+
+      return async (run) => {
+        const cached = watches.objects.get(run.key);
+        const attention = cached && attentionTo(cached.metadata, selects, run.now);
+        if (cached && attention?.type === "paused") {
+          const paused = { run, operator: keyturn, controller: name, kind, object: cached, events: scope.events };
+          return carryOut(pausedPlan<JwksStatus>(cached, attention, run.now), paused);
+        }
+        const isServed = attention?.type === "served";
+        const observed = isServed && (await observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }));
+        if (!observed) {
+          countKeys(run.key, undefined);
+          return void passes.delete(run.key);
+        }
+        if (isBeingDeleted(observed.object)) return deleteJwks(observed, run, name);
+        const object = await addFinalizer(run, { kind, object: observed.object }, jwksFinalizer);
+
+        const plan = planJwks({ ...observed, object }, run.now);
+        // In a dry run what was published before stays published.
+        countKeys(run.key, scope.dryRun ? object.status : plan.status);
+        const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
+        const writes = pendingWrites(plan, context);
+        if (writes.length > 0) {
+          const nowMs = scope.clock.monotonic();
+          const earlier = passes.get(run.key) ?? [];
+          const atMs = plan.urgent ? nowMs : nextPassAt(earlier, limits, nowMs);
+          if (atMs > nowMs) return { requeueAfterMs: atMs - nowMs };
+          passes.set(run.key, rememberPass(earlier, nowMs));
+        }
+        try {
+          return await carryOut({ ...plan, writes }, context);
+        } catch (error) {
+          // nginx's objects come after the document. What is wrong with them must not keep anybody from knowing, and from removing keys in time.
+          if (!isApiError(error, "Invalid")) throw error;
+          return carryOut(planJwks({ ...observed, object, nginxRefusal: error.message }, run.now), context);
+        }
+      };
+    },
+  };
+}
+
+/**
+ * What the observation knows about an object that is to be applied. It has looked at every name that the object claims.
+ * The document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
+ */
+function liveIn({ object, settings, live }: Observation): (kind: Kind, wanted: KubeObject) => Live {
+  const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
+  const byKey = new Map(claims.map((claim) => [claimKey(claim), claim]));
+  return (kind, wanted) => {
+    const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
+    const isDocument = claim !== undefined && claim === claims[0];
+    const { uid, resourceVersion } = claim?.live?.metadata ?? {};
+    if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
+    return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };
+  };
+}
+
+async function deleteJwks(observed: Observation, run: Run, controller: string): Promise<Outcome | void> {
+  const { kind, object, settings } = observed;
+  const cleanupOnDelete = settings.ok && settings.settings.cleanupOnDelete;
+  const writer = ownedWriter({ client: run.client, operator: keyturn, controller, owner: ownerOfObservation(observed), signal: run.signal });
+  for (const write of planJwksDeletion(observed, { cleanupOnDelete })) {
+    if (write.verb === "remove") await writer.remove(write.kind, write.name);
+  }
+  await dropFinalizer(run.client, { kind, object }, jwksFinalizer);
+  run.done("cleaned up after a deleted object", { cleanupOnDelete });
+}

@@ -1,0 +1,193 @@
+// Configuration and objects.
+import { hash } from "node:crypto";
+import type { ConfigMap, Deployment, ObjectName, OwnerReference, Service } from "@keyturn/runtime";
+
+// The nginx configuration that serves the document: one server, the same headers on every answer, and nothing of the spec in it unchecked.
+
+/** What a user can set about the answers. */
+export interface NginxAnswers {
+  /** How long clients may keep the document; errors are never kept. */
+  readonly cacheSeconds: number;
+  /** Origins whose pages may read the document, or `*` for all. */
+  readonly corsOrigins: readonly string[];
+}
+
+/** Where nginx runs. The defaults are those of the container. */
+export interface NginxPlace {
+  readonly listen: string;
+  readonly root: string;
+}
+
+/** The port on which the container listens; one that needs no privilege. */
+export const nginxPort = 8080;
+
+/** Where the ConfigMaps are mounted in the container. */
+export const nginxRoot = "/usr/share/nginx/html";
+export const nginxConfigFolder = "/etc/nginx/conf.d";
+
+/** The file within `nginxRoot`, and the key within the ConfigMap. */
+export const documentFile = "jwks.json";
+
+/** An origin (RFC 6454) as browsers send it. Nothing that it allows has a meaning in an nginx string. */
+export const originPattern = /^https?:\/\/[A-Za-z0-9.-]+(:[0-9]{1,5})?$/;
+
+/**
+ * Writes the text of `default.conf`, to be included at nginx's http level.
+ *
+ * All headers are added in one place, the server: nginx lets a location that adds one lose all that it would inherit. They are added `always`,
+ * also to errors, and `Cache-Control` depends on the answer's status, so that an error is not kept for as long as a document.
+ * Origins are regular expressions, in lower case as browsers send them: nginx refuses plain words that are longer than its hash's buckets, or there twice,
+ * and whether a larger bucket may be asked for here depends on the image's own nginx.conf, which may have done so.
+ * Throws for an origin that is none; the API has checked them before.
+ */
+export function renderNginxConfig({ cacheSeconds, corsOrigins }: NginxAnswers, place: Partial<NginxPlace> = {}): string {
+  const { listen = `${nginxPort}`, root = nginxRoot } = place;
+  const anyOrigin = corsOrigins.includes("*");
+  const notOrigin = corsOrigins.find((origin) => origin !== "*" && !originPattern.test(origin));
+  if (notOrigin !== undefined) throw new Error(`"${notOrigin}" is not an origin such as https://example.com; nginx was not configured with it`);
+  const origins = anyOrigin ? [] : [...new Set(corsOrigins.map((origin) => origin.toLowerCase()))];
+
+  return `# Written by Keyturn. Changes made here are undone.
+map $status $jwks_cache_control {
+  200     "public, max-age=${cacheSeconds}";
+  304     "public, max-age=${cacheSeconds}";
+  default "no-store";
+}
+map $status $jwks_allow {
+  405     "GET, HEAD, OPTIONS";
+  default "";
+}
+map $http_origin $jwks_origin {
+${origins.map((origin) => `  "~*^${origin.replaceAll(".", "[.]")}$" "${origin}";\n`).join("")}  default "${anyOrigin ? "*" : ""}";
+}
+
+server {
+  listen ${listen};
+  server_name _;
+  server_tokens off;
+  root ${root};
+  types { }
+  default_type application/json;
+
+  add_header Cache-Control $jwks_cache_control always;
+  add_header Access-Control-Allow-Origin $jwks_origin always;
+  add_header Access-Control-Allow-Methods "GET, HEAD, OPTIONS" always;
+  add_header Access-Control-Allow-Headers "Content-Type, If-None-Match" always;
+  add_header Access-Control-Expose-Headers "ETag" always;
+${anyOrigin ? "" : '  add_header Vary "Origin" always;\n'}  add_header X-Content-Type-Options "nosniff" always;
+  add_header X-Frame-Options "DENY" always;
+  add_header X-XSS-Protection "1; mode=block" always;
+  add_header Allow $jwks_allow always;
+
+  if ($request_method = OPTIONS) {
+    return 204;
+  }
+  if ($request_method !~ ^(GET|HEAD)$) {
+    return 405;
+  }
+
+  location / {
+    try_files /${documentFile} =404;
+  }
+  location = /healthz {
+    access_log off;
+    return 200 '{"status":"ok"}';
+  }
+
+  # Not for requests that could not be read: those have no path, and nginx turns them into a 500 here.
+  error_page 404 405 500 503 @error;
+  location @error {
+    return 200 '{"error":"$status"}';
+  }
+}
+`;
+}
+
+// The objects that serve the document in the cluster: the nginx configuration, a Deployment that Pod Security "restricted" admits, and a Service.
+
+/** What a user can set about the pods. */
+export interface NginxPods {
+  readonly image: string;
+  readonly replicas: number;
+  readonly resources: { readonly requests?: Readonly<Record<string, string | number>>; readonly limits?: Readonly<Record<string, string | number>> };
+}
+
+/** The objects' names and what they are made from. */
+export interface NginxOptions {
+  /** Of the Deployment and the Service: that of the object they serve for. */
+  readonly name: ObjectName;
+  readonly configMapName: string;
+  readonly documentConfigMapName: string;
+  readonly config: string;
+  readonly pods: NginxPods;
+  readonly owner: OwnerReference;
+}
+
+/** The key of the configuration within its ConfigMap. */
+export const nginxConfigFile = "default.conf";
+
+/** A digest of the configuration on the pods: a changed setting rolls the Deployment once, a changed key does not. */
+const configHashAnnotation = "keyturn.io/nginx-config-hash";
+
+/** The labels that rieset/jwks-operator selects by: a Deployment's selector cannot be changed, and pods of its making can be taken over. */
+const selectorOf = ({ name }: ObjectName): Readonly<Record<string, string>> => ({ app: name, "jwks-config": name });
+
+/** The ConfigMap with nginx's configuration. */
+export function nginxConfigMap({ name, configMapName, config, owner }: NginxOptions): ConfigMap {
+  return {
+    metadata: { ...name, name: configMapName, labels: { ...selectorOf(name) }, ownerReferences: [owner] },
+    data: { [nginxConfigFile]: config },
+  };
+}
+
+/** The Service: port 80, to the container's port by its name, so that pods of another port can stand behind it too. */
+export function nginxService({ name, owner }: NginxOptions): Service {
+  return {
+    metadata: { ...name, labels: { ...selectorOf(name) }, ownerReferences: [owner] },
+    spec: { type: "ClusterIP", selector: selectorOf(name), ports: [{ name: "http", port: 80, targetPort: "http", protocol: "TCP" }] },
+  };
+}
+
+/** The Deployment. Both ConfigMaps are mounted whole: a file mounted with `subPath` would never be updated. */
+export function nginxDeployment({ name, configMapName, documentConfigMapName, config, pods, owner }: NginxOptions): Deployment {
+  const labels = selectorOf(name);
+  const container = {
+    name: "nginx",
+    image: pods.image,
+    command: ["nginx", "-g", "daemon off;"],
+    ports: [{ name: "http", containerPort: nginxPort }],
+    resources: pods.resources,
+    // Alive is whoever answers; ready is whoever has a document to answer with.
+    livenessProbe: { httpGet: { path: "/healthz", port: "http" }, periodSeconds: 10 },
+    readinessProbe: { httpGet: { path: `/${documentFile}`, port: "http" }, periodSeconds: 5 },
+    securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+    volumeMounts: [
+      { name: "config", mountPath: nginxConfigFolder, readOnly: true },
+      { name: "document", mountPath: nginxRoot, readOnly: true },
+      { name: "tmp", mountPath: "/tmp" },
+    ],
+  };
+  const podSpec = {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+    topologySpreadConstraints: [
+      { maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway", labelSelector: { matchLabels: labels } },
+    ],
+    containers: [container],
+    volumes: [
+      { name: "config", configMap: { name: configMapName } },
+      { name: "document", configMap: { name: documentConfigMapName, items: [{ key: documentFile, path: documentFile }] } },
+      // nginx keeps its process id and its buffers here.
+      { name: "tmp", emptyDir: {} },
+    ],
+  };
+  const spec = {
+    replicas: pods.replicas,
+    selector: { matchLabels: labels },
+    // Old pods serve until new ones do.
+    strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    template: { metadata: { labels, annotations: { [configHashAnnotation]: hash("sha256", config) } }, spec: podSpec },
+  };
+  return { metadata: { ...name, labels: { ...labels }, ownerReferences: [owner] }, spec };
+}

@@ -1,0 +1,308 @@
+// The set's actions; contents only here.
+import {
+  type Client,
+  defineKind,
+  isApiError,
+  type JsonPatchOperation,
+  type Kind,
+  type KubeObject,
+  marked,
+  type ObjectMeta,
+  type OwnerReference,
+  resourceOf,
+  Secret,
+  type Stored,
+  TransientError,
+} from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
+import { keepMarks } from "./annotations.ts";
+import { appliedAtAnnotation, digestAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
+import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
+import { contentOfRecord, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
+import { changedSince, type ObjectObservation, type Observed, type ReadMemory, type TargetObservation } from "./observe.ts";
+import type { Precondition, RotationPlan, RotationWrite } from "./plan.ts";
+import type { Version } from "./rules.ts";
+import { readSource } from "./source.ts";
+
+// A target's object as it is written: the content of a version, what says so, and our mark. Nothing of the source's metadata.
+
+type TargetWrite = RotationWrite & { readonly verb: "writeTarget" };
+
+/** The object that a write makes. What others have put into the metadata of one that exists stays there. */
+export function targetObject(
+  write: TargetWrite,
+  { content }: VersionContent,
+  { namespace, targetUid, live }: { readonly namespace: string; readonly targetUid: string; readonly live: Stored<KubeObject> | undefined },
+): KubeObject {
+  const name = write.objectName;
+  const before: ObjectMeta = live?.metadata ?? {};
+  const ownerReferences = ownersOf(write, { uid: targetUid, others: live?.metadata.ownerReferences ?? [] });
+  const written: KubeObject = {
+    ...content,
+    // What is reported about an object is not rotated, and not lost either.
+    ...(live && "status" in live && { status: live.status }),
+    metadata: {
+      namespace,
+      name,
+      ...(live && { uid: live.metadata.uid, resourceVersion: live.metadata.resourceVersion }),
+      ...(before.labels && { labels: before.labels }),
+      ...(before.finalizers && { finalizers: before.finalizers }),
+      ...(ownerReferences.length > 0 && { ownerReferences }),
+      annotations: { ...before.annotations, ...appliedAnnotations(write) },
+    },
+  };
+  return marked(written, keyturn, { kind: RotationTarget, name: { namespace, name: write.target } });
+}
+
+/** All that the content of these kinds can consist of, so that it can be set without a look at the object. */
+const knownMembers: Readonly<Record<string, readonly string[]>> = {
+  secrets: ["data", "type", "immutable"],
+  configmaps: ["data", "binaryData", "immutable"],
+};
+
+/** The same as a patch of an object in the state that the write is meant for; undefined for kinds of which not every member is known. */
+export function targetPatch(write: TargetWrite, { content }: VersionContent): readonly JsonPatchOperation[] | undefined {
+  const members = knownMembers[write.resource];
+  if (!members || !write.precondition || Object.keys(content).some((name) => !members.includes(name))) return undefined;
+  const { uid, resourceVersion } = write.precondition;
+  return [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+    ...members.map((name) => ({ op: "add", path: `/${name}`, value: content[name] ?? null }) as const),
+    ...Object.entries(appliedAnnotations(write)).map(
+      ([name, value]) => ({ op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value }) as const,
+    ),
+  ];
+}
+
+function appliedAnnotations({ seq, digest, atMs }: TargetWrite): Readonly<Record<string, string>> {
+  return { [versionAnnotation]: String(seq), [digestAnnotation]: digest, [appliedAtAnnotation]: new Date(atMs).toISOString() };
+}
+
+function ownersOf(
+  { target, ownedByTarget }: TargetWrite,
+  { uid, others }: { readonly uid: string; readonly others: readonly OwnerReference[] },
+): readonly OwnerReference[] {
+  const strangers = others.filter((owner) => owner.uid !== uid);
+  return ownedByTarget ? [...strangers, ownerReferenceOf({ name: target, uid })] : strangers;
+}
+
+// Carries a set's plan out: one write after the other, each only on the state that it was planned for.
+
+/** What writes are made with. */
+export interface WriteContext {
+  readonly observed: Observed;
+  readonly kinds: readonly Kind[];
+  readonly memory: ReadMemory;
+  readonly client: Client;
+  readonly fieldManager: string;
+  readonly signal: AbortSignal;
+}
+
+/** The API server does not take a target's object. */
+export class RefusedTargetError extends Error {
+  readonly code = "RefusedTarget";
+  readonly target: string;
+  constructor(target: string, options: { readonly cause: Error }) {
+    super(options.cause.message, options);
+    this.name = "RefusedTargetError";
+    this.target = target;
+  }
+}
+
+/** Makes the plan's writes, stopping at the first that fails. What was written stays, and the next run plans anew from what is then there. */
+export async function makeWrites({ writes, targets }: Pick<RotationPlan, "writes" | "targets">, context: WriteContext): Promise<void> {
+  const carrier = new PlanCarrier(context);
+  for (const write of writes) {
+    // A version moves only if the source is what the plan says. A cache may be behind, and what is overwritten is lost; what is restored is not.
+    if (write.verb === "writeTarget" && targets.get(write.target)?.restored === false) await carrier.confirmSource();
+    await carrier.make(write);
+  }
+}
+
+/** The writes of one plan; later ones build on what earlier ones left. */
+class PlanCarrier {
+  readonly #context: WriteContext;
+  readonly #contents = new Map<number, VersionContent>();
+  readonly #records = new Map<number, Precondition>();
+  #source: Promise<VersionContent> | undefined;
+
+  constructor(context: WriteContext) {
+    this.#context = context;
+  }
+
+  make(write: RotationWrite): Promise<void> {
+    if (write.verb === "createRecord") return this.#createRecord(write);
+    if (write.verb === "noteRecord") return this.#noteRecord(write);
+    if (write.verb === "deleteRecord") return this.#deleteRecord(write);
+    return write.verb === "writeTarget" ? this.#writeTarget(write) : this.#deleteTarget(write);
+  }
+
+  get #set(): { readonly namespace: string; readonly set: string } {
+    return this.#context.observed.observation;
+  }
+
+  async #createRecord(write: RotationWrite & { readonly verb: "createRecord" }): Promise<void> {
+    const { client, fieldManager, signal } = this.#context;
+    const content = await this.confirmSource();
+    const secret = recordSecret(this.#set, write, { content, owners: this.#owners(write.owners) });
+    this.#remember(write.seq, await client.create(Secret, secret, { fieldManager, answer: "metadata" }, signal));
+    this.#contents.set(write.seq, content);
+  }
+
+  async #noteRecord({ seq, precondition = this.#records.get(seq), log, owners }: RotationWrite & { readonly verb: "noteRecord" }): Promise<void> {
+    const { client, fieldManager, signal } = this.#context;
+    const metadata = { ...recordNote(log, this.#owners(owners)), ...precondition };
+    this.#remember(seq, await client.mergePatch(Secret, this.#recordName(seq), { metadata }, { fieldManager, answer: "metadata" }, signal));
+  }
+
+  async #deleteRecord({ seq, precondition = this.#records.get(seq) }: RotationWrite & { readonly verb: "deleteRecord" }): Promise<void> {
+    await this.#context.client.delete(Secret, this.#recordName(seq), precondition, this.#context.signal);
+  }
+
+  async #writeTarget(write: RotationWrite & { readonly verb: "writeTarget" }): Promise<void> {
+    const version = await this.#versionContent(write.seq);
+    try {
+      const written = await this.#replaceTarget(write, version);
+      const { uid, resourceVersion } = written.metadata;
+      const digest = digestOf(storedContent(write.resource, contentOf(written)));
+      // What the server made of a custom kind's content is found out when it is looked at next.
+      if (digest === write.digest) this.#context.memory.intact.set(uid, resourceVersion);
+    } catch (error) {
+      if (isApiError(error, "Invalid", "Forbidden", "BadRequest", "Unexpected")) throw new RefusedTargetError(write.target, { cause: error });
+      throw error;
+    }
+  }
+
+  async #replaceTarget(write: RotationWrite & { readonly verb: "writeTarget" }, version: VersionContent): Promise<Stored<KubeObject>> {
+    const { client, fieldManager, signal } = this.#context;
+    const { namespace } = this.#set;
+    const kind = this.#kindOf(write.resource, version);
+    const name = { namespace, name: write.objectName };
+    const targetUid = this.#context.observed.observation.targets.find((target) => target.name === write.target)?.uid ?? "";
+    const create = (): Promise<Stored<KubeObject>> =>
+      client.create(kind, targetObject(write, version, { namespace, targetUid, live: undefined }), { fieldManager }, signal);
+    if (!write.precondition) return create();
+    const patched = await this.#patchTarget(write, version);
+    if (patched) return patched;
+    const live = await client.get(kind, name, signal);
+    if (live?.metadata.resourceVersion !== write.precondition.resourceVersion) throw changedSince(`${write.resource}/${write.objectName}`);
+    if (!mustBeReplaced(live, version.content))
+      return client.replace(kind, targetObject(write, version, { namespace, targetUid, live }), { fieldManager }, signal);
+    await client.delete(kind, name, write.precondition, signal);
+    return create();
+  }
+
+  /** Changes the object without looking at it first, where that is possible. */
+  async #patchTarget(write: RotationWrite & { readonly verb: "writeTarget" }, version: VersionContent): Promise<Stored<KubeObject> | undefined> {
+    const { client, fieldManager, observed, signal } = this.#context;
+    const target = observed.observation.targets.find(({ name }) => name === write.target);
+    const live = target?.objects.find(({ uid }) => uid === write.precondition?.uid);
+    const patch = live?.ownedByTarget === write.ownedByTarget ? targetPatch(write, version) : undefined;
+    if (!patch) return undefined;
+    try {
+      const name = { namespace: this.#set.namespace, name: write.objectName };
+      return await client.jsonPatch(this.#kindOf(write.resource, version), name, patch, { fieldManager }, signal);
+    } catch (error) {
+      // It is immutable, or a Secret of another type: only a look at it can tell.
+      if (isApiError(error, "Invalid")) return undefined;
+      throw error;
+    }
+  }
+
+  async #deleteTarget({ resource, objectName, precondition }: RotationWrite & { readonly verb: "deleteTarget" }): Promise<void> {
+    const { client, signal } = this.#context;
+    await client.delete(this.#kindOf(resource), { namespace: this.#set.namespace, name: objectName }, precondition, signal);
+  }
+
+  /** The source's content as the plan saw it: read for the plan, or read again and found the same. */
+  confirmSource(): Promise<VersionContent> {
+    return (this.#source ??= this.#readSource());
+  }
+
+  async #readSource(): Promise<VersionContent> {
+    const { observed, client, signal } = this.#context;
+    const { namespace, set, sources } = observed.observation;
+    const [source] = sources;
+    if (!source?.content.ok) throw changedSince(`the source of set ${set}`);
+    const read = observed.contents.get(source.uid);
+    if (read) return read;
+    const { resource, name, uid, content } = source;
+    const kind = this.#kindOf(resource);
+    const object = await client.get(kind, { namespace, name }, signal);
+    const marks = object && keepMarks(object).source;
+    const again = object && marks?.set === set && object.metadata.uid === uid ? readSource(object, resource, marks) : undefined;
+    const isSame = again?.content.ok && again.content.digest === content.digest && again.content.watchDigest === content.watchDigest;
+    if (!object || !again?.payload || !isSame) throw changedSince(`${resource}/${name}`);
+    return { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: again.payload };
+  }
+
+  async #versionContent(seq: number): Promise<VersionContent> {
+    const known = this.#contents.get(seq);
+    if (known) return known;
+    const name = this.#recordName(seq);
+    const record = await this.#context.client.get(Secret, name, this.#context.signal);
+    if (!record) throw changedSince(`version record ${name.name}`);
+    const content = contentOfRecord(record, name);
+    this.#contents.set(seq, content);
+    return content;
+  }
+
+  #kindOf(resource: string, version?: VersionContent): Kind {
+    const kind = this.#context.kinds.find((candidate) => resourceOf(candidate) === resource);
+    if (!kind)
+      throw new TransientError(`versions of ${resource} cannot be written: start the operator with --rotation.kinds for it`, {
+        reason: "WriteRefused",
+      });
+    return version ? defineKind({ ...kind, kind: version.kind }) : kind;
+  }
+
+  #recordName(seq: number): { readonly namespace: string; readonly name: string } {
+    return { namespace: this.#set.namespace, name: recordName(this.#set.set, seq) };
+  }
+
+  #owners(uids: readonly string[]): readonly OwnerReference[] {
+    return this.#context.observed.observation.targets.filter(({ uid }) => uids.includes(uid)).map(ownerReferenceOf);
+  }
+
+  #remember(seq: number, { metadata: { uid, resourceVersion } }: Stored<KubeObject>): void {
+    this.#records.set(seq, { uid, resourceVersion });
+  }
+}
+
+// What is to be done to a target's objects so that there is one, with the content of the version that the target holds.
+
+/** What a target should hold: a version since a time, or no object at all. */
+export type Wanted = { readonly type: "version"; readonly version: Version; readonly atMs: number } | { readonly type: "none" };
+
+/** The writes for one target; empty if all is as it should be. Only objects that are marked as this target's are touched. */
+export function targetWrites(target: TargetObservation, wanted: Wanted): readonly RotationWrite[] {
+  const ours = target.objects.filter((object) => object.ours);
+  if (wanted.type === "none") return ours.map((object) => removal(target, object));
+  const { version, atMs } = wanted;
+  const ownedByTarget = target.deletionMode === "cascade";
+  const live = ours.find(({ resource, name }) => resource === version.resource && name === target.objectName);
+  const write: RotationWrite = {
+    verb: "writeTarget",
+    target: target.name,
+    resource: version.resource,
+    objectName: target.objectName,
+    seq: version.seq,
+    digest: version.digest,
+    atMs,
+    ownedByTarget,
+    precondition: live && { uid: live.uid, resourceVersion: live.resourceVersion },
+  };
+  const isCurrent = live && holds(live, version) && live.ownedByTarget === ownedByTarget;
+  // The old object goes only when there is a new one.
+  return [...(isCurrent ? [] : [write]), ...ours.filter((object) => object !== live).map((object) => removal(target, object))];
+}
+
+/** True if the object says that it has the version, and has it. */
+function holds({ applied, digest }: ObjectObservation, version: Version): boolean {
+  return applied?.seq === version.seq && applied.digest === version.digest && digest === version.digest;
+}
+
+function removal({ name }: TargetObservation, { resource, name: objectName, uid, resourceVersion }: ObjectObservation): RotationWrite {
+  return { verb: "deleteTarget", target: name, resource, objectName, precondition: { uid, resourceVersion } };
+}

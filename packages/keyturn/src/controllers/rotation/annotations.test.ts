@@ -1,0 +1,160 @@
+// How sources and targets are known by their metadata.
+import type { KubeObject } from "@keyturn/runtime";
+import { describe, expect, test } from "vitest";
+import { keepMarks, withBelievedMarks } from "./annotations.ts";
+import type { ObjectObservation, RecordObservation, TargetObservation } from "./observe.ts";
+
+const prefix = "rotator.k8s.telekom.com";
+const set = { [`${prefix}/rotation-set`]: "my-key" };
+const source = { ...set, [`${prefix}/source`]: "true" };
+const object = (metadata: KubeObject["metadata"]): KubeObject => ({ metadata: { name: "x", namespace: "shop", ...metadata } });
+
+test("an object without marks keeps nothing, and all of them share it", () => {
+  const kept = keepMarks(object({ labels: { app: "shop" }, annotations: { note: "long ".repeat(1000) } }));
+  expect(kept).toEqual({});
+  expect(keepMarks(object({}))).toBe(kept);
+});
+
+test.each([
+  ["annotations", { annotations: source }],
+  ["labels", { labels: source }],
+  ["both", { labels: set, annotations: { [`${prefix}/source`]: "true" } }],
+])("a source is known by its %s", (_, metadata) => {
+  expect(keepMarks(object(metadata)).source).toEqual({ set: "my-key", watchPath: undefined, rotatePath: undefined });
+});
+
+test("a source must say that it is one", () => {
+  for (const value of ["false", "True", ""])
+    expect(keepMarks(object({ annotations: { ...source, [`${prefix}/source`]: value } })).source).toBeUndefined();
+});
+
+const applied = { [`${prefix}/version`]: "3", [`${prefix}/digest`]: "d3", [`${prefix}/applied-at`]: "2026-01-01T00:00:00.123Z" };
+const labels = { "app.kubernetes.io/managed-by": "keyturn" };
+
+test("a target's object is known by our mark alone, and what it holds by its annotations", () => {
+  const owner = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live" };
+  expect(keepMarks(object({ annotations: { ...owner, ...applied } })).target).toBeUndefined();
+  expect(keepMarks(object({ labels, annotations: { ...owner, ...applied } })).target).toEqual({
+    owner: "shop/live",
+    applied: { seq: 3, digest: "d3", atMs: Date.parse("2026-01-01T00:00:00.123Z") },
+    ownerUids: [],
+  });
+  expect(keepMarks(object({ labels, annotations: { ...owner, ...applied, [`${prefix}/version`]: "three" } })).target?.applied).toBeUndefined();
+});
+
+test("a mark says nothing about a target in another namespace", () => {
+  const mark = (owner: string): KubeObject =>
+    object({ labels, annotations: { "keyturn.io/owner": `rotationtargets.rotator.k8s.telekom.com/${owner}`, ...applied } });
+  for (const owner of ["bank/live", "live", "/live", "shop-2/live"]) expect(keepMarks(mark(owner))).toEqual({});
+  expect(keepMarks(mark("shop/live")).target?.owner).toBe("shop/live");
+});
+
+test.each(["0", "-1", "1.5", "1e3", "0x10", " 3", "", "03", "1000000000", "9007199254740991", "9".repeat(400)])("%j is no version", (version) => {
+  const annotations = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live", ...applied };
+  expect(keepMarks(object({ labels, annotations: { ...annotations, [`${prefix}/version`]: version } })).target?.applied).toBeUndefined();
+});
+
+test("a time that no clock shows is no mark", () => {
+  const annotations = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live", ...applied };
+  for (const time of ["+275760-09-13T00:00:00Z", "-000001-01-01T00:00:00Z", "soon"])
+    expect(keepMarks(object({ labels, annotations: { ...annotations, [`${prefix}/applied-at`]: time } })).target?.applied).toBeUndefined();
+});
+
+// Marks that anybody could have written, and what makes them believable.
+
+const record = (seq: number, resource = "secrets"): RecordObservation => ({
+  seq,
+  uid: `r${seq}`,
+  resourceVersion: "1",
+  resource,
+  watchDigest: `d${seq}`,
+  digest: `d${seq}`,
+  seenAtMs: 0,
+  log: undefined,
+  owners: [],
+});
+
+const objectBelievedMarks = (seq: number, change: Partial<ObjectObservation> = {}): ObjectObservation => ({
+  resource: "secrets",
+  name: "live",
+  uid: "o",
+  resourceVersion: "1",
+  ours: true,
+  applied: { seq, digest: `d${seq}`, atMs: 0 },
+  digest: `d${seq}`,
+  ownedByTarget: false,
+  ...change,
+});
+
+const forged = (seq: number, change: Partial<ObjectObservation> = {}): ObjectObservation =>
+  objectBelievedMarks(seq, { applied: { seq, digest: "00", atMs: 0 }, ...change });
+
+function unmarked(change: Partial<ObjectObservation>): ObjectObservation {
+  const { applied: _, ...bare } = objectBelievedMarks(3, change);
+  return bare;
+}
+
+/** What is left of an object: the version that is believed, `bare` if none is, `left alone` if it is not the target's at all. */
+function seen(observed: ObjectObservation, records: readonly RecordObservation[]): number | "bare" | "left alone" {
+  const target: TargetObservation = {
+    name: "live",
+    uid: "t",
+    generation: 1,
+    order: 1,
+    delayMs: 0,
+    deletionMode: "keep",
+    whenUnfilled: "Backfill",
+    changePolicy: "Settled",
+    objectName: "live",
+    statusMark: undefined,
+    objects: [observed],
+  };
+  const [kept] = withBelievedMarks([target], { sources: [], records })[0]?.objects ?? [];
+  return kept ? (kept.applied?.seq ?? "bare") : "left alone";
+}
+
+const records = [record(1), record(3)];
+
+describe("in the target's own place", () => {
+  test("a version that is recorded is believed by its record, also where the content was edited", () => {
+    expect(seen(objectBelievedMarks(3), records)).toBe(3);
+    expect(seen(objectBelievedMarks(3, { digest: "edited" }), records)).toBe(3);
+  });
+
+  test("a mark that contradicts the record or the log is no mark, and the object is still the target's to repair", () => {
+    expect(seen(forged(3), records)).toBe("bare");
+    expect(seen(forged(3, { digest: "00" }), records)).toBe("bare");
+    const log = { source: { state: "gone", sinceMs: 0 }, commits: [{ seq: 2, digest: "d2", at: {} }], frozen: [], backfilled: [] } as const;
+    expect(seen(forged(2, { digest: "00" }), [record(1), { ...record(3), log }])).toBe("bare");
+    expect(seen(objectBelievedMarks(2), [record(1), { ...record(3), log }])).toBe(2);
+  });
+
+  test("a version whose record is lost is believed by the content", () => {
+    for (const seq of [2, 1000]) {
+      expect(seen(objectBelievedMarks(seq), records)).toBe(seq);
+      expect(seen(objectBelievedMarks(seq, { digest: "edited" }), records)).toBe("bare");
+    }
+    expect(seen(objectBelievedMarks(5), [])).toBe(5);
+  });
+});
+
+describe("elsewhere", () => {
+  test("an object that is what it says belongs to the target, as after a change of targetName", () => {
+    expect(seen(objectBelievedMarks(3, { name: "old" }), records)).toBe(3);
+    expect(seen(objectBelievedMarks(1, { resource: "configmaps" }), [record(1, "configmaps"), record(3)])).toBe(1);
+  });
+
+  test.each([
+    ["a wrong digest", forged(3, { name: "x" })],
+    ["a recorded digest and another content", objectBelievedMarks(3, { name: "x", digest: "other" })],
+    ["a kind that the version is not of", objectBelievedMarks(3, { resource: "configmaps" })],
+    ["a version beyond all records and a kind that nothing of the set is of", objectBelievedMarks(1000, { resource: "configmaps" })],
+    ["no version", unmarked({ name: "x" })],
+  ])("an object with %s is left alone", (_, observed) => {
+    expect(seen(observed, records)).toBe("left alone");
+  });
+});
+
+test("somebody else's object is seen as it is", () => {
+  expect(seen(objectBelievedMarks(3, { ours: false, digest: "" }), records)).toBe(3);
+});

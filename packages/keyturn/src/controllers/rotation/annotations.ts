@@ -1,0 +1,180 @@
+// What is written on targets, read and checked.
+import { hash } from "node:crypto";
+import {
+  canonicalJson,
+  keyOfObject,
+  type KubeObject,
+  managedByLabel,
+  type ObjectKey,
+  ownerOf,
+  parseStoredDuration,
+  type Stored,
+} from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
+import { pausedAnnotation, type Selects } from "../../feature/pause-and-selection.ts";
+import {
+  appliedAtAnnotation,
+  digestAnnotation,
+  parseTime,
+  parseVersion,
+  rotatePathMark,
+  rotationSetMark,
+  RotationTarget,
+  type RotationTargetStatus,
+  sourceMark,
+  versionAnnotation,
+  watchPathMark,
+} from "./api.ts";
+import { type RecordMarks, recordMarksOf } from "./history.ts";
+import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
+import type { SourcePaths } from "./source.ts";
+
+// What is kept of the objects that may be sources or targets: their marks, and nothing at all of the many that have none.
+
+/** The marks of an object. */
+export interface Marks {
+  readonly source?: SourcePaths & { readonly set: string; /** The annotation that pauses the set, as it was written. */ readonly paused?: string };
+  readonly target?: {
+    /** The key of the RotationTarget in the same namespace that it is kept for, if that is another than its own. */
+    readonly owner: ObjectKey | undefined;
+    readonly applied: ObjectObservation["applied"] | undefined;
+    readonly ownerUids: readonly string[];
+  };
+  readonly record?: RecordMarks;
+}
+
+/** One value for all that have no owners. */
+const nobody: readonly string[] = Object.freeze([]);
+
+/** One value for all objects that have no marks. */
+const none: Marks = Object.freeze({});
+
+/** For a watch of metadata: the marks of an object. */
+export function keepMarks(object: KubeObject): Marks {
+  const { labels = {}, annotations = {} } = object.metadata;
+  const isOurs = labels[managedByLabel] === keyturn.name;
+  const record = isOurs ? recordMarksOf(object) : undefined;
+  if (record) return { record };
+  const mark = (name: string): string | undefined => annotations[name] ?? labels[name];
+  const set = mark(rotationSetMark);
+  const paused = annotations[pausedAnnotation];
+  const source =
+    set !== undefined && mark(sourceMark) === "true"
+      ? { set, watchPath: mark(watchPathMark), rotatePath: mark(rotatePathMark), ...(paused !== undefined && { paused }) }
+      : undefined;
+  const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
+  if (!source && owner === undefined) return none;
+  return {
+    ...(source && { source }),
+    ...(owner !== undefined && {
+      target: {
+        owner: owner === keyOfObject(object) ? undefined : owner,
+        applied: appliedOf(annotations),
+        ownerUids: object.metadata.ownerReferences?.map(({ uid }) => uid) ?? nobody,
+      },
+    }),
+  };
+}
+
+function appliedOf(annotations: Readonly<Record<string, string>>): ObjectObservation["applied"] | undefined {
+  const seq = parseVersion(annotations[versionAnnotation]);
+  const digest = annotations[digestAnnotation];
+  const atMs = parseTime(annotations[appliedAtAnnotation]);
+  return seq !== undefined && digest !== undefined && atMs !== undefined ? { seq, digest, atMs } : undefined;
+}
+
+// What is kept of a RotationTarget: its settings, and of its status only what tells whether another one would say the same. There may be tens of thousands.
+
+/** A RotationTarget as it is kept. */
+export interface TargetSettings extends Pick<TargetObservation, "order" | "delayMs" | "deletionMode" | "whenUnfilled" | "changePolicy"> {
+  readonly set: string;
+  readonly uid: string;
+  readonly generation: number | undefined;
+  /** Being deleted: it no longer takes part. */
+  readonly isLeaving: boolean;
+  /** False if it is outside of what the operator looks after. */
+  readonly isSelected: boolean;
+  /** The annotation that pauses it, as it was written. */
+  readonly paused: string | undefined;
+  /** The name of the object to keep, if it is another than the target's own. */
+  readonly targetName: string | undefined;
+  /** See `statusMark`; undefined if there is none. */
+  readonly statusMark: string | undefined;
+}
+
+/** For the watch of RotationTargets. What the API server should have refused takes part in no set. */
+export function targetKeeper(selects: Selects): (object: Stored<KubeObject>) => TargetSettings | undefined {
+  return (object) => keepTarget(object, selects);
+}
+
+function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSettings | undefined {
+  const decoded = RotationTarget.decode(object);
+  if (!decoded.ok) return undefined;
+  const { metadata, spec, status } = decoded.object;
+  return {
+    set: spec.rotationSet,
+    uid: object.metadata.uid,
+    generation: metadata.generation,
+    isLeaving: metadata.deletionTimestamp !== undefined,
+    isSelected: selects(metadata),
+    paused: metadata.annotations?.[pausedAnnotation],
+    order: spec.rotationOrder,
+    delayMs: Math.ceil(parseStoredDuration(spec.rotationDelay)),
+    deletionMode: spec.deletionMode,
+    whenUnfilled: spec.whenUnfilled,
+    changePolicy: spec.changePolicy,
+    targetName: spec.targetName,
+    statusMark: status && statusMark(status),
+  };
+}
+
+/** Two statuses with the same mark say the same, whenever their conditions began to. */
+export function statusMark({ conditions = [], ...rest }: RotationTargetStatus): string {
+  const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
+  // Twelve characters are 72 bits; of a longer piece V8 would keep the whole text that it was cut from.
+  return hash("sha256", canonicalJson({ ...rest, conditions: lasting }), "base64").slice(0, 12);
+}
+
+// Which marks of targets' objects are believed: anybody who can make an object can write our label and annotations on it.
+
+/** What marks are held against. */
+type Known = Pick<SetObservation, "sources" | "records">;
+
+/**
+ * The targets with only those marks that prove themselves. What lies in a target's own place is the target's all the same, and is repaired;
+ * anything else that is not what it says is left alone.
+ */
+export function withBelievedMarks(targets: readonly TargetObservation[], known: Known): readonly TargetObservation[] {
+  const kinds = new Set([...known.sources, ...known.records].map(({ resource }) => resource));
+  return targets.map((target) => ({
+    ...target,
+    objects: target.objects.flatMap((object) => {
+      const isOwnPlace = object.name === target.objectName && kinds.has(object.resource);
+      if (!object.ours || isBelieved(object, { kinds, records: known.records, isOwnPlace })) return [object];
+      const { applied: _, ...bare } = object;
+      return isOwnPlace ? [bare] : [];
+    }),
+  }));
+}
+
+/** True if a record is about the very version that an object says it was written with. */
+export function isRecorded({ seq, digest }: NonNullable<ObjectObservation["applied"]>, records: readonly RecordObservation[]): boolean {
+  return records.some((record) => record.seq === seq && record.digest === digest);
+}
+
+/** A version that there is a record of is believed by it, one whose record is lost by the object's content; and where people have edited it, only in its own place. */
+function isBelieved(
+  { applied, digest, resource }: ObjectObservation,
+  {
+    kinds,
+    records,
+    isOwnPlace,
+  }: { readonly kinds: ReadonlySet<string>; readonly records: readonly RecordObservation[]; readonly isOwnPlace: boolean },
+): boolean {
+  if (!applied) return false;
+  const isIntact = applied.digest === digest;
+  const record = records.find(({ seq }) => seq === applied.seq);
+  if (record) return record.digest === applied.digest && record.resource === resource && (isIntact || isOwnPlace);
+  const told = records.flatMap(({ log }) => log?.commits ?? []).filter(({ seq }) => seq === applied.seq);
+  return isIntact && (kinds.size === 0 || kinds.has(resource)) && told.every((commit) => commit.digest === applied.digest);
+}

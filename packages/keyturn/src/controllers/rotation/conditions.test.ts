@@ -1,0 +1,154 @@
+// What the statuses of targets say, from plans.
+import { expect, test } from "vitest";
+import type { TargetObservation } from "./observe.ts";
+import type { RotationPlan, TargetOutlook } from "./plan.ts";
+import type { RotationTargetStatus } from "./api.ts";
+import { conditionNotices, statusOf, versionNotices } from "./conditions.ts";
+import { statusMark } from "./annotations.ts";
+
+const nowMs = Date.parse("2026-01-01T00:00:00Z");
+const target: TargetObservation = {
+  name: "live",
+  uid: "u",
+  generation: 3,
+  order: 1,
+  delayMs: 0,
+  deletionMode: "keep",
+  whenUnfilled: "Backfill",
+  changePolicy: "Settled",
+  objectName: "live",
+  statusMark: undefined,
+  objects: [],
+};
+const outlook: TargetOutlook = {
+  rank: 1,
+  held: { seq: 4, digest: "d4", atMs: nowMs },
+  replaced: undefined,
+  restored: false,
+  backfilled: false,
+  pending: undefined,
+  hindrance: undefined,
+  gapMs: 0,
+  removed: false,
+};
+
+function planWith(change: Partial<TargetOutlook>, rest: Partial<RotationPlan> = {}): RotationPlan {
+  return {
+    writes: [],
+    targets: new Map([["live", { ...outlook, ...change }]]),
+    standstill: undefined,
+    source: { resource: "secrets", name: "latest", uid: "s", content: { ok: true, watchDigest: "w", digest: "d" } },
+    policyConflict: false,
+    unstableSinceMs: undefined,
+    nextAtMs: undefined,
+    ...rest,
+  };
+}
+
+/** The conditions as `Type=Status Reason`. */
+function saying(plan: RotationPlan, before?: RotationTargetStatus): readonly string[] {
+  return (statusOf(target, plan, { before, nowMs }).conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+}
+
+test("a pause changes the reason and nothing else; nobody is warned", () => {
+  const hindrance = { reason: "Paused", message: "left as it is" } as const;
+  expect(saying(planWith({ hindrance }))).toEqual(["Ready=True Paused", "Filled=True HasOwnVersion", "Progressing=False Paused"]);
+  expect(saying(planWith({ hindrance, held: undefined }))).toContain("Ready=False Paused");
+  const standstill = { reason: "Paused", message: "the source is left as it is" } as const;
+  expect(saying(planWith({}, { standstill }))).toContain("Ready=True Paused");
+  const after = statusOf(target, planWith({ hindrance }), { before: undefined, nowMs });
+  expect(conditionNotices(undefined, after)).toEqual([{ type: "Normal", reason: "Paused", message: "left as it is" }]);
+});
+
+const writeLive = {
+  verb: "writeTarget",
+  target: "live",
+  resource: "secrets",
+  objectName: "live",
+  seq: 4,
+  digest: "d4",
+  atMs: nowMs,
+  ownedByTarget: false,
+  precondition: undefined,
+} as const;
+
+test("a target that is as it should be", () => {
+  expect(statusOf(target, planWith({}), { before: undefined, nowMs })).toMatchObject({
+    observedGeneration: 3,
+    rank: 1,
+    sourceRef: { kind: "secrets", name: "latest" },
+    currentVersion: { seq: 4, digest: "d4", appliedAt: "2026-01-01T00:00:00.000Z" },
+  });
+  expect(saying(planWith({}))).toEqual(["Ready=True UpToDate", "Filled=True HasOwnVersion", "Progressing=True Progressing"]);
+});
+
+test.each<{ readonly what: string; readonly plan: RotationPlan; readonly says: readonly string[] }>([
+  {
+    what: "the next version is on its way",
+    plan: planWith({ pending: { seq: 5, notBeforeMs: nowMs + 1, reason: "Settling" } }),
+    says: ["Ready=True Rotating"],
+  },
+  { what: "it is only filled in", plan: planWith({ backfilled: true }), says: ["Ready=True UpToDate", "Filled=False InsufficientHistory"] },
+  { what: "it has nothing yet", plan: planWith({ held: undefined }), says: ["Ready=False InsufficientHistory", "Filled=False InsufficientHistory"] },
+  { what: "there is a gap", plan: planWith({ gapMs: 3_300_000 }), says: ["VisibilityGap=True DelayLongerThanBefore"] },
+  {
+    what: "the source is gone",
+    plan: planWith({}, { standstill: { reason: "NoSource" } }),
+    says: ["Ready=True NoSource", "Progressing=False NoSource"],
+  },
+  { what: "it went with the source", plan: planWith({ removed: true }, { standstill: { reason: "NoSource" } }), says: ["Ready=False Removed"] },
+  {
+    what: "the path is missing",
+    plan: planWith({}, { standstill: { reason: "PathNotFound", message: "x" } }),
+    says: ["Ready=False PathNotFound", "Progressing=False PathNotFound", "PathNotFound=True PathNotFound"],
+  },
+  { what: "the path is wrong", plan: planWith({}, { standstill: { reason: "InvalidPath", message: "x" } }), says: ["PathNotFound=True InvalidPath"] },
+  {
+    what: "clocks differ",
+    plan: planWith({}, { standstill: { reason: "ClockSkew", message: "x" } }),
+    says: ["Ready=False ClockSkew", "ClockSkew=True ClockSkew"],
+  },
+  {
+    what: "the name is taken",
+    plan: planWith({ hindrance: { reason: "NameConflict", message: "x" } }),
+    says: ["Ready=False NameConflict", "Progressing=False NameConflict", "NameConflict=True NameConflict"],
+  },
+  {
+    what: "the source never rests",
+    plan: planWith({}, { unstableSinceMs: nowMs }),
+    says: ["Ready=True UpToDate", "Progressing=False SourceUnstable"],
+  },
+  { what: "policies differ", plan: planWith({}, { policyConflict: true }), says: ["Progressing=False PolicyConflict"] },
+])("$what", ({ plan, says }) => {
+  expect(saying(plan)).toEqual(expect.arrayContaining([...says]));
+});
+
+test("conditions that no longer hold go, and equal plans give equal statuses", () => {
+  const plan = planWith({ gapMs: 1000 }, { standstill: { reason: "ClockSkew", message: "x" } });
+  const wrong = statusOf(target, plan, { before: undefined, nowMs });
+  expect(saying(planWith({}), wrong)).toEqual(["Ready=True UpToDate", "Filled=True HasOwnVersion", "Progressing=True Progressing"]);
+  expect(statusOf(target, plan, { before: wrong, nowMs: nowMs + 1000 })).toEqual(wrong);
+});
+
+test("the mark of a status tells whether it says something else, whenever its conditions began and in whatever order they stand", () => {
+  const plan = planWith({ gapMs: 1000 });
+  const mark = statusMark(statusOf(target, plan, { before: undefined, nowMs }));
+  const later = statusOf(target, plan, { before: undefined, nowMs: nowMs + 60_000 });
+  expect(statusMark({ ...later, conditions: (later.conditions ?? []).toReversed() })).toBe(mark);
+  expect(statusMark(statusOf(target, planWith({}), { before: undefined, nowMs }))).not.toBe(mark);
+});
+
+test("what happened to versions is told", () => {
+  const told = (plan: RotationPlan): readonly string[] => versionNotices(target, plan).map(({ reason, message }) => `${reason}: ${message}`);
+  expect(told(planWith({ replaced: 3 }, { writes: [writeLive] }))).toEqual(["VersionRotated: version 4 has taken the place of version 3"]);
+  expect(told(planWith({}, { writes: [writeLive] }))).toEqual(["VersionFilled: got version 4"]);
+  expect(told(planWith({ restored: true }, { writes: [writeLive] }))[0]).toMatch(/^DriftRepaired: .* version 4 again$/);
+  expect(told(planWith({}))).toEqual([]);
+});
+
+test("a problem is told once, in one Event, for as long as it is the same", () => {
+  const plan = planWith({}, { standstill: { reason: "SourceConflict", message: "two" } });
+  const status = statusOf(target, plan, { before: undefined, nowMs });
+  expect(conditionNotices(undefined, status)).toEqual([{ type: "Warning", reason: "SourceConflict", message: "two" }]);
+  expect(conditionNotices(status, statusOf(target, plan, { before: status, nowMs: nowMs + 1 }))).toEqual([]);
+});

@@ -1,0 +1,145 @@
+// What the statuses of a set's targets say, and what is told once: made from a plan.
+import { type Condition, formatDuration, type Notice, removeCondition, setCondition } from "@keyturn/runtime";
+import type { RotationTargetStatus } from "./api.ts";
+import type { TargetObservation } from "./observe.ts";
+import type { ConditionReason, VersionReason } from "./reasons.ts";
+import type { RotationPlan, TargetOutlook } from "./plan.ts";
+
+/** One condition's verdict; absent conditions are those with nothing to report. */
+interface Verdict {
+  readonly status: "True" | "False";
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
+/** Conditions that are there only while they are true. */
+const exceptional = ["VisibilityGap", "SourceConflict", "NameConflict", "PathNotFound", "ClockSkew"] as const;
+
+/** What a status goes on from. */
+export interface StatusContext {
+  readonly before: RotationTargetStatus | undefined;
+  readonly nowMs: number;
+}
+
+/** The whole status of one target. Equal input gives an equal status, so that nothing is written when nothing happened. */
+export function statusOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): RotationTargetStatus {
+  const outlook = plan.targets.get(target.name);
+  const { generation } = target;
+  const { held, pending, rank, removed } = outlook ?? { held: undefined, pending: undefined, rank: undefined, removed: false };
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    ...(rank !== undefined && { rank }),
+    ...(plan.source && { sourceRef: { kind: plan.source.resource, name: plan.source.name } }),
+    ...(held && !removed && { currentVersion: { seq: held.seq, digest: held.digest, appliedAt: timestamp(held.atMs) } }),
+    ...(pending && { pending: { seq: pending.seq, notBefore: timestamp(pending.notBeforeMs), reason: pending.reason } }),
+    conditions: [...conditionsOf(target, plan, { before, nowMs })],
+  };
+}
+
+/** What has happened to the versions of one target, in words for people. */
+export function versionNotices({ name }: TargetObservation, { targets, writes }: RotationPlan): readonly Notice[] {
+  const outlook = targets.get(name);
+  if (!outlook) return [];
+  const notice = (reason: VersionReason, message: string): readonly Notice[] => [{ type: "Normal", reason, message }];
+  const { held, replaced, restored } = outlook;
+  const isWritten = writes.some((write) => write.verb === "writeTarget" && write.target === name);
+  const isDeleted = outlook.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
+  if (isDeleted) return notice("TargetRemoved", "the source is gone for longer than the delay; the object was deleted");
+  if (!held || !isWritten) return [];
+  if (restored) return notice("DriftRepaired", `the object was not as it should be; it has the content of version ${held.seq} again`);
+  if (replaced === undefined) return notice("VersionFilled", `got version ${held.seq}`);
+  return notice("VersionRotated", `version ${held.seq} has taken the place of version ${replaced}`);
+}
+
+function timestamp(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+function conditionsOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): readonly Condition[] {
+  const outlook = plan.targets.get(target.name);
+  const verdicts = outlook ? verdictsOf(outlook, plan) : {};
+  let conditions: readonly Condition[] = before?.conditions ?? [];
+  for (const [type, verdict] of Object.entries(verdicts)) {
+    conditions = setCondition(conditions, { type, ...verdict, observedGeneration: target.generation }, nowMs);
+  }
+  for (const type of exceptional) if (!(type in verdicts)) conditions = removeCondition(conditions, type);
+  return conditions;
+}
+
+function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record<string, Verdict>> {
+  const { hindrance, gapMs } = outlook;
+  const { standstill } = plan;
+  const verdicts: Record<string, Verdict> = {
+    Ready: readyVerdict(outlook, plan),
+    Filled: filledVerdict(outlook),
+    Progressing: progressVerdict(outlook, plan),
+  };
+  if (gapMs > 0) {
+    const message = `a version is in neither target for ${formatDuration(gapMs)} on its way here, because this delay is so much longer than that of the target before`;
+    verdicts["VisibilityGap"] = { status: "True", reason: "DelayLongerThanBefore", message };
+  }
+  if (standstill && standstill.reason !== "NoSource") {
+    const { reason, message } = standstill;
+    const type = reason === "InvalidPath" ? "PathNotFound" : reason;
+    if (exceptional.some((known) => known === type)) verdicts[type] = { status: "True", reason, message };
+  }
+  if (hindrance && exceptional.some((known) => known === hindrance.reason))
+    verdicts[hindrance.reason] = { status: "True", reason: hindrance.reason, message: hindrance.message };
+  return verdicts;
+}
+
+function readyVerdict({ held, hindrance, pending, removed }: TargetOutlook, { standstill }: RotationPlan): Verdict {
+  const pause = [hindrance, standstill].find((each) => each?.reason === "Paused");
+  // Nobody is to be alarmed by a pause.
+  if (pause && "message" in pause) return { status: held ? "True" : "False", reason: "Paused", message: pause.message };
+  if (hindrance) return { status: "False", reason: hindrance.reason, message: hindrance.message };
+  if (standstill && standstill.reason !== "NoSource") return { status: "False", reason: standstill.reason, message: standstill.message };
+  if (removed) return { status: "False", reason: "Removed", message: "the source is gone, and the object went with it" };
+  if (!held) {
+    const missing: Verdict = { status: "False", reason: "InsufficientHistory", message: "there is no version for this target yet" };
+    return standstill ? { status: "False", reason: "NoSource", message: "no object is marked as the source of this set" } : missing;
+  }
+  const holds = `holds version ${held.seq}`;
+  if (standstill) return { status: "True", reason: "NoSource", message: `${holds}; the source is gone, and nothing moves until it is back` };
+  if (pending) return { status: "True", reason: "Rotating", message: `${holds}; version ${pending.seq} follows` };
+  return { status: "True", reason: "UpToDate", message: holds };
+}
+
+function filledVerdict({ held, backfilled }: TargetOutlook): Verdict {
+  if (held && !backfilled) return { status: "True", reason: "HasOwnVersion", message: "holds a version of its own" };
+  const instead = held ? "the oldest one is held instead" : "there is no object yet";
+  return { status: "False", reason: "InsufficientHistory", message: `there are fewer versions than targets; ${instead}` };
+}
+
+function progressVerdict({ hindrance }: TargetOutlook, { standstill, unstableSinceMs, policyConflict }: RotationPlan): Verdict {
+  if (standstill) {
+    const message = standstill.reason === "NoSource" ? "there is no source" : standstill.message;
+    return { status: "False", reason: standstill.reason, message };
+  }
+  if (hindrance) return { status: "False", reason: hindrance.reason, message: hindrance.message };
+  if (policyConflict)
+    return { status: "False", reason: "PolicyConflict", message: "the targets of this set differ in changePolicy; Settled is used for all" };
+  if (unstableSinceMs !== undefined) {
+    const message = `the source has been changing since ${timestamp(unstableSinceMs)} without ever staying for the first target's delay`;
+    return { status: "False", reason: "SourceUnstable", message };
+  }
+  return { status: "True", reason: "Progressing", message: "versions move as they should" };
+}
+
+/** Told once: for as long as a condition says the same, nothing is new. What passes by itself, or was wanted, is no news. */
+export function conditionNotices(before: RotationTargetStatus | undefined, after: RotationTargetStatus): readonly Notice[] {
+  const reasons = new Set<string>();
+  return (after.conditions ?? []).flatMap(({ type, status, reason, message }): readonly Notice[] => {
+    const isBad = exceptional.some((known) => known === type) ? status === "True" : status === "False" && type !== "Filled";
+    const last = before?.conditions?.find((condition) => condition.type === type);
+    if (
+      !isBad ||
+      reason === "InsufficientHistory" ||
+      reasons.has(reason) ||
+      (last?.status === status && last.reason === reason && last.message === message)
+    )
+      return [];
+    reasons.add(reason);
+    return [{ type: ["NoSource", "Removed", "Paused"].includes(reason) ? "Normal" : "Warning", reason, message }];
+  });
+}

@@ -1,0 +1,319 @@
+// Version records, log, repair.
+import { Buffer } from "node:buffer";
+import { hash } from "node:crypto";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret, TerminalError } from "@keyturn/runtime";
+import * as z from "zod";
+import { keyturn } from "../../feature/feature.ts";
+import {
+  digestAnnotation,
+  highestVersion,
+  kindAnnotation,
+  latestTimeMs,
+  logAnnotation,
+  parseTime,
+  parseVersion,
+  rotationSetMark,
+  RotationTarget,
+  seenAtAnnotation,
+  versionAnnotation,
+  versionRecordType,
+  watchDigestAnnotation,
+} from "./api.ts";
+import { type Content, digestOf } from "./content.ts";
+import type { ObjectObservation, RecordObservation, TargetObservation } from "./observe.ts";
+import type { RotationWrite } from "./plan.ts";
+
+// What has happened to a set, as far as it still matters: the whole memory of the rules. Kept with the newest version record of the set.
+
+/** What the source is, and since when. Only `gone` means that there is no source object; `unreadable` is one that says nothing, or two that contradict. */
+export type SourceState =
+  | { readonly state: "present"; readonly uid: string; readonly sinceMs: number }
+  | { readonly state: "gone" | "unreadable"; readonly sinceMs: number };
+
+/** A stretch of time that does not count, because the source was gone or unreadable. */
+export interface FrozenStretch {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** A version that became live: it was written to the targets of the first rank. */
+export interface Commit {
+  readonly seq: number;
+  /** Digest of the version's content. */
+  readonly digest: string;
+  /**
+   * When the source left this content for good: the start of the uninterrupted stretch in which it exists and is another.
+   * Of the last commit it is provisional, and absent while the source is this version.
+   */
+  readonly departedMs?: number;
+  /** When each target, by name, was written with this version. */
+  readonly at: Readonly<Record<string, number>>;
+}
+
+/** The log of a set. The version whose record holds it is the one that the source was last seen as. */
+export interface RotationLog {
+  readonly source: SourceState;
+  /** Oldest first; those that no rule can ask for any more are left out. */
+  readonly commits: readonly Commit[];
+  readonly frozen: readonly FrozenStretch[];
+  /** Targets, by name, that hold a version only because there is no older one for them. */
+  readonly backfilled: readonly string[];
+}
+
+/** The latest time in the log: time never runs back behind it. */
+export function latestTimeOf({ source, commits, frozen }: RotationLog): number {
+  let latestMs = Math.max(source.sinceMs, frozen.at(-1)?.toMs ?? 0);
+  for (const { at, departedMs = 0 } of commits) {
+    latestMs = Math.max(latestMs, departedMs);
+    for (const target in at) latestMs = Math.max(latestMs, at[target] ?? 0);
+  }
+  return latestMs;
+}
+
+/** The version that a target was last written with; undefined if with none. */
+export function heldBy(target: string, commits: readonly Commit[]): Commit | undefined {
+  return commits.findLast(({ at }) => at[target] !== undefined);
+}
+
+/** When a target first held this version or a later one; undefined if it does not yet. */
+export function reachedMs(target: string, seq: number, commits: readonly Commit[]): number | undefined {
+  let firstMs: number | undefined;
+  for (const commit of commits) {
+    const atMs = commit.at[target];
+    if (commit.seq >= seq && atMs !== undefined) firstMs = Math.min(atMs, firstMs ?? atMs);
+  }
+  return firstMs;
+}
+
+// The log as it really stands: a target's object says in one write what it holds and since when, so that it knows of commits that a crash kept out of the log.
+
+/** The commits that the targets' objects tell of. */
+export function commitsOfObjects(targets: readonly TargetObservation[]): readonly Commit[] {
+  return withObjects([], targets, 0);
+}
+
+/** The log with what the targets' objects tell, and without what cannot be held any more because both the object and its version are lost. */
+export function repairedLog(
+  log: RotationLog,
+  {
+    targets,
+    records,
+    headSeq,
+  }: { readonly targets: readonly TargetObservation[]; readonly records: readonly RecordObservation[]; readonly headSeq: number },
+): RotationLog {
+  const names = new Set(targets.map(({ name }) => name));
+  const told = withObjects(withoutStrangers(log.commits, names), targets, headSeq);
+  const newlyTold = targets.filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, told) !== undefined).map(({ name }) => name);
+  const commits = targets.reduce((left, target) => withoutLost(left, target, records), told);
+  if (commits === log.commits) return log;
+  // A target that is told of for the first time holds what others hold too: it was filled in the pass that crashed.
+  const filled = newlyTold.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
+  return { ...log, commits, backfilled: [...log.backfilled.filter((name) => names.has(name)), ...filled] };
+}
+
+/** A target that has left the set is forgotten. */
+function withoutStrangers(commits: readonly Commit[], names: ReadonlySet<string>): readonly Commit[] {
+  if (commits.every(({ at }) => Object.keys(at).every((name) => names.has(name)))) return commits;
+  return commits.map((commit) => ({ ...commit, at: Object.fromEntries(Object.entries(commit.at).filter(([name]) => names.has(name))) }));
+}
+
+function withObjects(commits: readonly Commit[], targets: readonly TargetObservation[], headSeq: number): readonly Commit[] {
+  let told = commits;
+  for (const { name, objects } of targets) {
+    for (const { ours, applied, digest } of objects) {
+      if (!ours || !applied || (heldBy(name, told)?.seq ?? -1) >= applied.seq) continue;
+      // A number beyond all records is believed only if the content is what it says: the record may have been lost.
+      if (applied.seq > headSeq && applied.digest !== digest) continue;
+      told = withCommitted(told, name, applied);
+    }
+  }
+  return told;
+}
+
+function withCommitted(
+  commits: readonly Commit[],
+  name: string,
+  { seq, digest, atMs }: NonNullable<ObjectObservation["applied"]>,
+): readonly Commit[] {
+  const known = commits.find((commit) => commit.seq === seq);
+  const changed: Commit = known ? { ...known, at: { ...known.at, [name]: atMs } } : { seq, digest, at: { [name]: atMs } };
+  return [...commits.filter((commit) => commit !== known), changed].sort((a, b) => a.seq - b.seq);
+}
+
+/** A version without a record is held only for as long as the object is intact. */
+function withoutLost(commits: readonly Commit[], { name, objects }: TargetObservation, records: readonly RecordObservation[]): readonly Commit[] {
+  const held = heldBy(name, commits);
+  if (!held || records.some(({ seq }) => seq === held.seq)) return commits;
+  const isIntact = objects.some(({ ours, applied, digest }) => ours && applied?.seq === held.seq && applied.digest === digest);
+  if (isIntact) return commits;
+  return commits
+    .map((commit) =>
+      name in commit.at ? { ...commit, at: Object.fromEntries(Object.entries(commit.at).filter(([other]) => other !== name)) } : commit,
+    )
+    .filter(({ at }, index, all) => Object.keys(at).length > 0 || index === all.length - 1);
+}
+
+// Version records: one immutable Secret per state of the source. What is noted with one can change, what it holds cannot.
+
+const componentLabel = "app.kubernetes.io/component";
+const component = "rotation-version";
+
+/** Where the content is in a record. */
+const contentKey = "content";
+
+/**
+ * The longest text that a version may be; a record that unpacks to more is damaged. A Secret or ConfigMap holds 1 MiB, which is 6 MiB of JSON if every
+ * character has to be escaped.
+ */
+export const largestContentBytes = 8 * 1024 * 1024;
+
+/** What a record holds: the kind of object, and its content. */
+export interface VersionContent {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly content: Content;
+}
+
+const versionContent = z.object({ apiVersion: z.string(), kind: z.string(), content: z.record(z.string(), z.unknown()) });
+
+const timeMs = z.number().min(0).max(latestTimeMs);
+const rotationLog = z.object({
+  source: z.union([
+    z.object({ state: z.literal("present"), uid: z.string(), sinceMs: timeMs }),
+    z.object({ state: z.enum(["gone", "unreadable"]), sinceMs: timeMs }),
+  ]),
+  commits: z.array(
+    z.object({ seq: z.int().min(1).max(highestVersion), digest: z.string(), departedMs: timeMs.exactOptional(), at: z.record(z.string(), timeMs) }),
+  ),
+  frozen: z.array(z.object({ fromMs: timeMs, toMs: timeMs })),
+  backfilled: z.array(z.string()),
+});
+
+/** The name of a record. A set whose name cannot be part of it is written with a digest instead. */
+export function recordName(set: string, seq: number): string {
+  const isName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(set);
+  const stem = isName ? set : `${set.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-")}-${hash("sha256", set).slice(0, 8)}`;
+  return `${stem}-${seq}`;
+}
+
+/** The record of a new version. */
+export function recordSecret(
+  { namespace, set }: { readonly namespace: string; readonly set: string },
+  write: RotationWrite & { readonly verb: "createRecord" },
+  { content, owners }: { readonly content: VersionContent; readonly owners: readonly OwnerReference[] },
+): Secret {
+  return {
+    metadata: {
+      namespace,
+      name: recordName(set, write.seq),
+      labels: { [managedByLabel]: keyturn.name, [componentLabel]: component, [rotationSetMark]: set },
+      annotations: {
+        [versionAnnotation]: String(write.seq),
+        [kindAnnotation]: write.resource,
+        [digestAnnotation]: write.digest,
+        [watchDigestAnnotation]: write.watchDigest,
+        [seenAtAnnotation]: new Date(write.seenAtMs).toISOString(),
+        [logAnnotation]: JSON.stringify(write.log),
+      },
+      ownerReferences: [...owners],
+    },
+    type: versionRecordType,
+    immutable: true,
+    data: { [contentKey]: deflateRawSync(JSON.stringify(content)).toString("base64") },
+  };
+}
+
+/** What is changed in a record's metadata when something new is noted with it. */
+export function recordNote(log: RotationLog | undefined, owners: readonly OwnerReference[]): object {
+  return { ...(log && { annotations: { [logAnnotation]: JSON.stringify(log) } }), ownerReferences: owners };
+}
+
+/** The target as an owner of records. It does not block its deletion: the history is not what somebody who deletes a target waits for. */
+export function ownerReferenceOf({ name, uid }: { readonly name: string; readonly uid: string }): OwnerReference {
+  return { apiVersion: `${RotationTarget.group}/${RotationTarget.version}`, kind: RotationTarget.kind, name, uid };
+}
+
+/** What a record is, as far as its metadata tells; its log stays text until it is needed. */
+export interface RecordMarks extends Omit<RecordObservation, "uid" | "resourceVersion" | "log"> {
+  readonly set: string;
+  readonly log: string;
+}
+
+/** The marks of a record; undefined for any other Secret, such as a copy of one under another name. */
+export function recordMarksOf({ metadata }: KubeObject): RecordMarks | undefined {
+  const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
+  const set = labels[rotationSetMark];
+  if (labels[managedByLabel] !== keyturn.name || labels[componentLabel] !== component || set === undefined) return undefined;
+  const seq = parseVersion(annotations[versionAnnotation]);
+  const seenAtMs = parseTime(annotations[seenAtAnnotation]);
+  const { [kindAnnotation]: resource, [digestAnnotation]: digest, [watchDigestAnnotation]: watchDigest, [logAnnotation]: log = "" } = annotations;
+  if (seq === undefined || seenAtMs === undefined || !resource || !digest || !watchDigest || metadata.name !== recordName(set, seq)) return undefined;
+  return { set, seq, resource, digest, watchDigest, seenAtMs, log, owners: ownerReferences.map(({ uid }) => uid) };
+}
+
+/** The log in a record's annotation; undefined if somebody has damaged it. */
+export function parseLog(text: string): RotationLog | undefined {
+  try {
+    return rotationLog.safeParse(JSON.parse(text)).data;
+  } catch {
+    // A text that is no JSON was edited: the log of another record counts.
+    return undefined;
+  }
+}
+
+/** A record's content cannot be read, or is not what the record says. Only a person can decide that its version is given up. */
+export class DamagedRecordError extends TerminalError {
+  constructor({ namespace, name }: ObjectName) {
+    super(`version record ${namespace}/${name} cannot be read: delete it, and the version is given up`, { reason: "HistoryDamaged" });
+    this.name = "DamagedRecordError";
+  }
+}
+
+/** The content in a record. Throws a `DamagedRecordError` if there is none, without showing anything of it. */
+export function contentOfRecord(record: Secret, name: ObjectName): VersionContent {
+  const content = readableContent(record);
+  if (!content) throw new DamagedRecordError(name);
+  return content;
+}
+
+/** The content in a record; undefined if it is damaged. */
+export function readableContent({ metadata, data }: Secret): VersionContent | undefined {
+  try {
+    const packed = Buffer.from(data?.[contentKey] ?? "", "base64");
+    const version = versionContent.parse(JSON.parse(inflateRawSync(packed, { maxOutputLength: largestContentBytes }).toString("utf8")));
+    return digestOf(version.content) === metadata.annotations?.[digestAnnotation] ? version : undefined;
+  } catch {
+    // What zlib says helps nobody, and the parsers quote their input, which may be a Secret's content.
+    return undefined;
+  }
+}
+
+// What is noted with version records, and when it has to be noted anew.
+
+/** The owners of every record: with the last of the set's targets the history goes too. */
+export function ownersOf(targets: readonly TargetObservation[]): readonly string[] {
+  return targets.map(({ uid }) => uid).toSorted();
+}
+
+/** A note of the log, if it is another than what the record says. */
+export function logNote(record: RecordObservation, log: RotationLog, owners: readonly string[]): RotationWrite | undefined {
+  if (log === record.log && hasOwners(record, owners)) return undefined;
+  return { verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log, owners };
+}
+
+/** A note of the owners alone, if they are others than what the record says. */
+export function ownersNote(record: RecordObservation, owners: readonly string[]): readonly RotationWrite[] {
+  if (hasOwners(record, owners)) return [];
+  return [{ verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log: undefined, owners }];
+}
+
+/** Which state of a record a write is meant for. */
+export function preconditionOf({ uid, resourceVersion }: RecordObservation): { readonly uid: string; readonly resourceVersion: string } {
+  return { uid, resourceVersion };
+}
+
+function hasOwners(record: RecordObservation, owners: readonly string[]): boolean {
+  const has = record.owners.toSorted();
+  return has.length === owners.length && has.every((uid, index) => uid === owners[index]);
+}

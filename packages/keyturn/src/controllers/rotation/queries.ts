@@ -1,0 +1,252 @@
+// `plan`, `history`.
+import {
+  type Client,
+  ConfigMap,
+  defineKind,
+  formatDuration,
+  keyOfObject,
+  type Kind,
+  type KubeObject,
+  type ObjectKey,
+  resourceOf,
+  Secret,
+  type Stored,
+} from "@keyturn/runtime";
+import type { Query, Report } from "../../feature/feature.ts";
+import { UsageError } from "../../feature/flag.ts";
+import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
+import { selectsAll } from "../../feature/pause-and-selection.ts";
+import { renderAge, renderRows, renderTable } from "../../text.ts";
+import { keepMarks, type Marks, targetKeeper } from "./annotations.ts";
+import { RotationTarget } from "./api.ts";
+import { forecast, type ForecastStep } from "./forecast.ts";
+import { contentOfRecord } from "./history.ts";
+import { createReadMemory, type Observed, observeSet, type RecordObservation, type SetObservation, type TargetObservation } from "./observe.ts";
+import type { RotationPlan } from "./plan.ts";
+import { ranksOf } from "./rules.ts";
+import { sourceKinds } from "./source.ts";
+import { type Looked, markIndexes, setKey, targetIndexes } from "./watches.ts";
+
+// A set as a person's own kubeconfig shows it: the same observation that the controller makes, from lists instead of watches.
+
+/** What an observation depends on, but for kinds that only a set's history knows of. */
+export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap];
+
+/** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
+export async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
+  const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
+  const secrets = await list(client, Secret, { namespace, signal, keep: keepMarks, indexes: markIndexes });
+  const key = setKey(namespace, set);
+  const kinds = sourceKinds(await recordedKinds(client, { secrets, key, namespace, signal }));
+  const objects = new Map<string, Looked<Marks>>([[resourceOf(Secret), secrets]]);
+  for (const kind of kinds) {
+    if (!objects.has(resourceOf(kind)))
+      objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepMarks, indexes: markIndexes }));
+  }
+  const observed = await observeSet(key, {
+    watches: { targets, objects },
+    kinds,
+    memory: createReadMemory(),
+    client,
+    serverAheadMs: undefined,
+    ...(maintenance && { maintenance }),
+    nowMs,
+    signal,
+  });
+  if (observed) return observed;
+  const sets = [...new Set(targets.values().map((target) => target?.set ?? ""))].filter((other) => other !== "").toSorted();
+  throw new UsageError(
+    `there is no RotationTarget of set ${set} in namespace ${namespace}; ${sets.length > 0 ? `its sets are ${sets.join(", ")}` : "it has no sets"}`,
+  );
+}
+
+/** A report of every set of this name, one namespace after the other. Rejects with a `UsageError` that names the sets there are if there is none. */
+export async function reportEverywhere(query: Query, set: string, report: (query: Query) => Promise<Report>): Promise<Report> {
+  const { items } = await query.client.list(RotationTarget, {}, query.signal);
+  const places = items.filter(({ spec }) => spec.rotationSet === set).map(({ metadata }) => metadata.namespace ?? "");
+  const sets = new Set(items.map(({ spec }) => spec.rotationSet));
+  if (places.length === 0) {
+    const others = sets.size > 0 ? `the sets are ${[...sets].toSorted().join(", ")}` : "there are no sets";
+    throw new UsageError(`there is no RotationTarget of set ${set} in any namespace; ${others}`);
+  }
+  const reports: Report[] = [];
+  for (const namespace of [...new Set(places)].toSorted()) reports.push(await report({ ...query, namespace }));
+  return { text: reports.map(({ text }) => text).join("\n\n"), data: { items: reports.map(({ data }) => data) } };
+}
+
+/** A list that can be looked at like a cache. */
+interface Listed<V> extends Looked<V> {
+  values(): readonly V[];
+}
+
+async function list<T extends KubeObject, V>(
+  client: Client,
+  kind: Kind<T>,
+  options: {
+    readonly namespace: string;
+    readonly signal: AbortSignal;
+    readonly keep: (object: Stored<T>) => V;
+    readonly indexes: Readonly<Record<string, (value: V, key: ObjectKey) => readonly string[]>>;
+  },
+): Promise<Listed<V>> {
+  const { items } = await client.list(kind, { namespace: options.namespace }, options.signal);
+  const kept = new Map(items.map((object) => [keyOfObject(object), { value: options.keep(object), identity: object.metadata }] as const));
+  return {
+    get: (key) => kept.get(key)?.value,
+    identity: (key) => kept.get(key)?.identity,
+    byIndex: (index, value) => [...kept].flatMap(([key, entry]) => (options.indexes[index]?.(entry.value, key).includes(value) ? [key] : [])),
+    values: () => [...kept.values()].map((entry) => entry.value),
+  };
+}
+
+/** The kinds that the set's versions are of: only its history knows of others than Secrets and ConfigMaps. */
+async function recordedKinds(
+  client: Client,
+  {
+    secrets,
+    key,
+    namespace,
+    signal,
+  }: { readonly secrets: Listed<Marks>; readonly key: ObjectKey; readonly namespace: string; readonly signal: AbortSignal },
+): Promise<readonly Kind[]> {
+  const kinds: Kind[] = [];
+  for (const recordKey of secrets.byIndex("record", key)) {
+    const name = { namespace, name: recordKey.slice(recordKey.indexOf("/") + 1) };
+    const resource = secrets.get(recordKey)?.record?.resource ?? "";
+    const record = resource.includes(".") ? await client.get(Secret, name, signal) : undefined;
+    if (!record) continue;
+    const { apiVersion, kind } = contentOfRecord(record, name);
+    const [group = "", version = ""] = apiVersion.split("/");
+    kinds.push(defineKind({ group, version, kind, plural: resource.slice(0, resource.indexOf(".")), namespaced: true }));
+  }
+  return kinds;
+}
+
+// `keyturn plan <set>`: what happens next and when, as a timeline. Never what the versions contain.
+
+/** What happens to a set if nothing changes but the time. */
+export async function rotationPlanReport(query: Query, set: string, maintenance?: MaintenanceWindows): Promise<Report> {
+  const { observation } = await querySet(query, set, maintenance);
+  const { nowMs } = query;
+  const { plan, steps } = forecast(observation, nowMs);
+  const targets = ranksOf(observation.targets).flatMap(({ members }) => members);
+  const held = new Map(targets.map((target) => [target.name, heldNow(target)]));
+  return {
+    text: [
+      `set ${set} in namespace ${query.namespace}`,
+      ...remarksOf(plan),
+      "",
+      timeline(targets, { held, steps, nowMs }),
+      ...(steps.length === 0 ? ["", "nothing will happen until the source changes"] : []),
+    ].join("\n"),
+    data: {
+      set,
+      namespace: query.namespace,
+      ...(plan.source && { source: { resource: plan.source.resource, name: plan.source.name } }),
+      ...(plan.standstill && { standstill: plan.standstill }),
+      targets: targets.map(({ name, order, delayMs }) => ({ name, order, delay: formatDuration(delayMs), version: held.get(name) ?? null })),
+      steps: steps.map(({ atMs, target, seq }) => ({ at: new Date(atMs).toISOString(), target, version: seq ?? null })),
+    },
+  };
+}
+
+/** The version that the target's object says it has. */
+function heldNow({ objects }: TargetObservation): number | undefined {
+  const seqs = objects.flatMap(({ ours, applied }) => (ours && applied ? [applied.seq] : []));
+  return seqs.length > 0 ? Math.max(...seqs) : undefined;
+}
+
+function remarksOf({ source, standstill, targets, unstableSinceMs, policyConflict }: RotationPlan): readonly string[] {
+  const hindered = [...targets].flatMap(([name, { hindrance }]) => (hindrance ? [`${name}: ${hindrance.message}`] : []));
+  return [
+    source ? `source: ${source.resource}/${source.name}` : "source: none",
+    ...(standstill ? [`nothing moves: ${standstill.reason === "NoSource" ? "there is no source" : standstill.message}`] : []),
+    ...(unstableSinceMs === undefined ? [] : ["the source changes more often than the first target's delay lets it settle"]),
+    ...(policyConflict ? ["the targets differ in changePolicy; Settled is used for all"] : []),
+    ...hindered,
+  ];
+}
+
+/** One row per moment: who changes, and what everybody else holds then. */
+function timeline(
+  targets: readonly TargetObservation[],
+  { held, steps, nowMs }: { readonly held: ReadonlyMap<string, number | undefined>; readonly steps: readonly ForecastStep[]; readonly nowMs: number },
+): string {
+  const header = ["TIME", "IN", ...targets.map(({ name, order, delayMs }) => `${name} (${order}, ${formatDuration(delayMs)})`)];
+  const state = new Map(held);
+  const row = (time: string, after: string, changed: ReadonlySet<string>): readonly string[] => [
+    time,
+    after,
+    ...targets.map(({ name }) => `${changed.has(name) ? "→ " : "  "}${versionInWords(state.get(name))}`),
+  ];
+  const rows = [row("now", "", new Set())];
+  for (const [atMs, together] of Map.groupBy(steps, (step) => step.atMs)) {
+    for (const { target, seq } of together) state.set(target, seq);
+    rows.push(
+      row(
+        timeInWords(atMs),
+        atMs <= nowMs ? "at once" : formatDuration(Math.ceil((atMs - nowMs) / 1000) * 1000),
+        new Set(together.map(({ target }) => target)),
+      ),
+    );
+  }
+  return renderRows([header, ...rows]);
+}
+
+function versionInWords(seq: number | undefined): string {
+  return seq === undefined ? "-" : `v${seq}`;
+}
+
+function timeInWords(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace("T", " ").slice(0, 19);
+}
+
+// `keyturn history <set>`: the versions, when each was seen, and where it is now. Never what they contain.
+
+/** One version, for people and for programs. */
+interface VersionFacts {
+  readonly version: number;
+  readonly seenAt: string;
+  readonly resource: string;
+  readonly digest: string;
+  /** The source is this version. */
+  readonly isSource: boolean;
+  /** Targets that hold it. */
+  readonly targets: readonly string[];
+  /** When each target, also one that has moved on, got it. */
+  readonly appliedAt: Readonly<Record<string, string>>;
+}
+
+/** Enough of a digest to tell versions apart. */
+const shownDigits = 12;
+
+/** The history of a set, the newest version first. */
+export async function rotationHistoryReport(query: Query, set: string): Promise<Report> {
+  const { observation } = await querySet(query, set);
+  const versions = observation.records.toSorted((a, b) => b.seq - a.seq).map((record) => factsOf(record, observation));
+  const rows = versions.map(({ version, seenAt, digest, isSource, targets }) => [
+    `v${version}`,
+    renderAge(Date.parse(seenAt), query.nowMs),
+    seenAt,
+    digest.slice(0, shownDigits),
+    [...(isSource ? ["source"] : []), ...targets].join(", ") || "-",
+  ]);
+  const table = versions.length > 0 ? renderTable(["version", "age", "seen", "digest", "where"], rows) : "no version has been seen yet";
+  return { text: table, data: { set, namespace: query.namespace, versions } };
+}
+
+function factsOf({ seq, seenAtMs, resource, digest, watchDigest }: RecordObservation, { sources, targets, records }: SetObservation): VersionFacts {
+  const newest = Math.max(...records.map((record) => record.seq));
+  const content = sources.length === 1 ? sources[0]?.content : undefined;
+  const commits = records.find((record) => record.seq === newest)?.log?.commits ?? [];
+  const at = commits.find((commit) => commit.seq === seq)?.at ?? {};
+  return {
+    version: seq,
+    seenAt: new Date(seenAtMs).toISOString(),
+    resource,
+    digest,
+    isSource: seq === newest && content?.ok === true && content.watchDigest === watchDigest,
+    targets: targets.filter(({ objects }) => objects.some(({ ours, applied }) => ours && applied?.seq === seq)).map(({ name }) => name),
+    appliedAt: Object.fromEntries(Object.entries(at).map(([name, atMs]) => [name, new Date(atMs).toISOString()])),
+  };
+}

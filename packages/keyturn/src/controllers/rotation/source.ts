@@ -1,0 +1,218 @@
+// The source's content, digest, path.
+import { Buffer } from "node:buffer";
+import { deflateRawSync } from "node:zlib";
+import { ConfigMap, defineKind, isRecord, type Kind, type KubeObject, type ObjectMeta, resourceOf, Secret } from "@keyturn/runtime";
+import {
+  type Content,
+  contentOf,
+  digestOf,
+  formatPath,
+  isOwnMember,
+  objectWith,
+  type ParsedPath,
+  parsePath,
+  type ResourcePath,
+  storedContent,
+  valueAt,
+} from "./content.ts";
+import { type Commit, largestContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
+import type { RecordObservation, SetObservation, SourceContent, SourceObservation } from "./observe.ts";
+import type { Standstill } from "./plan.ts";
+import { withStretch } from "./rules.ts";
+
+// Reads a source: which version it is, and what that version consists of.
+
+/** The paths of a source as its marks give them. */
+export interface SourcePaths {
+  readonly watchPath: string | undefined;
+  readonly rotatePath: string | undefined;
+}
+
+/** What reading a source gives. */
+export interface ReadSource {
+  readonly content: SourceContent;
+  /** The version's content; absent if there is none. */
+  readonly payload?: Content;
+  /** See `SourceObservation.writtenAtMs`. */
+  readonly writtenAtMs?: number;
+}
+
+/** What a Secret may hold, less what a version record needs besides. */
+const largestRecordBytes = 1024 * 1024 - 4096;
+/** Smaller ones fit in any case, so that nothing has to be tried. */
+const surelyFitsBytes = 512 * 1024;
+/** A version's text, less the names of its kind. */
+const longestTextBytes = largestContentBytes - 4096;
+/** Times of the server are cut to whole seconds; the write was not later than this after them. */
+const timeStepMs = 1000;
+
+/** Reads the source of a set. `resource` is its kind as `plural.group`. */
+export function readSource(object: KubeObject, resource: string, paths: SourcePaths): ReadSource {
+  const watch = parsePath(paths.watchPath);
+  const rotate = paths.rotatePath === undefined ? watch : parsePath(paths.rotatePath);
+  const wrong = wrongPath(watch, rotate);
+  if (!watch.ok || !rotate.ok || wrong !== undefined) return refused("InvalidPath", wrong ?? "");
+  const watched = watch.path.length === 0 ? contentOf(object) : valueAt(object, watch.path);
+  const rotated = rotate.path.length === 0 ? contentOf(object) : valueAt(object, rotate.path);
+  for (const [value, path] of [
+    [watched, watch.path],
+    [rotated, rotate.path],
+  ] as const) {
+    if (value === undefined) return refused("PathNotFound", `there is nothing at ${formatPath(path)} in ${resource}/${object.metadata.name ?? ""}`);
+  }
+  const payload = storedContent(resource, objectWith(rotate.path, rotated));
+  const bytes = recordSize(payload);
+  if (bytes > largestRecordBytes) {
+    return refused("ContentTooLarge", `a version of ${bytes} bytes does not fit into a Secret; rotate less of it with the annotation rotate-path`);
+  }
+  const writtenAtMs = writtenAt(object.metadata, watch.path);
+  // Mostly they are the same, and then one text serves for both for as long as it is remembered.
+  const [watchDigest, digest] = [digestOf(watched), digestOf(payload)];
+  return {
+    content: { ok: true, watchDigest: watchDigest === digest ? digest : watchDigest, digest },
+    payload,
+    ...(writtenAtMs !== undefined && { writtenAtMs }),
+  };
+}
+
+function refused(reason: "PathNotFound" | "InvalidPath" | "ContentTooLarge", message: string): ReadSource {
+  return { content: { ok: false, reason, message } };
+}
+
+function wrongPath(watch: ParsedPath, rotate: ParsedPath): string | undefined {
+  if (!watch.ok) return `watch-path: ${watch.message}`;
+  if (!rotate.ok) return `rotate-path: ${rotate.message}`;
+  const [first] = rotate.path;
+  if (first === undefined || !isOwnMember(first)) return undefined;
+  return `rotate-path: .${first} belongs to the object itself and cannot be rotated; give a rotate-path such as .data`;
+}
+
+/** How large a version's record is, or its content if that is too large by itself. */
+function recordSize(payload: Content): number {
+  const text = JSON.stringify(payload);
+  if (text.length <= surelyFitsBytes) return text.length;
+  // What is longer could not be unpacked again.
+  const bytes = Buffer.byteLength(text);
+  return bytes > longestTextBytes ? bytes : deflateRawSync(text).byteLength;
+}
+
+/** When the latest of those who own something under the path last changed something. */
+function writtenAt({ managedFields = [] }: ObjectMeta, path: ResourcePath): number | undefined {
+  const times = managedFields
+    .filter(({ fieldsV1 }) => touches(fieldsV1, path))
+    .map(({ time }) => Date.parse(time ?? ""))
+    .filter((timeMs) => !Number.isNaN(timeMs));
+  return times.length > 0 ? Math.max(...times) + timeStepMs : undefined;
+}
+
+function touches(fields: unknown, path: ResourcePath): boolean {
+  if (!isRecord(fields)) return false;
+  if (path.length === 0) return Object.keys(fields).some((name) => !isOwnMember(name.slice(2)));
+  let owned: unknown = fields;
+  for (const name of path) {
+    if (!isRecord(owned)) return false;
+    // Who owns a member and names nothing in it owns all of it.
+    if (owned !== fields && Object.keys(owned).length === 0) return true;
+    owned = owned[`f:${name}`];
+  }
+  return owned !== undefined;
+}
+
+// The kinds that can be rotated: Secrets and ConfigMaps, and those that a flag adds.
+
+const defaults: readonly Kind[] = [Secret, ConfigMap];
+
+/** Reads a kind as kubectl names it in full: `certificates.v1.cert-manager.io`, `services.v1`. Throws, saying what is wanted. */
+export function parseSourceKind(text: string): Kind {
+  const [plural = "", version = "", ...group] = text.split(".");
+  if (!/^[a-z][a-z0-9-]*$/.test(plural) || !/^v[0-9]+((alpha|beta)[0-9]+)?$/.test(version) || group.includes("")) {
+    throw new Error(`"${text}" is not plural.version.group, such as certificates.v1.cert-manager.io`);
+  }
+  // The name of the kind comes with every object; only it knows how it is written.
+  return defineKind<KubeObject>({ group: group.join("."), version, kind: plural, plural, namespaced: true });
+}
+
+/** All kinds that can be sources, each once. */
+export function sourceKinds(added: readonly Kind[]): readonly Kind[] {
+  const kinds = new Map<string, Kind>();
+  for (const kind of [...defaults, ...added]) if (!kinds.has(resourceOf(kind))) kinds.set(resourceOf(kind), kind);
+  return [...kinds.values()];
+}
+
+// What the log says after a look at the source: one step of the source's state machine.
+
+/** The source as it is seen now: one object that says something, or a reason why there is no such one. */
+export type SourceSight =
+  | { readonly type: "present"; readonly source: SourceObservation; readonly watchDigest: string; readonly digest: string }
+  | { readonly type: "gone" }
+  | { readonly type: "unreadable"; readonly standstill: Standstill };
+
+/** The log after the step, and whether the source has become something that no record is about. */
+export interface SourceStep {
+  readonly log: RotationLog;
+  readonly isNewVersion: boolean;
+}
+
+/** What is seen. Of two sources neither is guessed to be the one, and what is written to by rotation cannot be its source. */
+export function sightOf({ sources, targets }: Pick<SetObservation, "sources" | "targets">): SourceSight {
+  const [source, ...others] = sources;
+  if (!source) return { type: "gone" };
+  const conflict = (message: string): SourceSight => ({ type: "unreadable", standstill: { reason: "SourceConflict", message } });
+  if (others.length > 0) {
+    const names = sources.map(({ resource, name }) => `${resource}/${name}`).toSorted();
+    return conflict(`${names.join(" and ")} are all marked as the source of this set; leave the mark on one of them`);
+  }
+  const self = targets.find(({ objects }) => objects.some(({ uid }) => uid === source.uid));
+  if (self) return conflict(`${source.resource}/${source.name} is marked as the source and is the object of target ${self.name}`);
+  const { content } = source;
+  if (!content.ok) return { type: "unreadable", standstill: { reason: content.reason, message: content.message } };
+  return { type: "present", source, watchDigest: content.watchDigest, digest: content.digest };
+}
+
+/** The first step: there is no log yet. `commits` are what targets of an earlier life of the set still hold. */
+export function firstStep(sight: SourceSight & { readonly type: "present" }, commits: readonly Commit[], nowMs: number): SourceStep {
+  const sinceMs = timeOfWrite(sight.source, { notedMs: 0, nowMs });
+  return { log: { source: presentSince(sight, sinceMs), commits, frozen: [], backfilled: [] }, isNewVersion: true };
+}
+
+/** One step. `head` is the record of the version that the source was last seen as. */
+export function stepSource(
+  log: RotationLog,
+  head: Pick<RecordObservation, "watchDigest">,
+  { sight, nowMs }: { readonly sight: SourceSight; readonly nowMs: number },
+): SourceStep {
+  const before = log.source;
+  if (sight.type !== "present") {
+    if (before.state === sight.type) return { log, isNewVersion: false };
+    const source: SourceState = { state: sight.type, sinceMs: nowMs };
+    return { log: { ...log, source, frozen: thawed(log, nowMs), commits: returned(log.commits) }, isNewVersion: false };
+  }
+  const isNewVersion = sight.watchDigest !== head.watchDigest;
+  const isSameObject = before.state === "present" && before.uid === sight.source.uid;
+  if (isSameObject && !isNewVersion) return { log, isNewVersion };
+  const sinceMs = timeOfWrite(sight.source, { notedMs: latestTimeOf(log), nowMs });
+  const source = presentSince(sight, sinceMs);
+  if (isSameObject) return { log: { ...log, source }, isNewVersion };
+  // Back, or another object under the same mark: whatever was uninterrupted no longer is.
+  return { log: { ...log, source, frozen: thawed(log, sinceMs), commits: returned(log.commits) }, isNewVersion };
+}
+
+/** When the source was written, if the server says so. A write that is not newer than what was last noted cannot be what changed, and one to come is none. */
+function timeOfWrite({ writtenAtMs }: SourceObservation, { notedMs, nowMs }: { readonly notedMs: number; readonly nowMs: number }): number {
+  return writtenAtMs !== undefined && writtenAtMs > notedMs && writtenAtMs <= nowMs ? writtenAtMs : nowMs;
+}
+
+function presentSince({ source }: SourceSight & { readonly type: "present" }, sinceMs: number): SourceState {
+  return { state: "present", uid: source.uid, sinceMs };
+}
+
+/** The stretches that do not count, when one of them ends. */
+function thawed({ source, frozen }: RotationLog, nowMs: number): RotationLog["frozen"] {
+  return source.state === "present" ? frozen : withStretch(frozen, { fromMs: source.sinceMs, toMs: nowMs });
+}
+
+/** A departure that nothing has sealed yet is interrupted with the source. */
+function returned(commits: readonly Commit[]): readonly Commit[] {
+  const last = commits.at(-1);
+  return last?.departedMs === undefined ? commits : [...commits.slice(0, -1), { seq: last.seq, digest: last.digest, at: last.at }];
+}

@@ -1,0 +1,42 @@
+import { Namespace } from "@keyturn/runtime";
+import { VirtualClock } from "@keyturn/runtime/testing";
+import { expect, test } from "vitest";
+import { ManualCache } from "./manual-cache.fixture.ts";
+import { judge, NamespaceSettling } from "./pod-selection.ts";
+import type { LivePod } from "./pods.ts";
+
+function pod(image: string | undefined): LivePod {
+  const sidecar = image === undefined ? undefined : { image, revision: undefined, parts: undefined };
+  return { name: "web-1", owner: undefined, restartedAt: undefined, createdAtMs: 0, sidecar, outline: undefined };
+}
+
+test.each([
+  ["istio/proxyv2:1", "auto"],
+  ["istio/proxyv2:1", ""],
+  ["auto", "auto"],
+  [undefined, ""],
+])("a pod with the sidecar %j is not judged by the image %j, which cannot be run", (live, image) => {
+  const sidecar = { image, revision: undefined, parts: undefined };
+  expect(judge([pod(live)], { type: "known", sidecar, webhooks: [] }, { compareHub: false })).toEqual({
+    type: "unknown",
+    reason: "SidecarImageInvalid",
+    message: expect.stringContaining(`"${image}", which cannot be run`),
+  });
+});
+
+test("each namespace settles by itself, and only after a change of a label that matters", async () => {
+  const clock = new VirtualClock();
+  const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
+  const settling = new NamespaceSettling(namespaces, { clock, settleMs: 10_000, matters: (label) => label === "istio.io/rev" });
+  for (const name of ["a", "b", "c"]) namespaces.put(name, { "istio.io/rev": "one" });
+  expect(settling.settlesInMs("a")).toBe(0);
+  namespaces.put("a", { "istio.io/rev": "two" });
+  namespaces.put("c", { "istio.io/rev": "one", team: "shop" });
+  await clock.advance(4000);
+  namespaces.put("b", {});
+  expect(["a", "b", "c"].map((name) => settling.settlesInMs(name))).toEqual([6000, 10_000, 0]);
+  await clock.advance(6000);
+  expect(["a", "b", "c"].map((name) => settling.settlesInMs(name))).toEqual([0, 4000, 0]);
+  namespaces.drop("b");
+  expect(settling.settlesInMs("b")).toBe(0);
+});

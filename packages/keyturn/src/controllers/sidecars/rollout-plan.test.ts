@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { type Candidate, type Decision, type Fleet, lastOf, type Limits, planRollouts } from "./rollout-plan.ts";
+import { outdatedCandidate } from "./candidate.fixture.ts";
+import { limitsFor } from "./limits.fixture.ts";
+
+const now = Date.parse("2026-03-04T12:00:00Z");
+const minute = 60_000;
+
+const limits = limitsFor(2);
+
+function workload(name: string, more: Partial<Candidate> = {}): Candidate {
+  return outdatedCandidate({ kind: "Deployment", namespace: "shop", name }, more);
+}
+
+const rolling = (name: string, sinceMs: number, more: Partial<Candidate> = {}): Candidate =>
+  workload(name, { restarting: true, restartedAtMs: sinceMs, progress: "rolling", replaced: false, ...more });
+
+function plan(candidates: readonly Candidate[], more: Partial<Limits> = {}, fleet: Partial<Fleet> = {}) {
+  const { rows, nextAtMs } = planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined, ...fleet }, { ...limits, ...more }, now);
+  const decisions = Object.fromEntries(rows.map(({ ref, decision }) => [ref.name, shortly(decision)]));
+  return { decisions, inMinutes: nextAtMs === undefined ? undefined : (nextAtMs - now) / minute };
+}
+
+function shortly(decision: Decision): string {
+  if (decision.type === "rolling") return decision.stuck ? "stuck" : "rolling";
+  if (decision.type === "finish") return decision.helped ? "finish" : "finish without effect";
+  return "reason" in decision ? `${decision.type} ${decision.reason}` : decision.type;
+}
+
+describe("how many", () => {
+  it("as many as may roll at a time, in the order of their names", () => {
+    expect(plan([workload("c"), workload("a"), workload("b")]).decisions).toEqual({ a: "restart", b: "restart", c: "wait RolloutLimit" });
+  });
+
+  it("0 is no limit", () => {
+    expect(plan([workload("a"), workload("b"), workload("c")], { maxRollouts: 0 }).decisions).toEqual({ a: "restart", b: "restart", c: "restart" });
+  });
+
+  it("those that are rolling count until they are finished", () => {
+    const result = plan([rolling("a", now - minute), workload("b"), workload("c")]);
+    expect(result.decisions).toEqual({ a: "rolling", b: "restart", c: "wait RolloutLimit" });
+    expect(result.inMinutes).toBe(9);
+  });
+
+  it("also those that only the API server knows of", () => {
+    const elsewhere = new Map([
+      ["Deployment/shop/b", now - minute],
+      ["StatefulSet/shop/z", now - minute],
+    ]);
+    expect(plan([workload("a"), workload("b")], {}, { rolling: elsewhere }).decisions).toEqual({ a: "wait RolloutLimit", b: "rolling" });
+  });
+
+  it("a delay lets one go at a time", () => {
+    const result = plan([workload("a"), workload("b")], { restartDelayMs: minute });
+    expect(result.decisions).toEqual({ a: "restart", b: "wait RestartDelay" });
+    expect(result.inMinutes).toBe(1);
+  });
+
+  it("a delay is at least as long as asked for, whatever whole seconds have cut off", () => {
+    const restarted = (agoMs: number) => plan([workload("a")], { restartDelayMs: 5000 }, { lastRestartMs: now - agoMs });
+    expect(restarted(5999).decisions).toEqual({ a: "wait RestartDelay" });
+    expect(restarted(6000).decisions).toEqual({ a: "restart" });
+    expect(restarted(3000).inMinutes).toBe(3000 / minute);
+    expect(plan([workload("a")], { restartDelayMs: 0 }, { lastRestartMs: now }).decisions).toEqual({ a: "restart" });
+  });
+
+  it("the last restart is the last that has been", () => {
+    expect(lastOf([now - minute, undefined, now + minute, now - 2 * minute], now)).toBe(now - minute);
+    expect(lastOf([undefined, now + minute], now)).toBeUndefined();
+  });
+});
+
+describe("a rollout", () => {
+  it("is finished when all is replaced, healthy, and compared", () => {
+    const done = { progress: "finished", replaced: true } as const;
+    const current = { type: "current" } as const;
+    expect(plan([rolling("a", now - minute, { ...done, verdict: current }), workload("b")], { maxRollouts: 1 }).decisions).toEqual({
+      a: "finish",
+      b: "restart",
+    });
+    expect(plan([rolling("a", now, { ...done, progress: "unhealthy", verdict: current })]).decisions).toEqual({ a: "rolling" });
+    expect(plan([rolling("a", now, { ...done, replaced: false, verdict: current })]).decisions).toEqual({ a: "rolling" });
+    expect(plan([rolling("a", now, { ...done, verdict: { type: "unknown", reason: "WebhookFailed", message: "" } })]).decisions).toEqual({
+      a: "rolling",
+    });
+  });
+
+  it("that did not help is not repeated for the same sidecar", () => {
+    const done = { progress: "finished", replaced: true } as const;
+    expect(plan([rolling("a", now - minute, { ...done, restartedFor: "d1" })]).decisions).toEqual({ a: "finish without effect" });
+    expect(plan([workload("a", { restartedFor: "d1" })]).decisions).toEqual({ a: "skip RestartWithoutEffect" });
+    expect(plan([workload("a", { restartedFor: "d0" })]).decisions).toEqual({ a: "restart" });
+    // The sidecar that is expected has changed during the rollout.
+    expect(plan([rolling("a", now - minute, { ...done, restartedFor: "d0" })]).decisions).toEqual({ a: "finish" });
+  });
+
+  it("that does not get healthy in time stops further ones, unless told otherwise", () => {
+    const stuck = rolling("a", now - 10 * minute, { progress: "unhealthy" });
+    expect(plan([stuck, workload("b")])).toEqual({ decisions: { a: "stuck", b: "wait RolloutStuck" }, inMinutes: undefined });
+    expect(plan([stuck, workload("b"), workload("c")], { continueWhenStuck: true }).decisions).toEqual({ a: "stuck", b: "restart", c: "restart" });
+    expect(plan([stuck, workload("b")], { rolloutTimeoutMs: 0 }).decisions).toEqual({ a: "rolling", b: "restart" });
+  });
+
+  it("of somebody else's is waited for", () => {
+    expect(plan([workload("a", { progress: "rolling" })]).decisions).toEqual({ a: "wait RolloutInProgress" });
+    expect(plan([workload("a", { progress: "unhealthy" })]).decisions).toEqual({ a: "restart" });
+  });
+});
+
+describe("when", () => {
+  it("not within the cooldown and the second that the annotation may have cut off, and then by itself", () => {
+    const since = (agoMs: number) => plan([workload("a", { restartedAtMs: now - agoMs })]);
+    expect(since(2 * minute)).toEqual({ decisions: { a: "wait CoolingDown" }, inMinutes: 3 + 1000 / minute });
+    expect(since(5 * minute + 999).decisions).toEqual({ a: "wait CoolingDown" });
+    expect(since(5 * minute + 1000).decisions).toEqual({ a: "restart" });
+  });
+
+  it("a restart in a far future counts as none", () => {
+    expect(plan([workload("a", { restartedAtMs: now + 365 * 24 * 60 * minute })]).decisions).toEqual({ a: "restart" });
+  });
+
+  it("not twice within the second that the annotation can tell apart", () => {
+    expect(plan([workload("a", { restartedAtMs: now - 500 })], { cooldownMs: 0 }).decisions).toEqual({ a: "wait CoolingDown" });
+  });
+
+  it("within a maintenance window", () => {
+    const maintenance = { windows: [{ startMinute: 2 * 24 * 60 + 13 * 60, endMinute: 2 * 24 * 60 + 14 * 60 }], timeZone: "UTC" };
+    expect(plan([workload("a")], { maintenance })).toEqual({ decisions: { a: "wait OutsideWindow" }, inMinutes: 60 });
+  });
+
+  it("after a failure at its date", () => {
+    expect(plan([workload("a", { retryAtMs: now + minute })])).toEqual({ decisions: { a: "wait RestartFailed" }, inMinutes: 1 });
+    expect(plan([workload("a", { retryAtMs: now })]).decisions).toEqual({ a: "restart" });
+  });
+});
+
+describe("who", () => {
+  it.each(["Paused", "OnDelete", "Partitioned", "BarePod", "Job", "UnsupportedOwner"] as const)("%s: reported, not restarted", (hindrance) => {
+    expect(plan([workload("a", { hindrance }), workload("b")], { maxRollouts: 1 }).decisions).toEqual({ a: `skip ${hindrance}`, b: "restart" });
+  });
+
+  it("not who has opted out; only who has opted in, if that is asked for", () => {
+    const fleet = [workload("a", { consent: "disabled" }), workload("b"), workload("c", { consent: "enabled" })];
+    expect(plan(fleet, { maxRollouts: 9 }).decisions).toEqual({ a: "skip OptedOut", b: "restart", c: "restart" });
+    expect(plan(fleet, { maxRollouts: 9, optIn: true }).decisions).toEqual({ a: "skip OptedOut", b: "skip NotOptedIn", c: "restart" });
+  });
+
+  it("not who is paused by annotation, until that is over", () => {
+    const paused = workload("a", { paused: "true" });
+    const until = workload("b", { paused: new Date(now + 7 * minute).toISOString() });
+    const over = workload("c", { paused: new Date(now).toISOString() });
+    expect(plan([paused, until, over])).toEqual({ decisions: { a: "skip Paused", b: "skip Paused", c: "restart" }, inMinutes: 7 });
+    expect(
+      plan([rolling("a", now - minute, { paused: "true", progress: "finished", replaced: true, verdict: { type: "current" } })]).decisions,
+    ).toEqual({
+      a: "finish",
+    });
+  });
+
+  it("nobody of whom it is not known", () => {
+    expect(plan([workload("a", { verdict: { type: "unknown", reason: "WebhookRefused", message: "no" } })]).decisions).toEqual({
+      a: "unknown WebhookRefused",
+    });
+  });
+
+  it("a Deployment and a StatefulSet of one name are two", () => {
+    const { rows } = planRollouts(
+      {
+        candidates: [workload("a"), workload("a", { ref: { kind: "StatefulSet", namespace: "shop", name: "a" } })],
+        rolling: new Map(),
+        lastRestartMs: undefined,
+      },
+      limits,
+      now,
+    );
+    expect(rows.map(({ id, decision }) => `${id} ${decision.type}`)).toEqual(["Deployment/shop/a restart", "StatefulSet/shop/a restart"]);
+  });
+});

@@ -1,0 +1,49 @@
+import type { StepRecord } from "@keyturn/dashboard/contract";
+import { type Cache, Lease, resourceOf, type WatchStatus } from "@keyturn/runtime";
+import { expect, it } from "vitest";
+import type { RecordSource } from "./record-source.ts";
+import type { StepLeaders } from "./step-leaders.ts";
+import { stepsSource } from "./dashboard.ts";
+
+/** A step with two kinds of its own and Leases, whose watches are in the states that are given. */
+function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Partial<StepLeaders> = {}) {
+  const resources = ["secretchecksums.a", "ingresschecksums.a", resourceOf(Lease)];
+  const caches = resources.map((resource) => ({ resource }) as unknown as Cache<unknown>);
+  const source: RecordSource = { step: "checksum", resources, caches: () => caches, make: () => undefined };
+  const statusOf = (cache: Cache<unknown>): WatchStatus => {
+    const index = caches.indexOf(cache);
+    const state = states()[index] ?? { type: "live" };
+    return { resource: resources[index] ?? "", namespace: undefined, state, synced: state.type !== "syncing", objects: 0, quietForMs: 0 };
+  };
+  const all: StepLeaders = { switchedOn: false, of: () => ({ state: "led", message: "" }), ...leaders };
+  const made = stepsSource(() => {}, { sources: () => [source], statusOf, leaders: all });
+  return (nowMs: number) => made.make("step/checksum", nowMs)?.record as StepRecord;
+}
+
+it("what is shown has an age from when the API server no longer answers until it does", () => {
+  let states: readonly WatchStatus["state"][] = [];
+  const at = verifyStep(() => states);
+  expect(at(1000)).toMatchObject({ state: "on", troubles: [] });
+  states = [{ type: "live" }, { type: "retrying", error: "connect ECONNREFUSED" }];
+  expect(at(3000)).toMatchObject({ asOfMs: 1000, troubles: [{ resource: "ingresschecksums.a", state: "retrying" }] });
+  expect(at(99_000)).toMatchObject({ asOfMs: 1000 });
+  states = [];
+  expect(at(101_000)).not.toHaveProperty("asOfMs");
+});
+
+it.each([
+  ["absent", false, [{ type: "missing" }, { type: "missing" }]],
+  // An operator that has it switched on waits for the CRDs.
+  ["limited", true, [{ type: "missing" }, { type: "missing" }]],
+  ["limited", false, [{ type: "missing" }]],
+  ["limited", false, [{ type: "live" }, { type: "live" }, { type: "forbidden", rule: "list leases.coordination.k8s.io in the cluster" }]],
+  ["on", false, [{ type: "syncing" }]],
+] as const)("the step is %s", (state, switchedOn, states) => {
+  expect(verifyStep(() => states, { switchedOn })(0).state).toBe(state);
+});
+
+it("who leads is told, and nothing before that is known", () => {
+  const none = { state: "none", message: "there is no Lease of an operator" } as const;
+  expect(verifyStep(() => [], { of: (step) => (step === "checksum" ? none : undefined) })(0).leader).toEqual(none);
+  expect(verifyStep(() => [], { of: () => undefined })(0)).not.toHaveProperty("leader");
+});

@@ -1,0 +1,119 @@
+// What is drawn of checksums and agents.
+import type { Lease, Stored } from "@keyturn/runtime";
+import { describe, expect, it } from "vitest";
+import { agentAnnotations } from "../../agent/status.ts";
+import { SecretCheckSum } from "../../controllers/checksum/api.ts";
+import type { ShownCheckSum } from "../../controllers/checksum/summary.ts";
+import { agentRecord, checksumRecord, countingChecksum, keepAgentLease } from "./checksum.ts";
+
+const now = Date.UTC(2026, 5, 1);
+const minute = 60_000;
+const iso = (minutes: number): string => `${new Date(now + minutes * minute).toISOString().slice(0, 19)}Z`;
+
+function checksum(name: string, minutes: number, reason: string, spec: Partial<ShownCheckSum["spec"]> = {}): ShownCheckSum {
+  const holds = reason === "Published" || reason === "Reached" ? "True" : "False";
+  return {
+    metadata: { namespace: "gate", name, uid: name, resourceVersion: "1", creationTimestamp: iso(minutes) },
+    spec: { timestamp: iso(minutes), checksum: `md5-${name}`, count: 3, ...spec },
+    status: { conditions: [{ type: "Current", status: holds, reason, message: reason, lastTransitionTime: iso(minutes) }], problemCount: 0 },
+  };
+}
+
+function lease(
+  identity: string,
+  { checksum: held, renewedMinutes = -1 }: { readonly checksum: string; readonly renewedMinutes?: number },
+): Stored<Lease> {
+  return {
+    metadata: {
+      namespace: "gate",
+      name: `keyturn-agent-${identity}`,
+      uid: identity,
+      resourceVersion: "1",
+      annotations: {
+        [agentAnnotations.state]: "verified",
+        [agentAnnotations.checksum]: held,
+        [agentAnnotations.secrets]: "3",
+        [agentAnnotations.promotedAt]: iso(-30),
+        [agentAnnotations.differences]: "missing=1,unexpected=2,changed=0",
+        [agentAnnotations.alarms]: "",
+        "kubectl.kubernetes.io/last-applied-configuration": "all that somebody applied",
+      },
+    },
+    spec: { holderIdentity: identity, leaseDurationSeconds: 180, renewTime: iso(renewedMinutes) },
+  };
+}
+
+describe("a namespace", () => {
+  const settled = checksum("b", -10, "Published");
+  const older = checksum("a", -20, "Superseded");
+
+  it("has its checksums, the newest first, and how many agents hold to it", () => {
+    const leases = [
+      lease("one", { checksum: "md5-b" }),
+      lease("two", { checksum: "md5-a" }),
+      lease("three", { checksum: "md5-b", renewedMinutes: -60 }),
+    ];
+    const made = checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [older, settled], leases }, now);
+    expect(made?.record).toMatchObject({
+      id: "checksum/SecretCheckSum/gate",
+      ref: { name: "b" },
+      standing: "current",
+      checksums: [
+        { name: "b", checksum: "md5-b", count: 3, sinceMs: now - 10 * minute, reason: "Published" },
+        { name: "a", reason: "Superseded" },
+      ],
+      agents: { current: 1, behind: 1, silent: 1 },
+    });
+    expect(made?.againAtMs).toBe(now + 2 * minute);
+  });
+
+  it("that awaits an announced state says until when, and agents are to have the one before", () => {
+    const awaited = checksum("c", -1, "Awaited", { announcement: { expires: iso(5) } });
+    const made = checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [settled, awaited], leases: [] }, now);
+    expect(made?.record).toMatchObject({
+      standing: "awaited",
+      nextMs: now + 5 * minute,
+      checksums: [{ name: "c", announcedUntilMs: now + 5 * minute }, {}],
+    });
+    expect(made?.record).not.toHaveProperty("checksums.0.sinceMs");
+    expect(countingChecksum([settled, awaited])).toBe("md5-b");
+  });
+
+  it("without checksums has no record", () => {
+    expect(checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [], leases: [] }, now)).toBeUndefined();
+  });
+});
+
+describe("an agent", () => {
+  it("is shown with how old its set is, and when it falls silent", () => {
+    const { record, againAtMs } = agentRecord(keepAgentLease(lease("one", { checksum: "md5-b" })), { counting: "md5-b", nowMs: now });
+    expect(record).toMatchObject({
+      id: "agent/gate/keyturn-agent-one",
+      identity: "one",
+      health: "ok",
+      matches: true,
+      secrets: 3,
+      promotedMs: now - 30 * minute,
+      validUntilMs: now + 2 * minute,
+      differences: { missing: 1, unexpected: 2, changed: 0 },
+      alarms: [],
+    });
+    expect(againAtMs).toBe(now + 2 * minute);
+  });
+
+  it.each(["9".repeat(400), "Infinity", "-3", "1.5", "many"])("that notes %s things has none", (count) => {
+    const { metadata, ...rest } = lease("one", { checksum: "md5-b" });
+    const annotations = { ...metadata.annotations, [agentAnnotations.secrets]: count, [agentAnnotations.differences]: `missing=${count},changed=2` };
+    const { record } = agentRecord({ ...rest, metadata: { ...metadata, annotations } }, { counting: "md5-b", nowMs: now });
+    expect(record).toMatchObject({ secrets: 0, differences: { unexpected: 0, changed: 2 } });
+    expect(JSON.stringify(record)).not.toContain("null");
+  });
+
+  it("that is silent is an error, and nothing but its own notes is kept", () => {
+    const kept = keepAgentLease(lease("one", { checksum: "md5-a", renewedMinutes: -60 }));
+    expect(JSON.stringify(kept)).not.toContain("applied");
+    const { record, againAtMs } = agentRecord(kept, { counting: "md5-b", nowMs: now });
+    expect(record).toMatchObject({ health: "error", reason: "AgentSilent", matches: false });
+    expect(againAtMs).toBeUndefined();
+  });
+});

@@ -1,0 +1,105 @@
+// Begun for each stage.
+import { readFile } from "node:fs/promises";
+import { Secret } from "@keyturn/runtime";
+import { type Cluster, createAuthority } from "@keyturn/runtime/testing";
+import { startIasStandIn } from "./stand-ins/ias.ts";
+import { startIstiod } from "./stand-ins/istiod.ts";
+
+// A story of `keyturn dev`: what an example needs that no manifest can give, and what happens in it while somebody looks on.
+
+/** What a story has to tell. */
+export interface Story {
+  /** Flags that the operator is given for it, by name. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Namespaces to show besides those of the examples. */
+  readonly namespaces?: readonly string[];
+  /** What goes on; ends when the signal aborts. */
+  readonly happen?: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Prepares the cluster for a story, before the examples are applied. What it starts is added to `stack`, and goes with it. */
+export type BeginStory = (cluster: Cluster, stack: AsyncDisposableStack) => Promise<Story>;
+
+/** Does something again and again, first after one pause. */
+export async function again(everyMs: number, signal: AbortSignal, action: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, everyMs);
+      signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+    });
+    if (!signal.aborted) await action();
+  }
+}
+
+// Issue: a tenant of an identity provider, and a runtime's cluster to put credentials into, which here is the same cluster.
+
+/** The Kyma of examples/issue. */
+const runtime = "0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10";
+const controlPlane = "kcp-system";
+const target = "kyma-system";
+
+export const issueStory: BeginStory = async (cluster, stack) => {
+  const tenant = stack.use(await startIasStandIn());
+  const secrets = { apiGroups: [""], resources: ["secrets"] };
+  const kubeconfig = await cluster.kubeconfigFor({
+    serviceAccount: { namespace: target, name: "eventing-auth" },
+    namespacedRules: {
+      [target]: [
+        { ...secrets, verbs: ["create"] },
+        { ...secrets, resourceNames: ["eventing-webhook-auth"], verbs: ["get", "list", "watch", "patch", "delete"] },
+      ],
+    },
+  });
+  const secret = (name: string, stringData: Readonly<Record<string, string>>) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: controlPlane, name },
+    stringData,
+  });
+  await cluster.apply([
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: controlPlane } },
+    secret("eventing-auth-ias-creds", { url: tenant.url, username: tenant.username, password: tenant.password }),
+    secret(`kubeconfig-${runtime}`, { config: await readFile(kubeconfig, "utf8") }),
+  ]);
+  return { flags: { "eventing-auth.allow-http": "true" }, namespaces: [target] };
+};
+
+// Roll out: a service mesh whose injector is upgraded now and then, so that running pods fall behind.
+
+const upgradeEveryMs = 60_000;
+
+export const rollOutStory: BeginStory = async (cluster, stack) => {
+  const istiod = stack.use(await startIstiod());
+  await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: istiod.settings.namespace } });
+  await cluster.apply([istiod.configMap(), istiod.revisionConfiguration()]);
+  let release = 1;
+  return {
+    flags: { "sidecars.istiod-config-read-delay": "2s", "sidecars.annotation-cooldown": "20s" },
+    happen: (signal) =>
+      again(upgradeEveryMs, signal, async () => {
+        istiod.configure({ tag: `1.27.${release++}` });
+        await cluster.apply(istiod.configMap());
+      }),
+  };
+};
+
+// Rotate: somebody who renews the signing key now and then, as cert-manager would.
+
+/** The source of the rotation set in examples/rotate. */
+const source = { namespace: "keyturn-examples", name: "signing-key" };
+const renewEveryMs = 45_000;
+
+export const rotateStory: BeginStory = async ({ client }) => ({
+  // The delays of the example are seconds instead of an hour, so keys must be published within seconds, too.
+  flags: { "jwks.configmap-interval": "1s", "jwks.reconcile-interval": "1s" },
+  happen: (signal) =>
+    again(renewEveryMs, signal, async () => {
+      const { certificate, privateKey } = createAuthority("signing-key.keyturn-examples");
+      const data = { "tls.crt": Buffer.from(certificate).toString("base64"), "tls.key": Buffer.from(privateKey).toString("base64") };
+      await client.mergePatch(Secret, source, { data }, { fieldManager: "dev" });
+    }),
+});
+
+// The stories of `keyturn dev`, one for each step of a credential's life that needs one.
+
+export const stories: readonly BeginStory[] = [issueStory, rotateStory, rollOutStory];

@@ -1,0 +1,68 @@
+// The flags of `keyturn run` that are not a controller's own.
+import { diagnosticsFlags } from "../diagnostics/diagnostics.ts";
+import { notifyFlags } from "../notify/webhook.ts";
+import { attentionFlags } from "./pause-and-selection.ts";
+import { addressFlag, choiceFlag, durationFlag, type Flag, listFlag, switchFlag, textFlag, textFlagWithDefault } from "./flag.ts";
+
+const leaseDuration = durationFlag({
+  name: "leader-elect-lease-duration",
+  default: "15s",
+  help: "how long a silent holder keeps a Lease, in whole seconds from 3s to 24h; the holder itself gives up after two thirds of it",
+});
+
+/** A Lease counts its seconds in 32 bits, and one that a dead holder keeps for longer than a day helps nobody. */
+const longestLeaseMs = 24 * 3_600_000;
+
+const leaseDurationFlag: Flag<number> = {
+  ...leaseDuration,
+  parse(text) {
+    const durationMs = leaseDuration.parse(text);
+    if (durationMs < 3000 || durationMs > longestLeaseMs || durationMs % 1000 !== 0)
+      throw new Error(`"${text}" is not a whole number of seconds from 3s to 24h`);
+    return durationMs;
+  },
+};
+
+export const operatorFlags = {
+  controllers: textFlagWithDefault({
+    name: "controllers",
+    placeholder: "A,B,…|all",
+    default: "all",
+    help: "which controllers to run",
+  }),
+  kubeconfig: textFlag({
+    name: "kubeconfig",
+    placeholder: "FILE",
+    help: "the kubeconfig to use; otherwise $KUBECONFIG, the pod's ServiceAccount, ~/.kube/config",
+  }),
+  context: textFlag({ name: "context", placeholder: "NAME", help: "the context of the kubeconfig to use; otherwise its current one" }),
+  namespaces: listFlag({ name: "namespaces", help: "limit the operator to these namespaces; otherwise all" }),
+  ...attentionFlags,
+  leaderElect: switchFlag({ name: "leader-elect", default: true, help: "hold a Lease per controller, so that several replicas can run" }),
+  leaderElectNamespace: textFlag({
+    name: "leader-elect-namespace",
+    placeholder: "NAMESPACE",
+    help: "where the Leases are; otherwise the pod's own namespace, or default",
+  }),
+  leaseDuration: leaseDurationFlag,
+  dryRun: switchFlag({
+    name: "dry-run",
+    default: false,
+    help: "send every write as a server-side dry run: it is checked and logged, and changes nothing",
+  }),
+  metricsBindAddress: addressFlag({ name: "metrics-bind-address", default: ":8080", help: "where /metrics is served; 0 = off" }),
+  healthProbeBindAddress: addressFlag({
+    name: "health-probe-bind-address",
+    default: ":8081",
+    help: "where /healthz and /readyz are served; 0 = off",
+  }),
+  dashboardBindAddress: addressFlag({
+    name: "dashboard-bind-address",
+    default: "0",
+    help: "where the dashboard is served, such as :8082; who looks needs a bearer token of the cluster, and sees what it may list and watch; 0 = off",
+  }),
+  logLevel: choiceFlag({ name: "log-level", choices: ["debug", "info", "warn", "error"], default: "info", help: "the least important lines to log" }),
+  logFormat: choiceFlag({ name: "log-format", choices: ["json", "text"], default: "json", help: "one JSON object a line, or text for people" }),
+  ...notifyFlags,
+  ...diagnosticsFlags,
+} as const;

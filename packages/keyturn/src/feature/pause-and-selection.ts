@@ -1,0 +1,132 @@
+// Served, paused, not selected; `pausable(planner)`.
+import { type Condition, type KubeObject, type LabelMatcher, type Notice, parseLabelSelector, type Plan, setCondition } from "@keyturn/runtime";
+import { type FlagReader, keyturn } from "./feature.ts";
+import { type Flag, listFlag, textFlag } from "./flag.ts";
+
+// The flags that say which objects the operator looks after. They are the operator's, and each feature reads them.
+
+const selectorText = textFlag({
+  name: "selector",
+  placeholder: "LABELS",
+  help: "look after only those objects that have these labels, such as team=a,!legacy: JWKSConfigs, RotationTargets, EventingAuths, Kymas and workloads; all others are left as they are",
+});
+
+const selector: Flag<LabelMatcher> = { ...selectorText, parse: (text = "") => parseLabelSelector(text) };
+
+export const attentionFlags = {
+  selector,
+  skipNamespaces: listFlag({ name: "skip-namespaces", help: "leave everything in these namespaces as it is" }),
+};
+
+// Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
+
+/** On an object: `true`, or a time in RFC 3339 until which nothing is done for it. Never changes: objects in running clusters carry it. */
+export const pausedAnnotation = `${keyturn.domain}/paused`;
+
+/** The word for it, in conditions and Events. */
+export const pausedReason = "Paused";
+
+/** A pause. */
+export interface Pause {
+  /** Undefined for one that ends when the annotation goes. */
+  readonly untilMs: number | undefined;
+  /** Who has the annotation, if it is not the object itself: `its namespace`. */
+  readonly by?: string;
+}
+
+/** What is to be done about an object: its work, nothing for now, or nothing ever, because it is outside of what the flags select. */
+export type Attention = { readonly type: "served" } | ({ readonly type: "paused" } & Pause) | { readonly type: "elsewhere" };
+
+/** As much of an object as attention depends on. */
+type Regarded = Pick<KubeObject["metadata"], "namespace" | "labels" | "annotations">;
+
+/** The part of it that does not change with the time: whether an object is selected at all. */
+export type Selects = (metadata: Regarded) => boolean;
+
+/** Selects everything: what the flags say by default. */
+export const selectsAll: Selects = () => true;
+
+/** What `--selector` and `--skip-namespaces` say. */
+export function selectionOf(flag: FlagReader): Selects {
+  const matches = flag(attentionFlags.selector);
+  const isSkipped = skippingOf(flag);
+  return ({ namespace = "", labels = {} }) => !isSkipped(namespace) && matches(labels);
+}
+
+/** What `--skip-namespaces` says, for features that work for namespaces and not for objects. */
+export function skippingOf(flag: FlagReader): (namespace: string) => boolean {
+  const skipped = new Set(flag(attentionFlags.skipNamespaces));
+  return (namespace) => skipped.has(namespace);
+}
+
+/** What is to be done about an object at this time. */
+export function attentionTo(metadata: Regarded, selects: Selects, nowMs: number): Attention {
+  if (!selects(metadata)) return { type: "elsewhere" };
+  const pause = pauseOf(metadata.annotations?.[pausedAnnotation], nowMs);
+  return pause ? { type: "paused", ...pause } : { type: "served" };
+}
+
+/** RFC 3339: a date alone, or without a zone, would mean different times to different readers. */
+const time = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+/** Reads the annotation. What cannot be read pauses: who wrote it wanted something to stop. */
+export function pauseOf(text: string | undefined, nowMs: number): Pause | undefined {
+  const value = text?.trim() ?? "";
+  if (value === "" || value === "false") return undefined;
+  const untilMs = time.test(value) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(untilMs)) return { untilMs: undefined };
+  return untilMs > nowMs ? { untilMs } : undefined;
+}
+
+/** A pause in words, for conditions, Events and plans. */
+export function pauseInWords({ untilMs, by = "it" }: Pause): string {
+  const end = untilMs === undefined ? "" : `, until ${new Date(untilMs).toISOString()}`;
+  return `left as it is while ${by} has the annotation ${pausedAnnotation}${end}`;
+}
+
+/** How long until a pause ends by itself, as a reconcile's outcome. */
+export function afterPause({ untilMs }: Pause, nowMs: number): { readonly requeueAfterMs?: number } {
+  return untilMs === undefined ? {} : { requeueAfterMs: Math.max(0, untilMs - nowMs) };
+}
+
+/**
+ * The conditions of a paused object. Whether it is ready is as it was when it was last looked at, so that nobody is alarmed by a pause; only the reason is
+ * new. Resuming writes the conditions anew.
+ */
+export function pausedConditions(
+  before: readonly Condition[],
+  pause: Pause,
+  { type = "Ready", generation, nowMs }: { readonly type?: string; readonly generation: number | undefined; readonly nowMs: number },
+): readonly Condition[] {
+  const status = before.find((condition) => condition.type === type)?.status ?? "Unknown";
+  const message = pauseInWords(pause);
+  return setCondition(before, { type, status, reason: pausedReason, message, observedGeneration: generation }, nowMs);
+}
+
+/** What people are told when a pause begins. */
+export function pausedNotice(pause: Pause): Notice {
+  return { type: "Normal", reason: pausedReason, message: pauseInWords(pause) };
+}
+
+// The plan for an object that is paused: nothing is written, and its status says so.
+
+/** An object whose status has conditions. */
+interface Conditioned<Status> extends KubeObject {
+  readonly status?: Status;
+}
+
+/** For kinds whose status may consist of conditions alone. */
+export function pausedPlan<Status extends { readonly conditions?: readonly Condition[] | undefined }>(
+  { metadata: { generation }, status }: Conditioned<Status>,
+  pause: Pause,
+  nowMs: number,
+): Plan<Status | { readonly conditions: readonly Condition[] }> {
+  const before = status?.conditions ?? [];
+  const conditions = pausedConditions(before, pause, { generation, nowMs });
+  return {
+    writes: [],
+    status: { ...status, conditions },
+    notices: conditions === before ? [] : [pausedNotice(pause)],
+    nextAtMs: pause.untilMs,
+  };
+}

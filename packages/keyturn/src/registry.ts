@@ -1,0 +1,49 @@
+// The features of this build, and the choice among them that `--controllers` makes.
+import type { ControllerDefinition } from "@keyturn/runtime";
+import { readFlags, UsageError } from "./feature/flag.ts";
+import { eventingAuthFeature } from "./controllers/eventing-auth/feature.ts";
+import { checksumFeature } from "./controllers/checksum/feature.ts";
+import { jwksFeature } from "./controllers/jwks/feature.ts";
+import { rotationFeature } from "./controllers/rotation/feature.ts";
+import { sidecarsFeature } from "./controllers/sidecars/feature.ts";
+import { type Feature, type FeatureName, featureNames } from "./feature/feature.ts";
+
+/** Every feature that this build has. */
+export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature];
+
+/** The features that a `--controllers` value names: `all`, or a list. Throws a `UsageError` that lists the names there are. */
+export function chooseFeatures(choice: string, available: readonly Feature[] = features): readonly Feature[] {
+  if (choice === "all") return available;
+  const wanted = choice.split(",").map((name) => name.trim());
+  const unknown = wanted.find((name) => !featureNames.some((known) => known === name));
+  if (unknown !== undefined) throw new UsageError(`--controllers: there is no controller "${unknown}"; there are ${list(featureNames)} (or all)`);
+  return wanted.map((name) => {
+    const feature = available.find((candidate) => candidate.name === name);
+    if (!feature) throw new UsageError(`--controllers: ${name} is not part of this build; it has ${list(available.map((each) => each.name))}`);
+    return feature;
+  });
+}
+
+/** Texts by name: flags as given on the command line, variables of the environment. */
+type Texts = Readonly<Record<string, string | undefined>>;
+
+/** The controllers of some features, with their flags read. */
+export function controllersOf(chosen: readonly Feature[], given: Texts, environment: Texts): readonly ControllerDefinition[] {
+  return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
+}
+
+/** The controllers of each feature, as their Leases name them. */
+export function controllerNames(): Readonly<Record<FeatureName, readonly string[]>> {
+  const namesOf = (feature: FeatureName): readonly string[] =>
+    controllersOf(
+      features.filter(({ name }) => name === feature),
+      {},
+      {},
+    ).map(({ name }) => name);
+  // One entry for each name of the union.
+  return Object.fromEntries(featureNames.map((name) => [name, namesOf(name)])) as Record<FeatureName, readonly string[]>;
+}
+
+function list(names: readonly string[]): string {
+  return names.length === 0 ? "none" : names.join(", ");
+}

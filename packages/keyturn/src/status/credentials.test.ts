@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { lifeData, lifeOf, parseSubject, placed } from "./credentials.ts";
+import { lifeWith, nowMs, summary } from "./life.fixture.ts";
+
+const life = lifeWith({
+  issue: [summary({ kind: "EventingAuth", name: "runtime-1" })],
+  rotate: [
+    summary({ name: "key-live", names: ["key-live", "keys", "key"] }),
+    summary({ name: "key-old", names: ["key-old", "keys", "key"] }),
+    summary({ name: "other", names: ["other", "others"] }),
+    summary({ name: "key-live", namespace: "elsewhere", names: ["key-live", "keys"] }),
+  ],
+  publish: [
+    summary({ kind: "JWKSConfig", name: "tokens", names: ["tokens", "key-live", "tokens-jwks"] }),
+    summary({ kind: "JWKSConfig", name: "unrelated", names: ["unrelated", "signer"] }),
+  ],
+  verify: [summary({ kind: "SecretCheckSum", name: "secret-1" }), summary({ kind: "Agent", name: "edge-1", namespace: "elsewhere" })],
+});
+
+function found(subject: string): readonly string[] {
+  return placed(lifeOf(life, parseSubject(subject))).map(({ summary: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
+}
+
+describe("the life of one credential", () => {
+  it("goes from the source Secret through its versions to where they are published and verified", () => {
+    const whole = ["RotationTarget shop/key-live", "RotationTarget shop/key-old", "JWKSConfig shop/tokens", "SecretCheckSum shop/secret-1"];
+    expect(found("key")).toEqual(whole);
+    expect(found("secret/key")).toEqual(whole);
+    expect(found("jwksconfig/tokens")).toEqual(whole);
+    expect(found("JWKSConfigs/tokens")).toEqual(whole);
+    expect(found("rotationtargets.rotator.k8s.telekom.com/key-old")).toEqual(whole);
+  });
+
+  it("does not mix namespaces up", () => {
+    expect(found("keys")).toContain("RotationTarget elsewhere/key-live");
+    expect(found("keys")).toContain("Agent elsewhere/edge-1");
+    expect(found("tokens")).not.toContain("RotationTarget elsewhere/key-live");
+  });
+
+  it("finds a single object, and nothing", () => {
+    expect(found("agent/edge-1")).toEqual(["Agent elsewhere/edge-1"]);
+    expect(found("jwksconfig/key-live")).toEqual([]);
+    expect(found("nothing")).toEqual([]);
+  });
+});
+
+it("has every fact, with times that programs can read", () => {
+  const life = lifeWith({ rotate: [summary({ next: { atMs: nowMs + 1000, what: "gets version 2" } })] });
+  expect(lifeData(life)).toMatchObject({
+    time: "2026-01-02T03:04:05.000Z",
+    namespace: "shop",
+    steps: [
+      { step: "issue", controller: "eventing-auth", counts: { healthy: 0 } },
+      {
+        step: "rotate",
+        counts: { attention: 0, unknown: 0, moving: 0, paused: 0, healthy: 1 },
+        leases: [{ controller: "rotation", holder: "keyturn-0", state: "held" }],
+        objects: [{ name: "a", since: "2026-01-02T02:59:05.000Z", next: { at: "2026-01-02T03:04:06.000Z", what: "gets version 2" }, about: ["a"] }],
+      },
+      {},
+      {},
+      {},
+    ],
+  });
+});

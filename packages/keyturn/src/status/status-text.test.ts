@@ -1,0 +1,110 @@
+import { VirtualClock } from "@keyturn/runtime/testing";
+import { expect, it } from "vitest";
+import { coloured, plain } from "../text.ts";
+import { lifeWith, nowMs, summary } from "./life.fixture.ts";
+import { blindText, credentialText, overviewText, whenSettled } from "./status-text.ts";
+
+const busy = lifeWith(
+  {
+    rotate: [
+      summary({ name: "key-live", health: "attention", reason: "NameConflict", message: "a Secret of that name is not this target's" }),
+      summary({ name: "key-next", next: { atMs: nowMs + 2_520_000, what: "gets version 4" } }),
+    ],
+    publish: [summary({ kind: "JWKSConfig", name: "tokens", health: "moving", reason: "UpdateDeferred" })],
+  },
+  {
+    issue: { unread: [{ resource: "eventingauths.operator.kyma-project.io", reason: "missing", message: "" }], leases: [] },
+    verify: { unread: [{ resource: "leases.coordination.k8s.io", reason: "forbidden", message: "list leases in namespace shop" }] },
+    "roll out": { leases: [{ controller: "sidecars", namespace: "ops", holder: "keyturn-1", state: "expired", renewedMs: 0, acquiredMs: 0 }] },
+  },
+);
+
+it("shows each step, what needs attention, what comes next, and what could not be read", () => {
+  expect(overviewText(busy, plain)).toMatchInlineSnapshot(`
+    "STEP       OBJECTS                  LED BY                         NEXT
+    issue      not installed            nobody                         -
+    rotate     1 attention, 1 healthy   keyturn-0                      in 42m: rotationtarget/shop/key-next gets version 4
+    publish    1 moving                 keyturn-0                      -
+    verify     not readable             keyturn-0                      -
+    roll out   none                     nobody (keyturn-1 is silent)   -
+
+    NEEDS ATTENTION (1)
+      rotate: rotationtarget/shop/key-live NameConflict, for 5m
+        a Secret of that name is not this target's
+
+    NEXT
+      in 42m:  rotate: rotationtarget/shop/key-next gets version 4
+
+    issue: eventingauths.operator.kyma-project.io is not served here; if this step is wanted, apply what \`keyturn crds\` prints
+    verify: leases.coordination.k8s.io is not shown: you lack the right to list leases in namespace shop"
+  `);
+});
+
+it("what was read before a watch broke off is told to be so, and that nothing could be read is an error of its own", () => {
+  const failing = { resource: "rotationtargets.rotator.k8s.telekom.com", reason: "failing", message: "connect ECONNREFUSED" } as const;
+  const broken = lifeWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { unread: [failing] } });
+  expect(overviewText(broken, plain)).toMatch(/^rotate +1 healthy \(as last read\)/m);
+  expect(blindText(broken)).toBe("nothing could be read: connect ECONNREFUSED");
+  expect(blindText(busy)).toBe("nothing could be read: you lack the right to list leases in namespace shop");
+});
+
+it("shows one credential step by step", () => {
+  expect(credentialText(busy, plain)).toMatchInlineSnapshot(`
+    "STEP      OBJECT                         HEALTH      REASON           SINCE   DETAIL   NEXT
+    rotate    rotationtarget/shop/key-live   attention   NameConflict     5m      v1       -
+    rotate    rotationtarget/shop/key-next   healthy     UpToDate         5m      v1       in 42m: gets version 4
+    publish   jwksconfig/shop/tokens         moving      UpdateDeferred   5m      v1       -
+
+    NEEDS ATTENTION (1)
+      rotate: rotationtarget/shop/key-live NameConflict, for 5m
+        a Secret of that name is not this target's
+
+    issue: eventingauths.operator.kyma-project.io is not served here; if this step is wanted, apply what \`keyturn crds\` prints
+    verify: leases.coordination.k8s.io is not shown: you lack the right to list leases in namespace shop"
+  `);
+});
+
+it("says little when there is little to say", () => {
+  expect(overviewText(lifeWith({}), plain)).toMatchInlineSnapshot(`
+    "STEP       OBJECTS   LED BY      NEXT
+    issue      none      keyturn-0   -
+    rotate     none      keyturn-0   -
+    publish    none      keyturn-0   -
+    verify     none      keyturn-0   -
+    roll out   none      keyturn-0   -"
+  `);
+});
+
+it("cuts a long list, and says so", () => {
+  const many = Array.from({ length: 25 }, (_, index) => summary({ name: `t${index}`, health: "attention", reason: "Conflict" }));
+  const text = overviewText(lifeWith({ rotate: many }), plain);
+  expect(text).toContain("NEEDS ATTENTION (25)");
+  expect(text).toContain("… and 5 more; -o json has them all");
+});
+
+it("has the same words in colour", () => {
+  // oxlint-disable-next-line no-control-regex -- the escape character is what it is about
+  expect(overviewText(busy, coloured).replaceAll(/\u001b\[\d*m/g, "")).toBe(overviewText(busy, plain));
+  expect(overviewText(busy, coloured)).toContain("\u001b[31m1 attention\u001b[0m");
+});
+
+it("waits for a watch that is syncing, not for one that is refused or not served, and for one that fails only so long", async () => {
+  const clock = new VirtualClock();
+  const { signal } = new AbortController();
+  let synced = false;
+  let settled = false;
+  const forbidden = { synced: false, state: { type: "forbidden", rule: "list secrets" } } as const;
+  const failing = { synced: false, state: { type: "retrying", error: "reset" } } as const;
+  const done = whenSettled([() => ({ synced, state: { type: "syncing" } }), () => forbidden, () => failing], {
+    clock,
+    patienceMs: 5000,
+    signal,
+  }).then(() => (settled = true));
+  await clock.advance(4000);
+  synced = true;
+  await clock.advance(500);
+  expect(settled).toBe(false);
+  await clock.advance(600);
+  await done;
+  expect(settled).toBe(true);
+});

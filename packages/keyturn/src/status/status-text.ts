@@ -1,0 +1,142 @@
+// In words.
+import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
+import { type Health, placeOf, type Summary } from "../feature/summary.ts";
+import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
+import { attentionOf, countsOf, type Life, type Placed, placed, type StepLife, type Unread, upcomingOf } from "./credentials.ts";
+
+// The life of credentials as a text for people.
+
+const tones: Readonly<Record<Health, Tone>> = { healthy: "good", moving: "busy", paused: "faint", unknown: "doubtful", attention: "bad" };
+
+/** As many as one takes in at a glance. */
+const mostConcerns = 20;
+const mostUpcoming = 5;
+
+/** The overview: each step, what needs somebody, what comes next, and what could not be read. */
+export function overviewText(life: Life, paint: Paint): string {
+  return sections([stepsTable(life, paint), attentionText(life, paint), upcomingText(life, paint), notesOf(life)]);
+}
+
+/** One credential: every object that is about it, step by step. */
+export function credentialText(life: Life, paint: Paint): string {
+  const rows = placed(life).map(({ step, summary }) => [
+    step,
+    placeOf(summary),
+    paint(tones[summary.health], summary.health),
+    summary.reason,
+    sinceText(summary, life.atMs),
+    summary.detail,
+    summary.next ? `${nextText(summary.next.atMs, life.atMs)} ${summary.next.what}` : "-",
+  ]);
+  const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
+  return sections([renderRows([header, ...rows]), attentionText(life, paint), notesOf(life)]);
+}
+
+/** An object's place and how it fares, in one line. */
+export function healthText({ health, reason, message }: Summary, paint: Paint): string {
+  return `${paint(tones[health], health)}  ${reason}: ${message}`;
+}
+
+function sections(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+function stepsTable(life: Life, paint: Paint): string {
+  const header = ["STEP", "OBJECTS", "LED BY", "NEXT"].map((title) => paint("strong", title));
+  return renderRows([
+    header,
+    ...life.steps.map((step) => {
+      const [soonest] = upcomingOf({ steps: [step] });
+      const next = soonest ? `${nextText(soonest.next.atMs, life.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
+      return [step.step, countsText(step, paint), leadersText(step, life, paint), next];
+    }),
+  ]);
+}
+
+function countsText(step: StepLife, paint: Paint): string {
+  const counts = countsOf(step).map(({ health, count }) => paint(tones[health], `${count} ${health}`));
+  // A watch that has broken off still has what it read before.
+  const age = step.unread.some(({ reason }) => reason === "failing") ? paint("doubtful", " (as last read)") : "";
+  if (counts.length > 0) return `${counts.join(", ")}${age}`;
+  return step.unread.length > 0 ? paint("faint", step.unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
+}
+
+function leadersText({ leases }: StepLife, { leasesUnread }: Life, paint: Paint): string {
+  if (leases.length === 0) return leasesUnread ? paint("faint", "not readable") : paint("doubtful", "nobody");
+  const texts = leases.map(({ holder, state }) => {
+    if (state === "held") return holder ?? "";
+    return paint("doubtful", state === "free" ? "nobody" : `nobody (${holder} is silent)`);
+  });
+  return [...new Set(texts)].join(", ");
+}
+
+function attentionText(life: Life, paint: Paint): string {
+  const concerns = attentionOf(life);
+  if (concerns.length === 0) return "";
+  const lines = concerns.slice(0, mostConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint));
+  const rest = concerns.length > mostConcerns ? [`  … and ${concerns.length - mostConcerns} more; -o json has them all`] : [];
+  return [paint("strong", `NEEDS ATTENTION (${concerns.length})`), ...lines, ...rest].join("\n");
+}
+
+function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): readonly string[] {
+  const since = summary.sinceMs === undefined ? "" : `, for ${sinceText(summary, nowMs)}`;
+  return [`  ${step}: ${placeOf(summary)} ${paint(tones[summary.health], summary.reason)}${since}`, `    ${summary.message}`];
+}
+
+function upcomingText(life: Life, paint: Paint): string {
+  const upcoming = upcomingOf(life).filter(({ next }) => next.atMs >= life.atMs);
+  if (upcoming.length === 0) return "";
+  const lines = upcoming
+    .slice(0, mostUpcoming)
+    .map(({ step, summary, next }) => `  ${nextText(next.atMs, life.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
+  return [paint("strong", "NEXT"), ...lines].join("\n");
+}
+
+function notesOf({ steps, leasesUnread }: Life): string {
+  const unread = steps.flatMap((step) => step.unread.map((each) => `${step.step}: ${unreadText(each)}`));
+  return [...unread, ...(leasesUnread ? [`led by: ${unreadText(leasesUnread)}`] : [])].join("\n");
+}
+
+/** What to say if nothing at all could be read. */
+export function blindText({ steps, leasesUnread }: Life): string {
+  const [first, ...more] = [...steps.flatMap(({ unread }) => unread), ...(leasesUnread ? [leasesUnread] : [])].filter(
+    ({ reason }) => reason !== "missing",
+  );
+  const why = first?.reason === "forbidden" ? `you lack the right to ${first.message}` : (first?.message ?? "the API server serves none of it");
+  return `nothing could be read: ${why}${more.length > 0 ? ", and more" : ""}`;
+}
+
+function unreadText({ resource, reason, message }: Unread): string {
+  if (reason === "missing") return `${resource} is not served here; if this step is wanted, apply what \`keyturn crds\` prints`;
+  if (reason === "forbidden") return `${resource} is not shown: you lack the right to ${message}`;
+  return `${resource} cannot be read: ${message}`;
+}
+
+function sinceText({ sinceMs }: Summary, nowMs: number): string {
+  return sinceMs === undefined ? "-" : renderAge(sinceMs, nowMs);
+}
+
+function nextText(atMs: number, nowMs: number): string {
+  return atMs <= nowMs ? "now:" : `in ${renderAge(nowMs, atMs)}:`;
+}
+
+// Waits until watches have shown what there is to see, or have said why they cannot.
+
+/** How a watch stands; see `Caches.statusOf`. */
+type Watched = Pick<WatchStatus, "state" | "synced">;
+
+const lookEveryMs = 25;
+
+/** Resolves when every watch is synced, refused or not served; one that fails is given `patienceMs` to recover. Rejects with the signal's reason when it aborts. */
+export async function whenSettled(
+  watches: readonly (() => Watched)[],
+  { clock, patienceMs, signal }: { readonly clock: Clock; readonly patienceMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const deadlineMs = clock.now() + patienceMs;
+  const isSettled = (): boolean =>
+    watches.every((status) => {
+      const { synced, state } = status();
+      return synced || state.type === "missing" || state.type === "forbidden" || (state.type === "retrying" && clock.now() >= deadlineMs);
+    });
+  while (!isSettled()) await sleep(clock, lookEveryMs, signal);
+}

@@ -1,0 +1,63 @@
+// Colours, for terminals only.
+
+/** What a piece of text is about; each has a colour of its own. */
+export type Tone = "good" | "busy" | "doubtful" | "bad" | "faint" | "strong";
+
+/** Gives a text its colour, or leaves it as it is. */
+export type Paint = (tone: Tone, text: string) => string;
+
+/** Select Graphic Rendition, as every terminal has it. */
+const codes: Readonly<Record<Tone, number>> = { good: 32, busy: 36, doubtful: 33, bad: 31, faint: 2, strong: 1 };
+
+/** For files, pipes, and those who want none. */
+export const plain: Paint = (_tone, text) => text;
+
+/** For terminals. */
+export const coloured: Paint = (tone, text) => (text === "" ? "" : `\u001b[${codes[tone]}m${text}\u001b[0m`);
+
+/**
+ * Colours only where somebody sees them: on a terminal that is not `TERM=dumb`, unless `NO_COLOR` is set (https://no-color.org).
+ * `FORCE_COLOR` decides over everything: `0` or `false` for none, anything else for colours.
+ */
+export function paintFor(environment: Readonly<Record<string, string | undefined>>, isTerminal: boolean): Paint {
+  const { FORCE_COLOR: forced, NO_COLOR: refused, TERM: terminal } = environment;
+  if (forced) return forced === "0" || forced === "false" ? plain : coloured;
+  return isTerminal && !refused && terminal !== "dumb" ? coloured : plain;
+}
+
+/** How many characters of a text are seen. */
+export function visibleLength(text: string): number {
+  return text.includes("\u001b") ? text.replaceAll(escapes, "").length : text.length;
+}
+
+// oxlint-disable-next-line no-control-regex -- the escape character is what it is about
+const escapes = /\u001b\[\d*m/g;
+
+// Plain-text tables, as kubectl prints them.
+
+/** Lines up columns; the header in capitals. Wide characters are not accounted for: names in Kubernetes are ASCII. */
+export function renderTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  return renderRows([columns.map((column) => column.toUpperCase()), ...rows]);
+}
+
+/** Lines up rows as they are. */
+export function renderRows(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, index) => rows.reduce((widest, row) => Math.max(widest, visibleLength(row[index] ?? "")), 0));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => `${cell}${" ".repeat(Math.max(0, (widths[index] ?? 0) - visibleLength(cell)))}`)
+        .join("   ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** How long ago, as kubectl writes ages: `45s`, `3m`, `5h`, `12d`. */
+export function renderAge(sinceMs: number, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - sinceMs) / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}

@@ -1,0 +1,197 @@
+// A body, checked and limited, becomes an object.
+import { isRecord } from "../json.ts";
+import { redactAndCut } from "../observe/redaction.ts";
+import { decodeProtobufAnswer, protobufType } from "../wire/protobuf-objects.ts";
+import { ApiError, isApiError, type StatusBody } from "./api-error.ts";
+import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
+import { apiVersionOf, type Kind, type KubeObject, resourceOf, type Stored } from "./kind.ts";
+import type { TransportResponse } from "./transport.ts";
+
+// The bodies of answers, in JSON or protobuf, and failures as typed errors, however odd what came back is.
+
+/** How much of an answer that is no JSON an error quotes. */
+const excerptCharacters = 200;
+/** Errors of the API server are small; more than this is not read. */
+const longestErrorBytes = 1024 * 1024;
+
+/** What a body is read with. */
+export interface ReadOptions {
+  /** What was tried, for errors: `get secrets default/tls`. */
+  readonly attempt: string;
+  /** A longer body is an error. */
+  readonly maxBytes: number;
+  /** For a `Retry-After` that is a date. */
+  readonly nowMs: number;
+}
+
+/** The body of a success, parsed. Rejects with `ApiError` for any other status and for a body that is too long or cannot be read. */
+export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<unknown> {
+  const { attempt, maxBytes } = options;
+  if (response.status < 200 || response.status > 299) throw await readError(response, options);
+  const bytes = await readBytes(response, maxBytes);
+  if (bytes === undefined) {
+    throw new ApiError(attempt, response.status, { message: `the answer is longer than ${maxBytes} bytes: ask for less or raise maxBodyBytes` });
+  }
+  try {
+    return parse(response, bytes);
+  } catch {
+    // No cause: the parser's message quotes its input, which may be a Secret.
+    throw new ApiError(attempt, response.status, { message: oddBody(response, bytes) });
+  }
+}
+
+async function readError(response: TransportResponse, { attempt, nowMs }: ReadOptions): Promise<ApiError> {
+  const bytes = (await readBytes(response, longestErrorBytes)) ?? Buffer.alloc(0);
+  const retryAfterMs = retryAfterOf(response.headers["retry-after"], nowMs);
+  const status = statusBody(response, bytes) ?? { message: `${response.status}: ${oddBody(response, bytes)}` };
+  return new ApiError(attempt, response.status, status, retryAfterMs);
+}
+
+function parse(response: TransportResponse, bytes: Buffer): unknown {
+  return isProtobuf(response) ? decodeProtobufAnswer(bytes) : JSON.parse(bytes.toString("utf8"));
+}
+
+function isProtobuf({ headers }: TransportResponse): boolean {
+  return headers["content-type"]?.startsWith(protobufType) ?? false;
+}
+
+/** `Retry-After` in milliseconds: a number of seconds or a date; undefined if absent or neither. */
+export function retryAfterOf(header: string | undefined, nowMs: number): number | undefined {
+  if (!header) return undefined;
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
+  const dateMs = Date.parse(header);
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
+}
+
+/** The body as text; undefined if it is longer than `maxBytes`, in which case the rest is not read. */
+export async function readText(response: Pick<TransportResponse, "body">, maxBytes: number): Promise<string | undefined> {
+  return (await readBytes(response, maxBytes))?.toString("utf8");
+}
+
+async function readBytes(response: Pick<TransportResponse, "body">, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body) {
+    length += chunk.byteLength;
+    if (length > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  const [only] = chunks;
+  return only && chunks.length === 1 ? Buffer.from(only.buffer, only.byteOffset, only.byteLength) : Buffer.concat(chunks, length);
+}
+
+function statusBody(response: TransportResponse, bytes: Buffer): StatusBody | undefined {
+  try {
+    const parsed = parse(response, bytes);
+    return typeof parsed === "object" && parsed !== null && "kind" in parsed && parsed.kind === "Status" ? (parsed as StatusBody) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Says what came instead of an answer. A body that claims to be one is not quoted: it may be half a Secret. */
+function oddBody(response: TransportResponse, bytes: Buffer): string {
+  const text = bytes.toString("utf8");
+  const type = response.headers["content-type"] ?? "no content type";
+  if (text.trim() === "") return "the answer is empty";
+  if (isProtobuf(response)) return `the answer is no valid Kubernetes protobuf (${bytes.length} bytes)`;
+  if (type.includes("json")) return `the answer is no valid Kubernetes JSON (${text.length} characters)`;
+  // What is in between may echo the request, and its credentials with it.
+  const excerpt = redactAndCut(text.slice(0, 10_000).replace(/\s+/g, " ").trim(), excerptCharacters);
+  return `the answer is no JSON (${type}), perhaps from something in between: ${excerpt}`;
+}
+
+// What answers of the API server mean: objects, pages of lists, and the errors that say something else than they mean.
+
+/** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
+export function isMissingObject(error: unknown): boolean {
+  return isApiError(error, "NotFound") && error.body.kind === "Status" && error.body.details?.name !== undefined;
+}
+
+/**
+ * Two answers to an apply that say something else than they mean, as of Kubernetes 1.36: a uid that is not the object's is a 422 about an
+ * immutable field, where it is a conflict; and a field that the schema does not have is a 500, where no retry can help.
+ */
+export function applyError(error: unknown, attempt: string): unknown {
+  if (!isApiError(error)) return error;
+  const { body } = error;
+  if (error.code === "Invalid" && body.details?.causes?.some(({ field }) => field === "metadata.uid")) {
+    return new ApiError(attempt, 409, { ...body, reason: "Conflict" });
+  }
+  if (error.status === 500 && body.message?.startsWith("failed to create typed patch object")) {
+    return new ApiError(attempt, 400, { ...body, reason: "BadRequest" });
+  }
+  return error;
+}
+
+/**
+ * A JSON patch that does not fit the object is a 422 that names no field, as of Kubernetes 1.36; one that was meant to be conditional has met another
+ * object than it was made for, which is a conflict: reading again helps. What the server refuses after patching names the field.
+ */
+export function jsonPatchError(error: unknown, patch: readonly JsonPatchOperation[], attempt: string): unknown {
+  const conditional = patch.some(({ op }) => op === "test");
+  if (!conditional || !isApiError(error, "Invalid") || error.body.details?.causes?.length) return error;
+  return new ApiError(attempt, 409, { ...error.body, reason: "Conflict" });
+}
+
+const metadataOnly = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/** In protobuf it costs the server and us least. The whole object is second best: not every server can show less of it. */
+const metadataAccepted = `${protobufType};${metadataOnly},application/json;${metadataOnly},application/json`;
+
+/** The header that asks for the answer. */
+export function acceptHeader(kind: Kind, answer: Answer | undefined): { readonly accept?: string } {
+  // What holds a Namespace is in its spec, and whether it is gone must be known.
+  if (answer !== "metadata" || resourceOf(kind) === "namespaces") return {};
+  return { accept: metadataAccepted };
+}
+
+/**
+ * The object that a body is, or its metadata less `managedFields`; those name the object's kind, as if it were whole. Throws `ApiError` if it is
+ * neither.
+ */
+export function decodeObject<T extends KubeObject, A extends Answer = "object">(body: unknown, kind: Kind<T>, attempt: string): Answered<T, A> {
+  if (!isRecord(body) || !isRecord(body["metadata"])) {
+    throw new ApiError(attempt, 200, { message: `the answer is no ${kind.kind}` });
+  }
+  if (body["kind"] === "PartialObjectMetadata") {
+    body["apiVersion"] = apiVersionOf(kind);
+    body["kind"] = kind.kind;
+    delete body["metadata"]["managedFields"];
+  }
+  return body as unknown as Answered<T, A>;
+}
+
+/** A page of a list; `continue` asks for the next. */
+export interface Page<T extends KubeObject> extends ListResult<T> {
+  readonly continue: string | undefined;
+}
+
+/** Items of a list lack what the list says once for all: it is filled in, so that they look as if read one by one. */
+export function decodePage<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Page<T> {
+  const metadata = isRecord(body) ? body["metadata"] : undefined;
+  const items = isRecord(body) ? (body["items"] ?? []) : undefined;
+  if (!isRecord(metadata) || !Array.isArray(items)) throw new ApiError(attempt, 200, { message: `the answer is no list of ${kind.kind}` });
+  const apiVersion = apiVersionOf(kind);
+  for (const item of items as Record<string, unknown>[]) {
+    item["apiVersion"] ??= apiVersion;
+    item["kind"] ??= kind.kind;
+  }
+  const { resourceVersion, continue: token } = metadata as { resourceVersion?: string; continue?: string };
+  return { items: items as Stored<T>[], resourceVersion: resourceVersion ?? "", continue: token || undefined };
+}
+
+/** Some kinds answer a delete with the object even when it is gone: it is still there only if something holds it. */
+export function waitingObject<T extends KubeObject, A extends Answer>(body: unknown, kind: Kind<T>, attempt: string): Answered<T, A> | undefined {
+  if (isRecord(body) && body["kind"] === "Status") return undefined;
+  const object = decodeObject<T, A>(body, kind, attempt);
+  return object.metadata.deletionTimestamp && !isLastSight(object) ? object : undefined;
+}
+
+/** True for an object that is being deleted and that nothing holds any more: the server removes it with the answer that shows it so. */
+export function isLastSight(object: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
+  // Only Namespaces have finalizers in their spec.
+  const spec = "spec" in object && isRecord(object.spec) ? object.spec : {};
+  const held = finalizers.length > 0 || deletionGracePeriodSeconds > 0 || (Array.isArray(spec["finalizers"]) && spec["finalizers"].length > 0);
+  return deletionTimestamp !== undefined && !held;
+}

@@ -1,0 +1,319 @@
+// JSON and protobuf streams → watch events.
+import type { StatusBody } from "../client/api-error.ts";
+import type { KubeObject, ObjectMeta, Stored } from "../client/kind.ts";
+import { openEnvelope, readListMeta, readMetadataOnly, type ReadObject, readStatus } from "../wire/protobuf-objects.ts";
+import { blockField, ProtobufReader, WireError } from "../wire/protobuf-reader.ts";
+
+// Bytes as they come from the network, held until a whole frame is there.
+
+/** Enough for most events. A process can have thousands of watches on which hardly anything happens. */
+const smallestCapacity = 4 * 1024;
+/** A buffer that one huge frame has blown up beyond this is let go once it is empty. */
+const largestKeptCapacity = 1024 * 1024;
+
+/**
+ * A queue of bytes in one buffer that is reused. Each byte is copied in once and moved rarely, so splitting a stream into frames costs linear time,
+ * and nothing that was read keeps the network's chunks alive.
+ */
+export class ByteQueue {
+  #bytes = Buffer.alloc(0);
+  #start = 0;
+  #end = 0;
+
+  /** Valid between `start` and `end`, until the next `push`. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  get start(): number {
+    return this.#start;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#makeRoom(chunk.length);
+    this.#bytes.set(chunk, this.#end);
+    this.#end += chunk.length;
+  }
+
+  /** Drops the first `count` bytes. */
+  drop(count: number): void {
+    this.#start += count;
+    if (this.#start < this.#end) return;
+    this.#start = 0;
+    this.#end = 0;
+    if (this.#bytes.length > largestKeptCapacity) this.#bytes = Buffer.alloc(0);
+  }
+
+  #makeRoom(count: number): void {
+    if (this.#end + count <= this.#bytes.length) return;
+    const held = this.length;
+    // Moving within the buffer only when it is at most half full keeps the cost of moving below that of the bytes that came in.
+    if ((held + count) * 2 <= this.#bytes.length) {
+      this.#bytes.copyWithin(0, this.#start, this.#end);
+    } else {
+      const larger = Buffer.allocUnsafeSlow(Math.max(smallestCapacity, this.#bytes.length * 2, (held + count) * 2));
+      this.#bytes.copy(larger, 0, this.#start, this.#end);
+      this.#bytes = larger;
+    }
+    this.#start = 0;
+    this.#end = held;
+  }
+}
+
+// What the API server says on a watch or in a list, whatever the encoding; decoders give these and nothing else.
+
+/** One event of a watch, as the server sent it. */
+export type WireEvent =
+  | { readonly type: "added" | "modified" | "deleted"; readonly object: Stored<KubeObject> }
+  /** `endOfInitialEvents`: everything that existed when the watch began has been sent. */
+  | { readonly type: "bookmark"; readonly resourceVersion: string; readonly endOfInitialEvents: boolean }
+  | { readonly type: "error"; readonly status: StatusBody };
+
+/** Turns the bytes of a watch into events. Throws `WireError` on bytes that are none; messages never quote the bytes. */
+export interface WatchDecoder {
+  push(chunk: Uint8Array): void;
+  /** The next complete event, or undefined until more bytes come. */
+  next(): WireEvent | undefined;
+}
+
+/** One page of a list. `objects` decodes as it is iterated, so that a large page need not be decoded in one go. */
+export interface WirePage {
+  readonly resourceVersion: string;
+  /** Token of the next page; undefined on the last. */
+  readonly continue: string | undefined;
+  readonly objects: Iterable<Stored<KubeObject>>;
+}
+
+/** On the bookmark that ends the initial events of a WatchList (`sendInitialEvents`). */
+export const initialEventsEnd = "k8s.io/initial-events-end";
+
+// Decodes lists and watches in `application/json`.
+
+/** Completes an object as it is read: sets the type that list items lack and drops what nobody is to see. */
+export type FinishObject = (object: KubeObject) => Stored<KubeObject>;
+
+const newline = 0x0a;
+
+/** Decodes a JSON watch: one event per line. */
+export class JsonWatchDecoder implements WatchDecoder {
+  readonly #queue = new ByteQueue();
+  readonly #finish: FinishObject;
+  /** How much of the queue is known to hold no newline, so that a long line is searched once. */
+  #searched = 0;
+
+  constructor(finish: FinishObject) {
+    this.#finish = finish;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#queue.push(chunk);
+  }
+
+  next(): WireEvent | undefined {
+    const queue = this.#queue;
+    while (queue.length > this.#searched) {
+      const found = queue.bytes.indexOf(newline, queue.start + this.#searched);
+      if (found < 0 || found >= queue.end) {
+        this.#searched = queue.length;
+        return undefined;
+      }
+      const line = queue.bytes.toString("utf8", queue.start, found);
+      queue.drop(found + 1 - queue.start);
+      this.#searched = 0;
+      if (line.trim() !== "") return this.#decode(parseJson(line));
+    }
+    return undefined;
+  }
+
+  #decode(event: unknown): WireEvent {
+    const { type, object } = event as { readonly type?: string; readonly object?: KubeObject };
+    if (typeof object !== "object" || object === null) throw new WireError("json: a watch event without an object");
+    switch (type) {
+      case "ADDED":
+        return { type: "added", object: this.#finish(object) };
+      case "MODIFIED":
+        return { type: "modified", object: this.#finish(object) };
+      case "DELETED":
+        return { type: "deleted", object: this.#finish(object) };
+      case "BOOKMARK": {
+        const { resourceVersion, annotations } = object.metadata ?? {};
+        if (!resourceVersion) throw new WireError("json: a bookmark without a resourceVersion");
+        return { type: "bookmark", resourceVersion, endOfInitialEvents: annotations?.[initialEventsEnd] === "true" };
+      }
+      case "ERROR":
+        return { type: "error", status: object };
+      case undefined:
+      default:
+        throw new WireError(`json: unknown watch event type ${JSON.stringify(String(type).slice(0, 20))}`);
+    }
+  }
+}
+
+/** Decodes one page of a JSON list. */
+export function decodeJsonPage(bytes: Buffer, finish: FinishObject): WirePage {
+  const list = parseJson(bytes.toString("utf8")) as {
+    readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+    readonly items?: readonly KubeObject[] | null;
+  };
+  const { resourceVersion, continue: token } = list.metadata ?? {};
+  if (!resourceVersion) throw new WireError("json: a list without a resourceVersion");
+  return { resourceVersion, continue: token || undefined, objects: (list.items ?? []).values().map(finish) };
+}
+
+/** Decodes the `Status` that comes instead of what was asked for; undefined if the bytes are none. */
+export function decodeJsonStatus(bytes: Buffer): StatusBody | undefined {
+  const body = parseJson(bytes.toString("utf8"));
+  return typeof body === "object" && body !== null ? body : undefined;
+}
+
+/** Makes the whole object, less `managedFields`. `type` stands in where the server left it out. */
+export function finishWhole(type: { readonly apiVersion: string; readonly kind: string }): FinishObject {
+  return (object) => {
+    const metadata = withoutManagedFields(object.metadata);
+    return (object.kind ? { ...object, metadata } : { ...type, ...object, metadata }) as Stored<KubeObject>;
+  };
+}
+
+/** Makes the metadata alone, less `managedFields`. */
+export const finishMetadata: FinishObject = (object) => ({ metadata: withoutManagedFields(object.metadata) }) as Stored<KubeObject>;
+
+function withoutManagedFields(metadata: (ObjectMeta & { readonly managedFields?: unknown }) | undefined): ObjectMeta {
+  if (!metadata?.resourceVersion) throw new WireError("json: an object without metadata");
+  const { managedFields: _, ...rest } = metadata;
+  return rest;
+}
+
+/** JSON.parse, but without its habit of quoting the text in the error: the text may be a Secret. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new WireError(`json: ${text.length} characters that are not JSON`);
+  }
+}
+
+// Decodes lists and watches in `application/vnd.kubernetes.protobuf`.
+
+/** Each frame of a watch begins with its length. */
+const lengthBytes = 4;
+/** The API server stores at most a few megabytes per object; a longer frame means that we lost the frame boundaries. */
+const longestFrame = 256 * 1024 * 1024;
+
+/** Decodes a protobuf watch whose objects `readObject` reads. */
+export class ProtobufWatchDecoder implements WatchDecoder {
+  readonly #queue = new ByteQueue();
+  readonly #reader = new ProtobufReader();
+  readonly #readObject: ReadObject;
+
+  constructor(readObject: ReadObject) {
+    this.#readObject = readObject;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#queue.push(chunk);
+  }
+
+  next(): WireEvent | undefined {
+    const queue = this.#queue;
+    if (queue.length < lengthBytes) return undefined;
+    const length = queue.bytes.readUInt32BE(queue.start);
+    if (length > longestFrame) throw new WireError(`protobuf: a watch frame of ${length} bytes`);
+    if (queue.length < lengthBytes + length) return undefined;
+    const start = queue.start + lengthBytes;
+    const event = this.#decode(queue.bytes, start, start + length);
+    queue.drop(lengthBytes + length);
+    return event;
+  }
+
+  #decode(bytes: Buffer, start: number, end: number): WireEvent {
+    const reader = this.#reader;
+    reader.open(bytes, start, end);
+    let type = "";
+    let objectAt = start;
+    let objectEnd = start;
+    while (reader.at < end) {
+      const tag = reader.varint();
+      if (tag === blockField(1)) {
+        type = reader.sharedText();
+      } else if (tag === blockField(2)) {
+        // RawExtension: one field with the bytes.
+        const extensionEnd = reader.block();
+        if (reader.at < extensionEnd && reader.varint() === blockField(1)) {
+          objectEnd = reader.block();
+          objectAt = reader.at;
+        }
+        reader.moveTo(extensionEnd);
+      } else {
+        reader.skip(tag);
+      }
+    }
+    reader.open(bytes, objectAt, objectEnd);
+    const envelope = openEnvelope(reader, bytes, objectEnd);
+    switch (type) {
+      case "ADDED":
+        return { type: "added", object: this.#readObject(reader, envelope.end) };
+      case "MODIFIED":
+        return { type: "modified", object: this.#readObject(reader, envelope.end) };
+      case "DELETED":
+        return { type: "deleted", object: this.#readObject(reader, envelope.end) };
+      case "BOOKMARK": {
+        const { metadata } = readMetadataOnly(reader, envelope.end);
+        const endOfInitialEvents = metadata.annotations?.[initialEventsEnd] === "true";
+        return { type: "bookmark", resourceVersion: metadata.resourceVersion, endOfInitialEvents };
+      }
+      case "ERROR":
+        return { type: "error", status: readStatus(reader, envelope.end) };
+      default:
+        throw new WireError(`protobuf: unknown watch event type ${JSON.stringify(type.slice(0, 20))}`);
+    }
+  }
+}
+
+/** Decodes one page of a protobuf list whose items `readObject` reads. */
+export function decodeProtobufPage(bytes: Buffer, readObject: ReadObject): WirePage {
+  const reader = new ProtobufReader();
+  reader.open(bytes, 0, bytes.length);
+  const { end } = openEnvelope(reader, bytes, bytes.length);
+  const start = reader.at;
+  let meta: { readonly resourceVersion: string; readonly continue: string | undefined } | undefined;
+  while (reader.at < end && !meta) {
+    const tag = reader.varint();
+    if (tag === blockField(1)) meta = readListMeta(reader);
+    else reader.skip(tag);
+  }
+  if (!meta?.resourceVersion) throw new WireError("protobuf: a list without a resourceVersion");
+  return { ...meta, objects: readItems(reader, { start, end }, readObject) };
+}
+
+function* readItems(
+  reader: ProtobufReader,
+  { start, end }: { readonly start: number; readonly end: number },
+  readObject: ReadObject,
+): Generator<Stored<KubeObject>> {
+  reader.moveTo(start);
+  while (reader.at < end) {
+    const tag = reader.varint();
+    if (tag === blockField(2)) yield readObject(reader, reader.block());
+    else reader.skip(tag);
+  }
+}
+
+// The whole body of a response, for answers that are read in one piece.
+
+/** Reads `body` to its end; `received` hears of each chunk's length. */
+export async function readBody(body: AsyncIterable<Uint8Array>, received: (count: number) => void): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) {
+    received(chunk.length);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
