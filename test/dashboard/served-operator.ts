@@ -39,7 +39,7 @@ export async function serveOperator(cluster: ClusterAccess, options: ServedOpera
   ]);
   await cluster.apply(renderRbac({ controllers: plain, namespaces: [], leaderElection: true, dashboard: true, serviceAccount }));
   const started = Promise.withResolvers<Dashboard>();
-  const { controllers, companion } = operatorDashboard(plain, {
+  const { controllers, runnable } = operatorDashboard(plain, {
     bindAddress: "127.0.0.1:0",
     ...rest,
     features: features.map(({ name }) => name),
@@ -49,7 +49,7 @@ export async function serveOperator(cluster: ClusterAccess, options: ServedOpera
     onStarted: started.resolve,
   });
   const kubeconfig = through(await cluster.kubeconfigFor({ serviceAccount }));
-  const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, companions: [companion], leaderElection: { namespace } });
+  const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, runnables: [runnable], leaderElection: { namespace } });
   const { url } = await started.promise;
   return { ...operator, url };
 }

@@ -31,7 +31,7 @@ describe("requests at once", () => {
     await using hanging = await startIasStandIn();
     await using healthy = await startIasStandIn();
     const clock = new VirtualClock();
-    using providers = openProviders({ clock, random: seededRandom(1), mostRequests: 5 });
+    using providers = openProviders({ clock, random: seededRandom(1), maxRequests: 5 });
     hanging.fail("create", { type: "hang" });
     const stuck = Array.from({ length: 12 }, () => identityErrorOf(providers.forSecret(dataOf(hanging)).create(someOwner())));
     await expect.poll(() => hanging.counters.inFlight, patiently).toBe(5);
@@ -50,7 +50,7 @@ describe("requests at once", () => {
 
   it("that wait for a place and are no longer wanted take none", async () => {
     await using ias = await startIasStandIn();
-    using providers = openProviders({ mostRequests: 1 });
+    using providers = openProviders({ maxRequests: 1 });
     const provider = providers.forSecret(dataOf(ias));
     ias.fail("create", { type: "hang" }, 1);
     const stop = new AbortController();

@@ -10,7 +10,7 @@ import { oneWriter } from "../simulation/one-writer.ts";
 import { publishedRight, publishingActions, publishingUnsettled } from "./simulated-publishing.ts";
 
 /** Renewing two Leases every 2 s makes 60 requests a minute. */
-const mostWhenSettled = 130;
+const maxWhenSettled = 130;
 
 function publishing(seed: number, flags: Readonly<Record<string, string>>): Parameters<typeof simulate>[0] {
   const controllers = () => jwksFeature.controllers((flag) => flag.parse(flags[flag.name]));
@@ -20,7 +20,7 @@ function publishing(seed: number, flags: Readonly<Record<string, string>>): Para
     setup: ({ server }) => [JWKSConfig, JWKS, Deployment, Service].forEach((kind) => server.serve(kind)),
     actions: publishingActions,
     unsettled: publishingUnsettled(),
-    mostRequestsPerMinute: mostWhenSettled,
+    maxRequestsPerMinute: maxWhenSettled,
     // Steps of the clock are the property tests' business: here every date is checked to the second. A restored store has forgotten what was published.
     worldFaults: { clockJump: 0, restore: 0 },
     invariants: { "one writer": oneWriter("kube-system/jwks", ["configmaps"]), "published right": publishedRight() },

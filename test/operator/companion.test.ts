@@ -1,5 +1,5 @@
 // What runs beside the controllers: in every process, through the same caches, from the start to the end.
-import { type Companion, ConfigMap, managedBySelector, Secret } from "@keyturn/runtime";
+import { type Runnable, ConfigMap, managedBySelector, Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it, vi } from "vitest";
 import { digestController, digestRules, leaseRules } from "./digest-controller.ts";
@@ -19,7 +19,7 @@ it("sees what the controllers see without a watch of its own, also where another
   const { namespace, kubeconfig } = await place("companions");
   const seen: string[][] = [];
   const ended: number[] = [];
-  const companion = (index: number): Companion => ({
+  const runnable = (index: number): Runnable => ({
     async start({ caches, namespaces }) {
       expect(namespaces).toEqual([]);
       const names: string[] = [];
@@ -31,7 +31,7 @@ it("sees what the controllers see without a watch of its own, also where another
     },
   });
   const start = (index: number) =>
-    startOperator({ kubeconfig, controllers: [digestController(namespace)], companions: [companion(index)], leaderElection: { namespace } });
+    startOperator({ kubeconfig, controllers: [digestController(namespace)], runnables: [runnable(index)], leaderElection: { namespace } });
   const first = await start(0);
   const second = await start(1);
   await cluster().client.create(Secret, { metadata: { namespace, name: "one", labels: { digest: "yes" } }, data: { a: "MQ==" } });
@@ -45,9 +45,9 @@ it("sees what the controllers see without a watch of its own, also where another
 it("that cannot start makes the start of the operator impossible, and those before it end", async () => {
   const { namespace, kubeconfig } = await place("no-companion");
   let ended = false;
-  const good: Companion = { start: async () => ({ [Symbol.asyncDispose]: async () => void (ended = true) }) };
-  const bad: Companion = { start: () => Promise.reject(new Error("the address is taken")) };
-  const starting = startOperator({ kubeconfig, controllers: [digestController(namespace)], companions: [good, bad], leaderElection: { namespace } });
+  const good: Runnable = { start: async () => ({ [Symbol.asyncDispose]: async () => void (ended = true) }) };
+  const bad: Runnable = { start: () => Promise.reject(new Error("the address is taken")) };
+  const starting = startOperator({ kubeconfig, controllers: [digestController(namespace)], runnables: [good, bad], leaderElection: { namespace } });
   await expect(starting).rejects.toThrow("the address is taken");
   expect(ended).toBe(true);
 });

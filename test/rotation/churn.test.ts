@@ -23,14 +23,14 @@ test(
 
     const endAtMs = Date.now() + churnMs;
     let changes = 0;
-    let mostRecords = 0;
+    let maxRecords = 0;
     let unstable = "";
     const cutting = (async () => {
       while (Date.now() < endAtMs) {
         // Every other time only the watches, so that writes come through too.
         proxy.cut(changes % 2 === 0 ? { watch: true } : {});
         await wait(700);
-        mostRecords = Math.max(mostRecords, (await place.records()).length);
+        maxRecords = Math.max(maxRecords, (await place.records()).length);
         const progressing = await place.condition("t1", "Progressing");
         if (progressing?.reason === "SourceUnstable") unstable = progressing.message ?? "";
       }
@@ -49,7 +49,7 @@ test(
     expect(witness.valuesOf("t1")).toEqual([`v${changes}`]);
     witness.expectOrder(["t1", "t2", "t3"]);
     // What is held, the newest, and what was on its way out when it was looked at.
-    expect(mostRecords).toBeLessThanOrEqual(10);
+    expect(maxRecords).toBeLessThanOrEqual(10);
     await soon(async () => expect(await place.records()).toHaveLength(2));
     expect(changes).toBeGreaterThan(100);
     expect(operator.logLines.filter(({ level }) => level === "fatal")).toEqual([]);

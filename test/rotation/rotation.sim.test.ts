@@ -8,7 +8,7 @@ import { oneWriter } from "../simulation/one-writer.ts";
 import { RotatedRight, rotationActions, rotationSetup, rotationUnsettled } from "./simulated-rotation.ts";
 
 /** Renewing a Lease every 2 s makes 30 requests a minute. */
-const mostWhenSettled = 130;
+const maxWhenSettled = 130;
 
 function rotating(seed: number, elects: boolean): Parameters<typeof simulate>[0] {
   const controllers = (): ReturnType<typeof rotationFeature.controllers> => rotationFeature.controllers((flag) => flag.parse(undefined));
@@ -19,7 +19,7 @@ function rotating(seed: number, elects: boolean): Parameters<typeof simulate>[0]
     setup: rotationSetup,
     actions: rotationActions(),
     unsettled: rotationUnsettled(right),
-    mostRequestsPerMinute: mostWhenSettled,
+    maxRequestsPerMinute: maxWhenSettled,
     // Steps of the clock are the property tests' business: here every date is checked. A restored store has forgotten what was written.
     worldFaults: { clockJump: 0, restore: 0 },
     invariants: { ...(elects && { "one writer": oneWriter("kube-system/rotation", ["secrets"]) }), "rotated right": right.check },

@@ -16,7 +16,7 @@ const fields = (properties: Properties, required?: readonly string[]): object =>
 const condition = fields({ type: text, status: text, reason: text, message: text, lastTransitionTime: time }, ["type", "status", "reason"]);
 
 /** What is known of an original's CRD: its names, its one version, and its fields. */
-interface Original {
+interface Predecessor {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
@@ -26,7 +26,7 @@ interface Original {
   readonly status?: object;
 }
 
-function crdOf({ group, kind, plural, version, spec, status }: Original): KubeObject {
+function crdOf({ group, kind, plural, version, spec, status }: Predecessor): KubeObject {
   const openAPIV3Schema = fields({ spec, ...(status && { status }) });
   const served = { name: version, served: true, storage: true, schema: { openAPIV3Schema }, ...(status && { subresources: { status: {} } }) };
   const names = { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() };
@@ -43,7 +43,7 @@ const checksumSpec = fields({ timestamp: time, checksum: text, ids: { type: "arr
 const checksum = { timestamp: "2025-01-01T00:00:00Z", checksum: "0cc175b9c0f1b6a831c399e269772661", ids: ["27555-1-44a7"] };
 const ready = { type: "Ready", status: "True", reason: "Done", message: "as it should be", lastTransitionTime: "2025-01-01T00:00:00Z" };
 
-const originals: readonly (Original & { readonly object: { readonly spec: object; readonly status?: object } })[] = [
+const predecessors: readonly (Predecessor & { readonly object: { readonly spec: object; readonly status?: object } })[] = [
   {
     group: "operator.kyma-project.io",
     kind: "EventingAuth",
@@ -126,7 +126,7 @@ async function send(method: "GET" | "POST" | "PATCH", path: string, body?: objec
 
 it("every object that was made under the originals' CRDs is there under ours, whole", async () => {
   const before = [];
-  for (const { object, ...original } of originals) {
+  for (const { object, ...original } of predecessors) {
     const { group, version, kind, plural } = original;
     await cluster().apply(crdOf(original));
     const path = `/apis/${group}/${version}/namespaces/default/${plural}`;

@@ -28,13 +28,13 @@ describe("own writes", () => {
     for (let i = 0; i < 50; i++) {
       const name = `object-${i % 10}`;
       const written = await cluster().client.apply(ConfigMap, { metadata: { namespace, name }, data: { i: String(i) } }, { fieldManager: "test" });
-      await world.caches.whenSeen(cache, recordOf(written));
+      await world.caches.whenObserved(cache, recordOf(written));
       expect(cache.get(`${namespace}/${name}`)?.data).toEqual({ i: String(i) });
     }
     const stall = world.proxy.stall({ watch: true });
     const written = await cluster().client.create(ConfigMap, { metadata: { namespace, name: "late" } });
     let seen = false;
-    const wait = world.caches.whenSeen(cache, recordOf(written)).then(() => (seen = true));
+    const wait = world.caches.whenObserved(cache, recordOf(written)).then(() => (seen = true));
     // Other requests pass meanwhile, so time has gone by in which the event would have come.
     await cluster().client.list(ConfigMap, { namespace });
     expect(seen).toBe(false);
@@ -42,7 +42,7 @@ describe("own writes", () => {
     await wait;
     expect(cache.get(`${namespace}/late`)).toBeDefined();
     await cluster().client.delete(ConfigMap, { namespace, name: "late" });
-    await world.caches.whenSeen(cache, { type: "deleted", kind: ConfigMap, key: `${namespace}/late`, uid: written.metadata.uid });
+    await world.caches.whenObserved(cache, { type: "deleted", kind: ConfigMap, key: `${namespace}/late`, uid: written.metadata.uid });
     expect(cache.get(`${namespace}/late`)).toBeUndefined();
   });
 
@@ -66,7 +66,7 @@ describe("own writes", () => {
     await client.mergePatch(ConfigMap, { namespace, name: "kept" }, { data: { state: "new" } });
     let last = kept;
     for (let i = 0; i < 50; i++) last = await client.create(ConfigMap, { metadata: { namespace, name: `lost-${i}` } });
-    await world.caches.whenSeen(cache, recordOf(last));
+    await world.caches.whenObserved(cache, recordOf(last));
     expect(cache.size).toBe(51);
 
     await whileDown(async () => {
@@ -75,12 +75,12 @@ describe("own writes", () => {
     });
     // A write that the restored server has forgotten.
     const { metadata, ...rest } = last;
-    await world.caches.whenSeen(cache, recordOf({ ...rest, metadata: { ...metadata, resourceVersion: `${metadata.resourceVersion}0` } }));
+    await world.caches.whenObserved(cache, recordOf({ ...rest, metadata: { ...metadata, resourceVersion: `${metadata.resourceVersion}0` } }));
     await world.whenEqual(cache, ConfigMap, namespace);
     expect([...cache.entries()].map(([key, { data }]) => [key, data])).toEqual([[`${namespace}/kept`, { state: "old" }]]);
     const written = await client.mergePatch(ConfigMap, { namespace, name: "kept" }, { data: { state: "again" } });
     expect(Number(written.metadata.resourceVersion)).toBeLessThan(Number(last.metadata.resourceVersion));
-    await world.caches.whenSeen(cache, recordOf(written));
+    await world.caches.whenObserved(cache, recordOf(written));
     expect(cache.get(`${namespace}/kept`)?.data).toEqual({ state: "again" });
   });
 });

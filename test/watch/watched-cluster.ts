@@ -15,7 +15,7 @@ const impatient: Partial<WatchLimits> = {
   quietMs: 1_500,
   stableMs: 1_000,
   firstBackoffMs: 50,
-  longestBackoffMs: 500,
+  maxBackoffMs: 500,
   pageSize: 50,
 };
 

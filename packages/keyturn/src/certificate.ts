@@ -76,9 +76,9 @@ export function parseCertificatePem(text: string): CertificatePem {
   return { certificates, unfinished: found.length > certificates.length };
 }
 
-/** The text of a Secret's entry (base64, as the API server sends it), unless it is larger than `mostBytes`. */
-export function limitedText(encoded: string, mostBytes: number): string | undefined {
-  return Buffer.byteLength(encoded, "base64") > mostBytes ? undefined : Buffer.from(encoded, "base64").toString("latin1");
+/** The text of a Secret's entry (base64, as the API server sends it), unless it is larger than `maxBytes`. */
+export function limitedText(encoded: string, maxBytes: number): string | undefined {
+  return Buffer.byteLength(encoded, "base64") > maxBytes ? undefined : Buffer.from(encoded, "base64").toString("latin1");
 }
 
 /** The certificate with this DER. */

@@ -18,7 +18,7 @@ export interface Clock {
 }
 
 /** `setTimeout` turns a longer delay into 1 ms, so longer waits are made of several. */
-const longestNodeTimerMs = 2 ** 31 - 1;
+const maxNodeTimerMs = 2 ** 31 - 1;
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
@@ -28,7 +28,7 @@ export const systemClock: Clock = {
     let remainingMs = Math.max(0, delayMs);
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
-      const sliceMs = Math.min(remainingMs, longestNodeTimerMs);
+      const sliceMs = Math.min(remainingMs, maxNodeTimerMs);
       remainingMs -= sliceMs;
       timeout = setTimeout(() => (remainingMs > 0 ? arm() : fire()), sliceMs);
       timeout.unref();

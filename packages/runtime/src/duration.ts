@@ -13,18 +13,18 @@ const millisecondsPerUnit: Readonly<Record<string, number>> = {
 const part = /(\d+(?:\.\d+)?|\.\d+)(ns|us|µs|ms|s|m|h)/gy;
 
 /** The longest duration anywhere, 100 years: longer than anybody waits, and short enough that a date plus a duration is still a date that all can read (RFC 3339 ends with 9999). */
-export const longestDurationMs = 876_000 * 3_600_000;
+export const maxDurationMs = 876_000 * 3_600_000;
 
 /** Reads a duration that is not negative and not beyond the longest, in milliseconds. Throws for anything else, saying what is wanted. */
 export function parseDuration(text: string): number {
   const durationMs = readDuration(text);
-  if (durationMs > longestDurationMs) throw new Error(`"${text}" is longer than ${formatDuration(longestDurationMs)} (100 years)`);
+  if (durationMs > maxDurationMs) throw new Error(`"${text}" is longer than ${formatDuration(maxDurationMs)} (100 years)`);
   return durationMs;
 }
 
 /** The same for what may have been stored before there was a longest: whatever is longer counts as that. */
 export function parseStoredDuration(text: string): number {
-  return Math.min(readDuration(text), longestDurationMs);
+  return Math.min(readDuration(text), maxDurationMs);
 }
 
 function readDuration(text: string): number {

@@ -2,7 +2,7 @@
 
 // Time and chance
 export { type Clock, earliest, sleep, systemClock, type Timer } from "./clock.ts";
-export { formatDuration, longestDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
+export { formatDuration, maxDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
 export { type HeapItem, IndexedHeap } from "./heap.ts";
 export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
@@ -89,7 +89,7 @@ export {
   ownershipOf,
   type WriteResult,
 } from "./controller/owned-objects.ts";
-export { apply, type Notice, type Plan, remove, type Write } from "./controller/plan.ts";
+export { apply, type PlannedEvent, type Plan, remove, type Write } from "./controller/plan.ts";
 export type { KeyView } from "./controller/runner.ts";
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition, writeStatus } from "./controller/status.ts";
 
@@ -138,4 +138,4 @@ export { fullBucket, takeToken, type TokenBucket, type TokenRate } from "./rate-
 
 // Running it
 export { createManager, type Manager } from "./manager/manager.ts";
-export { type Companion, type CompanionHost, type OperatorOptions, runOperator, type StartedOperator } from "./manager/run-operator.ts";
+export { type Runnable, type RunnableHost, type OperatorOptions, runOperator, type StartedOperator } from "./manager/run-operator.ts";

@@ -64,7 +64,7 @@ export async function openTenant(clientIdFrom: (typeof clientIdsFrom)[number]): 
 }
 
 /** Longer than any wait between two tries, and shorter than what is left of a request's deadline after all of them. */
-const longestSkippedMs = 10_000;
+const maxSkippedMs = 10_000;
 
 /** Waits for work in virtual time: every pause between two tries is over at once, while deadlines of requests stay where they are. */
 export async function withoutPauses<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
@@ -73,7 +73,7 @@ export async function withoutPauses<T>(clock: VirtualClock, work: Promise<T>): P
   void work.then(settle, settle);
   while (!progress.settled) {
     const nextMs = clock.nextTimerInMs;
-    await clock.advance(nextMs !== undefined && nextMs < longestSkippedMs ? nextMs : 0);
+    await clock.advance(nextMs !== undefined && nextMs < maxSkippedMs ? nextMs : 0);
   }
   return work;
 }

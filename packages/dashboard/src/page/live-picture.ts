@@ -33,12 +33,12 @@ export type ConnectionInput =
 export const firstConnection: Connection = { state: "connecting", attempt: 0, cutAtMs: undefined };
 
 const firstPauseMs = 500;
-const longestPauseMs = 15_000;
+const maxPauseMs = 15_000;
 const steadyMs = 10_000;
 
 /** How long to wait before try number `attempt`, counted from 0: doubling up to a quarter of a minute, spread by half. */
 export function pauseMs(attempt: number, spread: number): number {
-  const most = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+  const most = Math.min(maxPauseMs, firstPauseMs * 2 ** attempt);
   return most / 2 + (most / 2) * spread;
 }
 

@@ -40,9 +40,9 @@ export interface Surroundings {
 
 /** Changes come in bursts; each burst is looked at once. Where a look takes long, there are fewer of them. */
 const burstMs = 100;
-const longestBurstMs = 2000;
+const maxBurstMs = 2000;
 /** Nothing may change and time still passes: certificates expire, outages grow long, files are damaged. */
-const longestPauseMs = 10_000;
+const maxPauseMs = 10_000;
 /** When what is served was last verified is written down this often. */
 const rememberEveryMs = 60_000;
 /** While the same thing is wrong, its details are logged this often at most. */
@@ -63,7 +63,7 @@ export class Agent {
   #rememberedMs = -Infinity;
   #decision: Decision | undefined;
   #observed: ObservedSet | undefined;
-  #hindrance: { readonly sinceMs: number; readonly reason: string } | undefined;
+  #blocker: { readonly sinceMs: number; readonly reason: string } | undefined;
   #burstMs = burstMs;
   #said = { what: "", details: "", atMs: -Infinity };
   #isChanged = false;
@@ -110,8 +110,8 @@ export class Agent {
     const isWhole = await served.verifyFromTimeToTime();
     const beganMs = clock.monotonic();
     this.#observed = view.secrets();
-    const hindrance = view.hindrance();
-    this.#hindrance = hindrance === undefined ? undefined : { sinceMs: this.#hindrance?.sinceMs ?? clock.now(), reason: hindrance };
+    const blocker = view.blocker();
+    this.#blocker = blocker === undefined ? undefined : { sinceMs: this.#blocker?.sinceMs ?? clock.now(), reason: blocker };
     this.#decision = decide(
       {
         secrets: this.#observed,
@@ -124,7 +124,7 @@ export class Agent {
       rules,
       clock.now(),
     );
-    this.#burstMs = Math.min(Math.max(burstMs, 4 * (clock.monotonic() - beganMs)), longestBurstMs);
+    this.#burstMs = Math.min(Math.max(burstMs, 4 * (clock.monotonic() - beganMs)), maxBurstMs);
     if (this.#isVerified) {
       this.#memory = { ...this.#memory, stamp: newerStamp(this.#memory.stamp, this.#decision.match?.stamp), verifiedAtMs: clock.now() };
       served.forgive();
@@ -145,7 +145,7 @@ export class Agent {
   }
 
   get #isVerified(): boolean {
-    return this.#decision?.state === "verified" && this.#hindrance === undefined;
+    return this.#decision?.state === "verified" && this.#blocker === undefined;
   }
 
   /** From when on a promotion may be tried, on the monotonic scale. */
@@ -175,7 +175,7 @@ export class Agent {
     const { state, nextMs } = this.#decision ?? {};
     const nowMs = clock.monotonic();
     const waits = [
-      longestPauseMs,
+      maxPauseMs,
       ...(nextMs === undefined ? [] : [nextMs - clock.now()]),
       ...(state === "promote" ? [this.#promotableMs() - nowMs] : []),
       (gateway?.nextMs(served.promoted?.name) ?? Infinity) - nowMs,
@@ -222,9 +222,9 @@ export class Agent {
 
   #troubles(): readonly RaisedAlarm[] {
     const { served, gateway, rules, clock } = this.#options;
-    const isHindered = this.#hindrance && clock.now() - this.#hindrance.sinceMs >= rules.alarmAfterMs;
+    const isHindered = this.#blocker && clock.now() - this.#blocker.sinceMs >= rules.alarmAfterMs;
     return [
-      ...(isHindered && this.#hindrance ? [{ alarm: "Unreachable", message: this.#hindrance.reason } as const] : []),
+      ...(isHindered && this.#blocker ? [{ alarm: "Unreachable", message: this.#blocker.reason } as const] : []),
       ...(served.damage === undefined ? [] : [{ alarm: "Damaged", message: served.damage } as const]),
       ...(served.trouble === undefined ? [] : [{ alarm: "PromotionFailed", message: served.trouble } as const]),
       ...(gateway?.trouble === undefined ? [] : [{ alarm: "CommandFailed", message: gateway.trouble } as const]),
@@ -262,9 +262,9 @@ export const untried: Retry = { failures: 0, notBeforeMs: 0 };
 
 const firstDelayMs = 1000;
 /** Disks are freed and gateways come back within minutes; nobody should wait longer than this for the agent to notice. */
-const longestDelayMs = 60_000;
+const maxDelayMs = 60_000;
 
 /** After one more failure. */
 export function failedAgain({ failures }: Retry, nowMs: number): Retry {
-  return { failures: failures + 1, notBeforeMs: nowMs + Math.min(firstDelayMs * 2 ** failures, longestDelayMs) };
+  return { failures: failures + 1, notBeforeMs: nowMs + Math.min(firstDelayMs * 2 ** failures, maxDelayMs) };
 }

@@ -29,7 +29,7 @@ export type LockAnswer =
 
 const nameForm = /^agent-[0-9a-f]{16}\.sock$/;
 /** What fits into a socket's address everywhere: 104 bytes on BSDs, 108 on Linux, with the zero at the end. */
-const longestPathBytes = 100;
+const maxPathBytes = 100;
 /** A process that is stopped listens, and answers nothing. */
 const answerWithinMs = 2_000;
 
@@ -59,7 +59,7 @@ export class LockSocket {
   /** Makes a socket in a folder and listens. Rejects with Node's error if that cannot be. */
   static async open(folder: string): Promise<LockSocket> {
     const name = `agent-${randomBytes(8).toString("hex")}.sock`;
-    const isLong = Buffer.byteLength(join(folder, name)) > longestPathBytes;
+    const isLong = Buffer.byteLength(join(folder, name)) > maxPathBytes;
     const socket = new LockSocket(folder, name, isLong ? await open(folder, "r") : undefined);
     try {
       await socket.#listen();
@@ -174,9 +174,9 @@ export class FolderHeldError extends Error {
 }
 
 /** Those who come at the same moment all step back, and come again at moments of their own. */
-const mostTries = 20;
+const maxTries = 20;
 const firstStepBackMs = 50;
-const longestStepBackMs = 1_000;
+const maxStepBackMs = 1_000;
 
 /**
  * Takes the folder. Rejects with a `FolderHeldError` that says who has it.
@@ -203,8 +203,8 @@ export async function lockFolder(options: FolderLockOptions): Promise<FolderLock
     if (living.length === 0) return { release: () => socket.close() };
     await socket.close();
     const holder = living.find(({ state }) => state !== "asking");
-    if (holder || tries === mostTries) throw new FolderHeldError(heldInWords(folder, holder));
-    await sleep(clock, Math.min(longestStepBackMs, firstStepBackMs * 2 ** tries) * random());
+    if (holder || tries === maxTries) throw new FolderHeldError(heldInWords(folder, holder));
+    await sleep(clock, Math.min(maxStepBackMs, firstStepBackMs * 2 ** tries) * random());
   }
 }
 

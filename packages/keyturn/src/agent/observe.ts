@@ -21,7 +21,7 @@ export interface NamespaceView {
   secrets(): ObservedSet | undefined;
   checksums(): readonly ObservedChecksum[] | "unknown" | "missing";
   /** What keeps the agent from seeing changes at present, in words; undefined if nothing does. */
-  hindrance(): string | undefined;
+  blocker(): string | undefined;
 }
 
 /** Watches a namespace from now on; `onChange` is called after every change. */
@@ -47,7 +47,7 @@ export function viewNamespace(
       if (caches.statusOf(checksums).state.type === "missing") return "missing";
       return checksums.synced ? Array.from(checksums.entries(), ([, object]) => object) : "unknown";
     },
-    hindrance: () => hindranceOf(caches.statusOf(secrets)) ?? hindranceOf(caches.statusOf(checksums)),
+    blocker: () => blockerOf(caches.statusOf(secrets)) ?? blockerOf(caches.statusOf(checksums)),
   };
 }
 
@@ -56,7 +56,7 @@ function setIn(cache: Cache<ObservedSecret>): ObservedSet {
   return observedSetOf(new Map(Array.from(cache.entries(), ([key, secret]) => [nameOf(key).name, secret])));
 }
 
-function hindranceOf({ resource, state }: WatchStatus): string | undefined {
+function blockerOf({ resource, state }: WatchStatus): string | undefined {
   switch (state.type) {
     case "forbidden":
       return `the right to ${state.rule} is missing`;
@@ -83,7 +83,7 @@ const pageSchema = z.object({
 /** A page of Secrets is about a megabyte, and all that is held of a namespace's contents at any time. */
 const pageSize = 200;
 /** Up to so many Secrets are read one by one; more of them with the rest of their namespace, in pages. */
-const mostSingleReads = 100;
+const maxSingleReads = 100;
 
 /** Reads from the API server's latest state. Rejects as `Client` does. */
 export function secretSource(client: Client, selection: Selection & { readonly namespace: string }, signal: AbortSignal): ReadSecrets {
@@ -110,7 +110,7 @@ export function secretSource(client: Client, selection: Selection & { readonly n
     }
   }
 
-  return (names) => (names.size > mostSingleReads ? readPages(names) : readSingly(names));
+  return (names) => (names.size > maxSingleReads ? readPages(names) : readSingly(names));
 }
 
 function asRead(name: string, content: Readonly<Record<string, string>>): ReadSecret {

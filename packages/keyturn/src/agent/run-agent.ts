@@ -49,11 +49,11 @@ export function servedCheck(served: Pick<ServedSet, "promoted" | "isWhole" | "da
   });
 }
 
-/** Fails when what is served has been unverified for longer than it may. `mostMs` 0: never. */
-export function stalenessCheck(agent: Pick<Agent, "stalenessMs">, mostMs: number): HealthCheck {
+/** Fails when what is served has been unverified for longer than it may. `maxMs` 0: never. */
+export function stalenessCheck(agent: Pick<Agent, "stalenessMs">, maxMs: number): HealthCheck {
   return simpleCheck("verified lately", () => {
     const { stalenessMs } = agent;
-    if (mostMs === 0 || stalenessMs === undefined || stalenessMs <= mostMs) return undefined;
+    if (maxMs === 0 || stalenessMs === undefined || stalenessMs <= maxMs) return undefined;
     return `what is served was last verified ${formatDuration(Math.round(stalenessMs / 1000) * 1000)} ago`;
   });
 }
@@ -151,7 +151,7 @@ export interface AgentProcessOptions {
 }
 
 /** The longest that Node's timers can do. */
-const longestIntervalMs = 2 ** 31 - 1;
+const maxIntervalMs = 2 ** 31 - 1;
 
 /**
  * Runs until the signal aborts. What is on the disk is verified and served before anything else.
@@ -161,7 +161,7 @@ const longestIntervalMs = 2 ** 31 - 1;
 export async function runAgent(options: AgentProcessOptions, signal: AbortSignal): Promise<void> {
   const { folder, identity, log, disk = systemDisk, clock = systemClock } = options;
   // The clock's timers do not keep a process alive, so one that serves no probes would simply end while the API server is away.
-  const alive = setInterval(() => {}, longestIntervalMs);
+  const alive = setInterval(() => {}, maxIntervalMs);
   try {
     await disk.makeFolder(folder);
     const holder = { identity, host: hostname(), pid: process.pid, since: new Date(clock.now()).toISOString() };

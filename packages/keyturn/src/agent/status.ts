@@ -64,7 +64,7 @@ export interface StatusFacts {
 }
 
 /** Differences that are listed; the counts cover all of them, and `keyturn diff` shows them. */
-const mostDifferences = 100;
+const maxDifferences = 100;
 
 export function describeAgent(facts: StatusFacts): AgentStatus {
   const { namespace, identity, decision, promoted, verifiedAtMs, live, leftOut, troubles, promotion, command } = facts;
@@ -82,7 +82,7 @@ export function describeAgent(facts: StatusFacts): AgentStatus {
     alarms: [...(decision ? decisionAlarms(decision) : []), ...troubles],
     objections: decision?.objections ?? [],
     differenceCounts: { missing: count("missing"), unexpected: count("unexpected"), changed: count("changed") },
-    differences: differences.slice(0, mostDifferences),
+    differences: differences.slice(0, maxDifferences),
     promotion,
     command,
   };

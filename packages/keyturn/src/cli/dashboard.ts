@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createCaches, createLogger, createMetrics, managedBySelector, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames, features } from "../registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
-import { ownSidecarsSight } from "../controllers/sidecars/fleet.ts";
+import { standaloneSidecarsView } from "../controllers/sidecars/fleet.ts";
 import { type FlagReader, keyturn } from "../feature/feature.ts";
-import { makeBrowserDoor, openInBrowser } from "../dashboard/launch-page.ts";
+import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
 import { secretAccess } from "../dashboard/viewer-rights.ts";
 import { leaseLeaders } from "../dashboard/step-leaders.ts";
@@ -65,7 +65,7 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
       features: features.map(({ name }) => name),
       leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace }, Object.values(controllers).flat()), controllers),
       flag,
-      sidecars: planSidecars ? ownSidecarsSight({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal }) : undefined,
+      sidecars: planSidecars ? standaloneSidecarsView({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal }) : undefined,
       rotationObjects: { labels: managedBySelector(keyturn) },
       shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
       access: () => access,
@@ -73,7 +73,7 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
     caches.start(stop.signal);
     everywhere.start(stop.signal);
     const url = `${dashboard.url}#secret=${secret}`;
-    await using door = await makeBrowserDoor(url);
+    await using door = await makeLaunchPage(url);
     const isOpen = !noOpen && (await openInBrowser(door));
     console.out(`the dashboard of ${server}: ${url}\n${isOpen ? "it is open in your browser; " : ""}Ctrl-C ends it\n`);
     if (!signal.aborted) await once(signal, "abort");

@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import {
   type Cache,
-  type Companion,
+  type Runnable,
   type ControllerDefinition,
   createCaches,
   createHttpTransport,
@@ -42,7 +42,7 @@ interface Piece {
 
 /** As many as one takes in at a glance. */
 const shown = 8;
-const longestNote = 100;
+const maxNote = 100;
 
 /** Keeps of an Event what is shown, if it is one of the operator's. */
 function keepPiece({ reportingController, eventTime, series, regarding, reason, note = "" }: Event): Piece | undefined {
@@ -66,7 +66,7 @@ export function watchNews(caches: ReturnType<typeof createCaches>): { readonly c
 }
 
 function cut(note: string): string {
-  return note.length > longestNote ? `${note.slice(0, longestNote - 1)}…` : note;
+  return note.length > maxNote ? `${note.slice(0, maxNote - 1)}…` : note;
 }
 
 // `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
@@ -104,7 +104,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const settings: typeof given = { ...Object.assign({}, ...told.map(({ flags = {} }) => flags)), ...given };
   const { secret, access } = secretAccess();
   const page = Promise.withResolvers<Dashboard>();
-  const { controllers, companion } = operatorDashboard(controllersOf(features, settings, console.environment), {
+  const { controllers, runnable } = operatorDashboard(controllersOf(features, settings, console.environment), {
     bindAddress: `127.0.0.1:${port}`,
     features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
@@ -118,7 +118,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
   say(`the cluster is ready: export KUBECONFIG=${cluster.adminKubeconfig}`);
   say(`the operator's log: ${logFile}`);
-  const operating = operate(cluster, { log, controllers, companion, signal });
+  const operating = operate(cluster, { log, controllers, runnable, signal });
   const { url } = await Promise.race([page.promise, operating.then(() => ({ url: "" }))]);
   say(`the dashboard: ${url}#secret=${secret}`);
   say("Ctrl-C stops everything and leaves nothing behind\n");
@@ -149,12 +149,12 @@ async function operate(
   {
     log,
     controllers,
-    companion,
+    runnable,
     signal,
   }: {
     readonly log: Logger;
     readonly controllers: readonly ControllerDefinition[];
-    readonly companion: Companion;
+    readonly runnable: Runnable;
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
@@ -164,7 +164,7 @@ async function operate(
       operator: keyturn,
       connection: await loadConfig({ kubeconfig, env: {} }),
       controllers,
-      companions: [companion],
+      runnables: [runnable],
       version,
       log,
       env: {},

@@ -1,11 +1,11 @@
 // `keyturn run`: the operator, as it runs in a cluster.
-import { type Companion, type ControllerDefinition, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
+import { type Runnable, type ControllerDefinition, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { operatorDashboard, type OperatorDashboardOptions } from "../dashboard/operator-dashboard.ts";
-import { diagnosticsCompanion, onDiagnosticsSignal } from "../diagnostics/diagnostics.ts";
+import { diagnosticsRunnable, onDiagnosticsSignal } from "../diagnostics/diagnostics.ts";
 import { type Flag, readFlags, type ValuesOf } from "../feature/flag.ts";
 import { operatorFlags } from "../feature/operator-flags.ts";
-import { notifyCompanions } from "../notify/notifier.ts";
+import { notifyRunnables } from "../notify/notifier.ts";
 import { keyturn } from "../feature/feature.ts";
 import { connect, orUsageError } from "./session.ts";
 import { type Console, version } from "./command-line.ts";
@@ -24,7 +24,7 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
   const plain = controllersOf(chosen, given, environment);
   const connection = await connect(flags, environment);
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat });
-  const { controllers, companions } = withDashboard(plain, {
+  const { controllers, runnables } = withDashboard(plain, {
     bindAddress: flags.dashboardBindAddress,
     features: chosen.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, given, environment).flag,
@@ -39,7 +39,7 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
         operator: keyturn,
         connection,
         controllers,
-        companions: [...companions, ...operatorCompanions(flags, environment)],
+        runnables: [...runnables, ...operatorRunnables(flags, environment)],
         version,
         log,
         env: environment,
@@ -61,11 +61,11 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
 }
 
 /** What tells people, and what lets them look into the process. */
-function operatorCompanions(flags: ValuesOf<typeof operatorFlags>, env: Console["environment"]): readonly Companion[] {
+function operatorRunnables(flags: ValuesOf<typeof operatorFlags>, env: Console["environment"]): readonly Runnable[] {
   const { notifyUrlFile: urlFile, notifyFormat: format, notifyEvents: events, notifyCluster: cluster } = flags;
   return [
-    ...notifyCompanions({ urlFile, format, events, cluster, env }),
-    diagnosticsCompanion({ folder: flags.diagnosticsDir, onRequest: onDiagnosticsSignal }),
+    ...notifyRunnables({ urlFile, format, events, cluster, env }),
+    diagnosticsRunnable({ folder: flags.diagnosticsDir, onRequest: onDiagnosticsSignal }),
   ];
 }
 
@@ -73,8 +73,8 @@ function operatorCompanions(flags: ValuesOf<typeof operatorFlags>, env: Console[
 function withDashboard(
   controllers: readonly ControllerDefinition[],
   options: OperatorDashboardOptions,
-): { readonly controllers: readonly ControllerDefinition[]; readonly companions: readonly Companion[] } {
-  if (parseBindAddress(options.bindAddress).type === "off") return { controllers, companions: [] };
+): { readonly controllers: readonly ControllerDefinition[]; readonly runnables: readonly Runnable[] } {
+  if (parseBindAddress(options.bindAddress).type === "off") return { controllers, runnables: [] };
   const dashboard = operatorDashboard(controllers, options);
-  return { controllers: dashboard.controllers, companions: [dashboard.companion] };
+  return { controllers: dashboard.controllers, runnables: [dashboard.runnable] };
 }

@@ -75,7 +75,7 @@ export interface Session {
 }
 
 /** The longest that Node knows. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** Runs `work` with a connection, and closes it. Rejects with a `UsageError` for a kubeconfig that cannot be used. */
 export async function inSession<T>(
@@ -88,7 +88,7 @@ export async function inSession<T>(
   const wire = createHttpTransport({ ...connection, env: console.environment, userAgent: "keyturn", clock: systemClock });
   const { transport, serverClock } = observeServerClock(wire, systemClock);
   // Neither a watch that waits for its next attempt nor a clock keeps a process alive, and the work is not done before it is done.
-  const awake = setInterval(() => {}, longestTimerMs);
+  const awake = setInterval(() => {}, maxTimerMs);
   try {
     return await work({
       client: createClient(transport, { clock: systemClock, random: systemRandom }),

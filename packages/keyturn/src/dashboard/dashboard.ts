@@ -20,7 +20,7 @@ import { eventingAuthFlags } from "../controllers/eventing-auth/flags.ts";
 import { rotationFlags } from "../controllers/rotation/feature.ts";
 import { sourceKinds } from "../controllers/rotation/source.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
-import type { SidecarsSight } from "../controllers/sidecars/fleet.ts";
+import type { SidecarsView } from "../controllers/sidecars/fleet.ts";
 import type { FeatureName, FlagReader } from "../feature/feature.ts";
 import { features } from "../registry.ts";
 import { ObjectDetails } from "./object-detail.ts";
@@ -134,7 +134,7 @@ function troubleOf({ resource, namespace, state, synced }: WatchStatus): WatchTr
 // The whole dashboard: sources, records, access and server, put together.
 
 /** What a dashboard is made with. */
-export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "mostStreams"> {
+export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "maxStreams"> {
   readonly watch: ControllerScope["watch"];
   readonly statusOf: StatusOf;
   readonly client: Client;
@@ -148,7 +148,7 @@ export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddr
   /** The controllers' flags: plans and times are made with them. */
   readonly flag: FlagReader;
   /** Through whose eyes workloads are looked at; undefined to leave them out. */
-  readonly sidecars: SidecarsSight | undefined;
+  readonly sidecars: SidecarsView | undefined;
   /** Which objects may be kept for rotation targets, see `RotationSourceOptions`. */
   readonly rotationObjects: Pick<Selection, "labels">;
   readonly shown: Pick<Hello, "cluster" | "namespaces">;

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** A file that leads to the page, readable by this user alone. Goes when it is disposed of. */
-export interface BrowserDoor extends AsyncDisposable {
+export interface LaunchPage extends AsyncDisposable {
   readonly path: string;
 }
 
 /** Makes the file. */
-export async function makeBrowserDoor(url: string): Promise<BrowserDoor> {
+export async function makeLaunchPage(url: string): Promise<LaunchPage> {
   const folder = await mkdtemp(join(tmpdir(), "keyturn-dashboard-"));
   const path = join(folder, "open.html");
   const target = url.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
@@ -33,7 +33,7 @@ const openers: Readonly<Record<string, Opener>> = {
 
 /** Opens the file with what the system opens pages with. Resolves to false if there is nothing of that kind. */
 export async function openInBrowser(
-  { path }: BrowserDoor,
+  { path }: LaunchPage,
   { command, args }: Opener = openers[process.platform] ?? { command: "xdg-open", args: [] },
 ): Promise<boolean> {
   const child = spawn(command, [...args, pathToFileURL(path).href], { stdio: "ignore", detached: true });

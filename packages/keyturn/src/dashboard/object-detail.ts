@@ -76,7 +76,7 @@ function ownCommands({ resource, name }: ObjectRef, record: DashboardRecord, whe
 // The Events of one object, read when somebody looks.
 
 /** More are not read by anybody. */
-const mostEvents = 100;
+const maxEvents = 100;
 
 /** The newest first. */
 export async function objectEvents(client: Client, { kind, namespace, name }: ObjectRef, signal: AbortSignal): Promise<readonly EventView[]> {
@@ -85,7 +85,7 @@ export async function objectEvents(client: Client, { kind, namespace, name }: Ob
   return items
     .map(eventView)
     .toSorted((left, right) => right.lastMs - left.lastMs)
-    .slice(0, mostEvents);
+    .slice(0, maxEvents);
 }
 
 /** Events that were made through the old API have their times and counts elsewhere. */
@@ -193,7 +193,7 @@ export interface ObjectDetailsOptions {
 /** A page asks again every few seconds while somebody looks; everybody else who looks gets the same answer. */
 const eventsFreshMs = 3000;
 const differencesFreshMs = 10_000;
-const mostAnswers = 500;
+const maxAnswers = 500;
 const patienceMs = 10_000;
 
 /** Tells about objects that have a record. */
@@ -205,8 +205,8 @@ export class ObjectDetails {
   constructor(options: ObjectDetailsOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#events = new SharedAnswers({ clock, freshMs: eventsFreshMs, most: mostAnswers });
-    this.#differences = new SharedAnswers({ clock, freshMs: differencesFreshMs, most: mostAnswers });
+    this.#events = new SharedAnswers({ clock, freshMs: eventsFreshMs, most: maxAnswers });
+    this.#differences = new SharedAnswers({ clock, freshMs: differencesFreshMs, most: maxAnswers });
   }
 
   /** The details; undefined if nothing of that name is shown. */

@@ -1,11 +1,11 @@
 // The dashboard as part of the operator: beside the controllers, on every replica, through their caches.
-import type { Companion, ControllerDefinition } from "@keyturn/runtime";
+import type { Runnable, ControllerDefinition } from "@keyturn/runtime";
 import type { FlagReader } from "../feature/feature.ts";
 import { controllerNames } from "../registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { sidecarsControllerOf } from "../controllers/sidecars/controller.ts";
-import { sidecarsController } from "../controllers/sidecars/rollouts.ts";
-import type { SidecarsSight } from "../controllers/sidecars/fleet.ts";
+import { controllerName as sidecarsControllerName } from "../controllers/sidecars/rollouts.ts";
+import type { SidecarsView } from "../controllers/sidecars/fleet.ts";
 import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
 import { ownLeaders } from "./step-leaders.ts";
@@ -29,14 +29,14 @@ export interface OperatorDashboardOptions extends Pick<
 export function operatorDashboard(
   controllers: readonly ControllerDefinition[],
   options: OperatorDashboardOptions,
-): { readonly controllers: readonly ControllerDefinition[]; readonly companion: Companion } {
-  let sidecars: SidecarsSight | undefined;
+): { readonly controllers: readonly ControllerDefinition[]; readonly runnable: Runnable } {
+  let sidecars: SidecarsView | undefined;
   const watched = controllers.map((definition) =>
-    definition.name === sidecarsController ? observed(options.flag, (sight) => (sidecars = sight)) : definition,
+    definition.name === sidecarsControllerName ? observed(options.flag, (sight) => (sidecars = sight)) : definition,
   );
   return {
     controllers: watched,
-    companion: {
+    runnable: {
       async start({ caches, client, clock, log, metrics, namespaces, controllers: statuses }) {
         const dashboard = await startDashboard({
           ...options,
@@ -70,6 +70,6 @@ export function operatorDashboard(
   };
 }
 
-function observed(flag: FlagReader, onSetUp: (sight: SidecarsSight) => void): ControllerDefinition {
+function observed(flag: FlagReader, onSetUp: (sight: SidecarsView) => void): ControllerDefinition {
   return sidecarsControllerOf({ ...sidecarsOptions(flag), onSetUp });
 }

@@ -46,7 +46,7 @@ class Reader extends Writable {
 function open(options: Partial<PageStreamOptions> & { readonly reader?: Reader } = {}) {
   const { reader = new Reader({ reads: true }), ...rest } = options;
   const clock = new VirtualClock();
-  const store = options.store ?? new RecordStore("boot", { mostBatches: 2 });
+  const store = options.store ?? new RecordStore("boot", { maxBatches: 2 });
   const stop = new AbortController();
   const onResync = vi.fn<() => void>();
   const ended = streamPage(

@@ -3,7 +3,7 @@ import type { Buffer } from "node:buffer";
 import type { Writable } from "node:stream";
 import type { End, Hello, Tick } from "@keyturn/dashboard/contract";
 import type { Clock } from "@keyturn/runtime";
-import { Bell } from "./record-keeper.ts";
+import { Signal } from "./record-keeper.ts";
 import { eventFrame, type RecordStore } from "./record-store.ts";
 import type { Rights } from "./viewer-rights.ts";
 
@@ -64,7 +64,7 @@ class PageStream {
   readonly #options: PageStreamOptions;
   readonly #signal: AbortSignal;
   /** Something has changed, or it is time for something. */
-  readonly #bell = new Bell();
+  readonly #bell = new Signal();
   readonly #listening: (() => void)[] = [];
   /** The last change that the page has; undefined if it is to get everything. */
   #position: number | undefined;

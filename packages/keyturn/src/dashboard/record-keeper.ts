@@ -8,7 +8,7 @@ import type { RecordStore } from "./record-store.ts";
 // Wakes one who waits, however many reasons there are to.
 
 /** A bell: what is rung while nobody waits is heard by the next who does. */
-export class Bell {
+export class Signal {
   #rung = false;
   #wake: (() => void) | undefined;
 
@@ -58,7 +58,7 @@ export class RecordKeeper {
   readonly #options: RecordKeeperOptions;
   readonly #kept: (Kept & { readonly source: RecordSource })[] = [];
   #steps: Kept | undefined;
-  readonly #bell = new Bell();
+  readonly #bell = new Signal();
 
   constructor(options: RecordKeeperOptions) {
     this.#options = options;

@@ -54,11 +54,11 @@ export type StatusOf = (cache: Cache<unknown>) => WatchStatus;
 // What all records have in common, from an object and its summary.
 
 /** A message may quote what somebody else has written; more than so much is not shown. */
-const longestText = 1024;
+const maxText = 1024;
 
 /** Text that may be shown to anybody who may see the object. */
 export function shownText(text: string): string {
-  return redactAndCut(text, longestText);
+  return redactAndCut(text, maxText);
 }
 
 export function objectRef(kind: Kind, { namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): ObjectRef {
@@ -135,13 +135,13 @@ export function verdictViews(
 
 /** A summary speaks of a step that is late only after a while; until then it is looked at again now and then. */
 const lookAgainMs = 30_000;
-const longestLookMs = 10 * 60_000;
+const maxLookMs = 10 * 60_000;
 
 /** When a summary may say something else although nothing has changed. */
 export function summaryAgainAtMs({ next }: Pick<Summary, "next">, nowMs: number): number | undefined {
   if (!next) return undefined;
   if (next.atMs > nowMs) return next.atMs;
-  return next.atMs + longestLookMs > nowMs ? nowMs + lookAgainMs : undefined;
+  return next.atMs + maxLookMs > nowMs ? nowMs + lookAgainMs : undefined;
 }
 
 /** For a watch: the object without its labels and annotations, which may hold all that somebody applied, and without who wrote what. */

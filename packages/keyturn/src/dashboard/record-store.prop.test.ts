@@ -52,8 +52,8 @@ function dataOf(frame: Uint8Array): unknown {
 
 test("whatever happens, and however little is remembered", () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), rights, fc.integer({ min: 1, max: 5 }), (steps, seen, mostBatches) => {
-      const store = new RecordStore("boot", { mostBatches, partBytes: 200 });
+    fc.property(fc.array(step, { maxLength: 40 }), rights, fc.integer({ min: 1, max: 5 }), (steps, seen, maxBatches) => {
+      const store = new RecordStore("boot", { maxBatches, partBytes: 200 });
       const page = new Page(store, seen);
       for (const each of steps) {
         if (each.type === "put") {

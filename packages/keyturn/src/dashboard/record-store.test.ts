@@ -79,7 +79,7 @@ describe("a snapshot", () => {
 
 describe("a position", () => {
   it("is known again as long as all that followed is", () => {
-    const store = new RecordStore("boot", { mostBatches: 2 });
+    const store = new RecordStore("boot", { maxBatches: 2 });
     for (const name of ["a", "b", "c", "d"]) store.commit([issued("a", name)], []);
     expect([0, 1, 2, 3, 4, 5].map((seq) => store.covers(seq))).toEqual([false, false, true, true, true, false]);
     expect(store.positionOf(store.eventId(3, everything), everything)).toBe(3);
@@ -108,7 +108,7 @@ describe("a position", () => {
   });
 
   it("is forgotten when changes are large", () => {
-    const store = new RecordStore("boot", { mostBytes: 2000 });
+    const store = new RecordStore("boot", { maxBytes: 2000 });
     for (const name of ["a", "b", "c"]) store.commit([issued("a", name, "x".repeat(1500))], []);
     expect([0, 1, 2, 3].map((seq) => store.covers(seq))).toEqual([false, false, true, true]);
   });

@@ -32,13 +32,13 @@ export interface Snapshot {
 /** How much is remembered. */
 export interface StoreLimits {
   /** Changes that a page can be behind by before it gets everything anew. */
-  readonly mostBatches: number;
-  readonly mostBytes: number;
+  readonly maxBatches: number;
+  readonly maxBytes: number;
   /** A piece of a snapshot is about as big. */
   readonly partBytes: number;
 }
 
-const usualLimits: StoreLimits = { mostBatches: 1024, mostBytes: 8 * 1024 * 1024, partBytes: 128 * 1024 };
+const usualLimits: StoreLimits = { maxBatches: 1024, maxBytes: 8 * 1024 * 1024, partBytes: 128 * 1024 };
 
 /** Frames of the newest changes are kept for pages that read at their own pace; older ones are made anew. */
 const batchesWithFrames = 8;
@@ -91,7 +91,7 @@ export class RecordStore {
     const bytes = changed.reduce((sum, { json }) => sum + json.length, 0) + gone.length * 64;
     this.#batches.push({ seq: ++this.#seq, upserts: changed, removals: gone, bytes, frames: new Map() });
     this.#bytes += bytes;
-    while (this.#batches.length > this.#limits.mostBatches || (this.#bytes > this.#limits.mostBytes && this.#batches.length > 1)) {
+    while (this.#batches.length > this.#limits.maxBatches || (this.#bytes > this.#limits.maxBytes && this.#batches.length > 1)) {
       this.#bytes -= this.#batches.shift()?.bytes ?? 0;
     }
     this.#batches.at(-1 - batchesWithFrames)?.frames.clear();

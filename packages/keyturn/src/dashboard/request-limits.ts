@@ -10,13 +10,13 @@ export interface RequestRates {
 /** 100 a second, and one in five seconds. */
 export const usualRates: RequestRates = { requests: { burst: 1000, perMs: 0.1 }, failures: { burst: 10, perMs: 0.0002 } };
 
-const mostClients = 10_000;
+const maxClients = 10_000;
 
 /** Counts by client; forgets those that were not seen for longest. */
 export class RequestLimit {
   readonly #rate: TokenRate;
   readonly #clock: Clock;
-  readonly #buckets = new LruMap<string, TokenBucket>(mostClients);
+  readonly #buckets = new LruMap<string, TokenBucket>(maxClients);
 
   constructor(rate: TokenRate, clock: Clock) {
     this.#rate = rate;

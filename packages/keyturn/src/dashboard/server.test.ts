@@ -185,7 +185,7 @@ describe("a request", () => {
   });
 
   it("is answered however many idle connections are open", async () => {
-    const url = await serve({ mostStreams: 4 });
+    const url = await serve({ maxStreams: 4 });
     const idle: Socket[] = [];
     for (let i = 0; i < 50; i++) {
       const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) }).on("error", () => {});
@@ -197,7 +197,7 @@ describe("a request", () => {
   });
 
   it("for a stream beyond the limit is told to come later", async () => {
-    const url = await serve({ mostStreams: 1 });
+    const url = await serve({ maxStreams: 1 });
     const request = send(`${url}api/stream`, { headers: authorization, agent: false });
     request.end();
     const [response] = (await once(request, "response")) as [IncomingMessage];

@@ -102,11 +102,11 @@ export interface RequestHandlerOptions {
   /** For tests: how often a stream ticks, and how long a page may read nothing. */
   readonly streamTimes?: { readonly tickMs?: number; readonly stallMs?: number };
   /** Default 2000. */
-  readonly mostStreams?: number;
+  readonly maxStreams?: number;
 }
 
 /** Pages that may be open at a time. */
-export const usualMostStreams = 2000;
+export const defaultMaxStreams = 2000;
 
 /** A request and the way to answer it. */
 interface Exchange {
@@ -184,8 +184,8 @@ export class RequestHandler {
   }
 
   async #stream({ request, response }: Exchange, { viewer, bearer }: Admitted): Promise<void> {
-    const { store, access, clock, metrics, shown, streamTimes, mostStreams = usualMostStreams } = this.#options;
-    if (this.#streams >= mostStreams) throw refusedForNow(503, "full", { error: "as many pages as may are open", retryAfterSeconds: 10 });
+    const { store, access, clock, metrics, shown, streamTimes, maxStreams = defaultMaxStreams } = this.#options;
+    if (this.#streams >= maxStreams) throw refusedForNow(503, "full", { error: "as many pages as may are open", retryAfterSeconds: 10 });
     response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no" });
     if (request.method === "HEAD") {
       response.end();
@@ -263,7 +263,7 @@ export interface DashboardServer {
 }
 
 /** Tokens can have some kilobytes. */
-const largestHeadersBytes = 32 * 1024;
+const maxHeadersBytes = 32 * 1024;
 /** How long streams may take to say that they end. */
 const closeGraceMs = 500;
 
@@ -279,7 +279,7 @@ export async function startDashboardServer(options: DashboardServerOptions): Pro
     requestTimeout: 10_000,
     connectionsCheckingInterval: 10_000,
     keepAliveTimeout: 15_000,
-    maxHeaderSize: largestHeadersBytes,
+    maxHeaderSize: maxHeadersBytes,
   };
   const server = createServer(limits, (request, response) => {
     handler.answer({ request, response }).catch((error: unknown) => {
@@ -287,7 +287,7 @@ export async function startDashboardServer(options: DashboardServerOptions): Pro
       response.destroy();
     });
   });
-  limitConnections(server, 2 * (options.mostStreams ?? usualMostStreams));
+  limitConnections(server, 2 * (options.maxStreams ?? defaultMaxStreams));
   server.listen({ port, ...(host !== undefined && { host }) });
   try {
     await once(server, "listening");

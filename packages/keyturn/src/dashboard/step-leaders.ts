@@ -1,6 +1,6 @@
 // Whether an operator works on each step: what nobody works on may be long out of date, however well it looks.
 import type { StepLeader, StepName } from "@keyturn/dashboard/contract";
-import type { CompanionHost } from "@keyturn/runtime";
+import type { RunnableHost } from "@keyturn/runtime";
 import type { FeatureName } from "../feature/feature.ts";
 import type { LeaseSummary } from "../feature/summary.ts";
 import type { WatchedLeases } from "../status/status-watches.ts";
@@ -47,7 +47,7 @@ function unheldText(leases: readonly LeaseSummary[]): string {
 }
 
 /** As the operator's own process knows it. A replica that stands by takes a Lease that nobody holds, so that somebody leads as long as it does. */
-export function ownLeaders(statuses: CompanionHost["controllers"], controllers: ControllerNames): StepLeaders {
+export function ownLeaders(statuses: RunnableHost["controllers"], controllers: ControllerNames): StepLeaders {
   return {
     switchedOn: true,
     of(step) {

@@ -97,13 +97,13 @@ export interface TokenAccessOptions {
 
 /** With a tick of 15 s, a token that is taken back is noticed within a minute. */
 const usualFreshMs = 40_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 /** Beyond so many namespaces somebody should have the right for the whole cluster; the rest is not shown to them. */
-const mostNamespaces = 200;
+const maxNamespaces = 200;
 /** For one viewer; the API server has others to serve, too. */
 const questionsAtATime = 4;
 /** What no token is longer than. */
-const longestToken = 16_384;
+const maxToken = 16_384;
 
 interface Remembered {
   readonly verdict: AccessVerdict;
@@ -116,9 +116,9 @@ export class TokenAccess implements AccessCheck {
   readonly access = "token";
   readonly #options: TokenAccessOptions;
   /** By a digest of the token: the token itself is not kept. */
-  readonly #remembered = new LruMap<string, Remembered>(mostRemembered);
+  readonly #remembered = new LruMap<string, Remembered>(maxRemembered);
   readonly #asking = new Map<string, Promise<Remembered>>();
-  readonly #lists = new LruMap<string, { readonly allowed: boolean; readonly untilMs: number }>(mostRemembered);
+  readonly #lists = new LruMap<string, { readonly allowed: boolean; readonly untilMs: number }>(maxRemembered);
 
   constructor(options: TokenAccessOptions) {
     this.#options = options;
@@ -164,7 +164,7 @@ export class TokenAccess implements AccessCheck {
   async #ask(bearer: string, digest: string): Promise<Remembered> {
     const { clock, log, freshMs = usualFreshMs } = this.#options;
     try {
-      const user = bearer.length > longestToken ? undefined : await this.#userOf(bearer);
+      const user = bearer.length > maxToken ? undefined : await this.#userOf(bearer);
       const verdict: AccessVerdict = user ? await this.#verdictFor(user) : { type: "unknown" };
       const remembered = { verdict, user, untilMs: clock.monotonic() + freshMs };
       this.#remembered.set(digest, remembered);
@@ -196,7 +196,7 @@ export class TokenAccess implements AccessCheck {
   /** In the first namespace, by name, in which there are any: enough for a page that is empty and not refused. */
   async #grantsWhereNothingIs(user: ReviewedUser, resources: readonly string[]): Promise<Grants> {
     const namespaces = await this.#options.namespaces();
-    for (const namespace of namespaces.slice(0, mostNamespaces)) {
+    for (const namespace of namespaces.slice(0, maxNamespaces)) {
       const grants = new Map<string, ReadonlySet<string>>();
       await forEachParallel(resources, questionsAtATime, async (resource) => {
         if (await this.#maySee(user, shownKind(resource), namespace)) grants.set(resource, new Set([namespace]));
@@ -209,7 +209,7 @@ export class TokenAccess implements AccessCheck {
   async #grantOf(user: ReviewedUser, resource: string): Promise<"everywhere" | ReadonlySet<string>> {
     const kind = shownKind(resource);
     if (await this.#maySee(user, kind, "")) return "everywhere";
-    const namespaces = Array.from(this.#options.shown.namespacesOf(resource)).toSorted().slice(0, mostNamespaces);
+    const namespaces = Array.from(this.#options.shown.namespacesOf(resource)).toSorted().slice(0, maxNamespaces);
     const seen = new Set<string>();
     await forEachParallel(namespaces, questionsAtATime, async (namespace) => {
       if (await this.#maySee(user, kind, namespace)) seen.add(namespace);

@@ -2,12 +2,12 @@
 import { type Clock, createLogger, systemClock } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test, vi } from "vitest";
-import { diagnosticsCompanion } from "./diagnostics.ts";
+import { diagnosticsRunnable } from "./diagnostics.ts";
 
 async function start(folder: string | undefined, clock: Clock = new VirtualClock()) {
   const lines: string[] = [];
   let take = (): void => expect.fail("nobody listens");
-  const companion = diagnosticsCompanion({
+  const runnable = diagnosticsRunnable({
     folder,
     profileMs: 1,
     onRequest(listener) {
@@ -16,7 +16,7 @@ async function start(folder: string | undefined, clock: Clock = new VirtualClock
     },
   });
   const log = createLogger({ destination: { write: (line) => lines.push(line) } });
-  const running = await companion.start({ clock, log });
+  const running = await runnable.start({ clock, log });
   return { lines, running, ask: () => take() };
 }
 

@@ -1,5 +1,5 @@
 // On a signal.
-import { type Clock, type Companion, type CompanionHost, type Logger, sleep } from "@keyturn/runtime";
+import { type Clock, type Runnable, type RunnableHost, type Logger, sleep } from "@keyturn/runtime";
 import { textFlag } from "../feature/flag.ts";
 
 // Diagnostics as a part of the operator's process: on a signal, which only those can send who may do anything to the process anyway.
@@ -21,12 +21,12 @@ export function onDiagnosticsSignal(take: () => void): () => void {
 }
 
 /** A companion that needs no more than this of its host. */
-interface DiagnosticsCompanion extends Companion {
-  start(host: Pick<CompanionHost, "clock" | "log">): Promise<AsyncDisposable>;
+interface DiagnosticsRunnable extends Runnable {
+  start(host: Pick<RunnableHost, "clock" | "log">): Promise<AsyncDisposable>;
 }
 
 /** Takes one capture at a time. */
-export function diagnosticsCompanion({ folder, onRequest, profileMs = 10_000 }: DiagnosticsOptions): DiagnosticsCompanion {
+export function diagnosticsRunnable({ folder, onRequest, profileMs = 10_000 }: DiagnosticsOptions): DiagnosticsRunnable {
   return {
     start({ clock, log }) {
       const ended = new AbortController();

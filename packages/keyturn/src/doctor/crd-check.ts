@@ -1,25 +1,25 @@
 // Are the kinds served, as this release defines them?
 import { apiVersionOf, covers, crdOf, type CustomKind, CustomResourceDefinition, isApiError, resourceOf, type Stored } from "@keyturn/runtime";
 import * as z from "zod";
-import type { Examination } from "./doctor.ts";
+import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 const check = "kinds";
 const apply = "apply what `keyturn crds` prints: keyturn crds | kubectl apply --server-side -f -";
 
 /** One finding for each kind. */
-export async function checkCrds(examination: Examination): Promise<readonly Finding[]> {
-  return Promise.all(examination.kinds.map((kind) => checkKind(kind, examination)));
+export async function checkCrds(context: CheckContext): Promise<readonly Finding[]> {
+  return Promise.all(context.kinds.map((kind) => checkKind(kind, context)));
 }
 
-async function checkKind(kind: CustomKind, examination: Examination): Promise<Finding> {
-  const { client, signal } = examination;
+async function checkKind(kind: CustomKind, context: CheckContext): Promise<Finding> {
+  const { client, signal } = context;
   try {
     const live = await client.get(CustomResourceDefinition, { name: resourceOf(kind) }, signal);
     return live ? crdFinding(kind, live) : fail(check, `${resourceOf(kind)} is not installed`, apply);
   } catch (error) {
     if (!isApiError(error, "Forbidden")) throw error;
-    return servedFinding(kind, examination);
+    return servedFinding(kind, context);
   }
 }
 
@@ -69,7 +69,7 @@ function isWebhookConversion(conversion: unknown): boolean {
 const resourceList = z.object({ resources: z.array(z.object({ name: z.string() })) });
 
 /** What everybody may ask: whether the kind is served at all. */
-async function servedFinding(kind: CustomKind, { client, signal }: Examination): Promise<Finding> {
+async function servedFinding(kind: CustomKind, { client, signal }: CheckContext): Promise<Finding> {
   try {
     const list = resourceList.parse(await client.request({ method: "GET", path: `/apis/${apiVersionOf(kind)}` }, signal));
     if (list.resources.some(({ name }) => name === kind.plural))

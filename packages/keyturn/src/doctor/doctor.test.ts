@@ -10,7 +10,7 @@ import { plain } from "../text.ts";
 import { agentFindings, leaseFindings } from "./lease-check.ts";
 import { crdFinding } from "./crd-check.ts";
 import { fail, findingsText, ok, warn } from "./finding.ts";
-import { originalFindings } from "./predecessor-check.ts";
+import { predecessorFindings } from "./predecessor-check.ts";
 import { newestTested, oldestTested, parseMinorVersion, priorityFinding, skewFinding, versionFinding } from "./server-check.ts";
 import { watchFindings } from "./rights-check.ts";
 
@@ -158,7 +158,7 @@ describe("originals beside us", () => {
     spec: { replicas, selector: {}, template: { spec: { containers: [{ name: "manager", image }] } } },
   });
   const judged = (...deployments: readonly Stored<Deployment>[]) =>
-    originalFindings(deployments, ["jwks", "sidecars"]).map(({ level, message }) => `${level}: ${message}`);
+    predecessorFindings(deployments, ["jwks", "sidecars"]).map(({ level, message }) => `${level}: ${message}`);
   const none = ["ok: none of the operators that Keyturn takes the place of runs beside it"];
 
   it("are known by their image, wherever that was copied to", () => {

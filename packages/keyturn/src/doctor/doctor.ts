@@ -4,14 +4,14 @@ import type { FeatureName } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
 import { type Finding, warn } from "./finding.ts";
 import { checkAgents, checkLeases } from "./lease-check.ts";
-import { checkOriginals } from "./predecessor-check.ts";
+import { checkPredecessors } from "./predecessor-check.ts";
 import { checkRights, checkWatches } from "./rights-check.ts";
 import { checkServer } from "./server-check.ts";
 
 // What every check of `keyturn doctor` works with.
 
 /** The cluster, and the operator as its flags describe it. */
-export interface Examination {
+export interface CheckContext {
   readonly client: Client;
   readonly transport: Transport;
   readonly clock: Clock;
@@ -40,22 +40,22 @@ export interface Examination {
 // All checks of `keyturn doctor`, one after the other. A check that fails itself is a finding, not the end.
 
 /** A check by the word that its findings have. */
-const checks: readonly (readonly [string, (examination: Examination) => Promise<readonly Finding[]>])[] = [
+const checks: readonly (readonly [string, (context: CheckContext) => Promise<readonly Finding[]>])[] = [
   ["kinds", checkCrds],
   ["rights", checkRights],
   ["watches", checkWatches],
   ["leaders", checkLeases],
-  ["originals", checkOriginals],
+  ["originals", checkPredecessors],
   ["agents", checkAgents],
 ];
 
 /** Examines the cluster. Rejects only when the signal aborts. */
-export async function examine(examination: Examination): Promise<readonly Finding[]> {
-  const { findings, isThere } = await checkServer(examination);
+export async function examine(context: CheckContext): Promise<readonly Finding[]> {
+  const { findings, isThere } = await checkServer(context);
   // Without a server every other check would say the same.
   if (!isThere) return findings;
   const all = [...findings];
-  for (const [name, check] of checks) all.push(...(await check(examination).catch((error: unknown) => [unchecked(name, error, examination.signal)])));
+  for (const [name, check] of checks) all.push(...(await check(context).catch((error: unknown) => [unchecked(name, error, context.signal)])));
   return all;
 }
 

@@ -4,7 +4,7 @@ import { agentLeaseLabel, agentSummary } from "../agent/status.ts";
 import { keyturn } from "../feature/feature.ts";
 import { type LeaseSummary, leaseSummary } from "../feature/summary.ts";
 import { renderAge } from "../text.ts";
-import type { Examination } from "./doctor.ts";
+import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 // Does one operator, and only one, lead each controller?
@@ -12,7 +12,7 @@ import { fail, type Finding, ok, warn } from "./finding.ts";
 const check = "leaders";
 
 /** Reads the operator's Leases. */
-export async function checkLeases({ client, controllers, operatorNamespace, now, signal }: Examination): Promise<readonly Finding[]> {
+export async function checkLeases({ client, controllers, operatorNamespace, now, signal }: CheckContext): Promise<readonly Finding[]> {
   let leases: readonly Stored<Lease>[];
   try {
     const selection = operatorNamespace === undefined ? { fields: "metadata.namespace!=kube-node-lease" } : { namespace: operatorNamespace };
@@ -66,7 +66,7 @@ export function leaseFindings(controllers: readonly string[], leases: readonly L
 const checkAgentCheck = "agents";
 
 /** Reads the Leases in which agents show themselves. */
-export async function checkAgents({ client, features, now, signal }: Examination): Promise<readonly Finding[]> {
+export async function checkAgents({ client, features, now, signal }: CheckContext): Promise<readonly Finding[]> {
   if (!features.includes("checksum")) return [];
   try {
     const { items } = await client.list(Lease, { labels: `${agentLeaseLabel.key}=${agentLeaseLabel.value},${managedBySelector(keyturn)}` }, signal);

@@ -1,11 +1,11 @@
 // Does one of the operators that Keyturn takes the place of still run, over the same objects?
 import { Deployment, isApiError, type Stored } from "@keyturn/runtime";
 import type { FeatureName } from "../feature/feature.ts";
-import type { Examination } from "./doctor.ts";
+import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 /** How an original is known by: the image that its release has, wherever it was copied to. */
-interface Original {
+interface Predecessor {
   readonly feature: FeatureName;
   readonly name: string;
   /** The last part of the image's name, without registry, tag and digest. */
@@ -13,7 +13,7 @@ interface Original {
   readonly guide: string;
 }
 
-const originals: readonly Original[] = [
+const predecessors: readonly Predecessor[] = [
   { feature: "eventing-auth", name: "eventing-auth-manager", image: "eventing-auth-manager", guide: "docs/migration/from-eventing-auth-manager.md" },
   { feature: "rotation", name: "k8s-rotator", image: "k8s-rotator", guide: "docs/migration/from-k8s-rotator.md" },
   { feature: "jwks", name: "jwks-operator", image: "jwks-operator", guide: "docs/migration/from-jwks-operator.md" },
@@ -21,10 +21,10 @@ const originals: readonly Original[] = [
 ];
 
 /** Looks through the Deployments. */
-export async function checkOriginals({ client, features, signal }: Examination): Promise<readonly Finding[]> {
+export async function checkPredecessors({ client, features, signal }: CheckContext): Promise<readonly Finding[]> {
   try {
     const { items } = await client.list(Deployment, {}, signal);
-    return originalFindings(items, features);
+    return predecessorFindings(items, features);
   } catch (error) {
     if (!isApiError(error, "Forbidden")) throw error;
     return [
@@ -38,8 +38,8 @@ export async function checkOriginals({ client, features, signal }: Examination):
 }
 
 /** Judges what runs. */
-export function originalFindings(deployments: readonly Stored<Deployment>[], features: readonly FeatureName[]): readonly Finding[] {
-  const found = originals
+export function predecessorFindings(deployments: readonly Stored<Deployment>[], features: readonly FeatureName[]): readonly Finding[] {
+  const found = predecessors
     .filter(({ feature }) => features.includes(feature))
     .flatMap(({ name, image, feature, guide }) =>
       deployments

@@ -9,16 +9,16 @@ import {
   singleRights,
   type TransportResponse,
 } from "@keyturn/runtime";
-import type { Examination } from "./doctor.ts";
+import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 // Are all declared rights granted: one's own, or those of the operator's ServiceAccount?
 
 /** As many as are named one by one. */
-const mostNamed = 12;
+const maxNamed = 12;
 
 /** Asks the API server about every declared right. */
-export async function checkRights({ client, access, namespaces, serviceAccount, signal }: Examination): Promise<readonly Finding[]> {
+export async function checkRights({ client, access, namespaces, serviceAccount, signal }: CheckContext): Promise<readonly Finding[]> {
   const who = serviceAccount ? `ServiceAccount ${serviceAccount.namespace}/${serviceAccount.name}` : "you";
   const missing = await missingAccess(client, access, { namespaces, signal, ...(serviceAccount && { as: serviceAccountUser(serviceAccount) }) });
   const total = singleRights(access, namespaces).length;
@@ -30,7 +30,7 @@ export async function checkRights({ client, access, namespaces, serviceAccount, 
     const [first] = together;
     return first ? `${who} may not ${together.map(({ verb }) => verb).join(", ")} ${objectInWords(first)}: needed ${first.rule.why}` : "";
   });
-  const findings = lines.slice(0, mostNamed).map((line) => fail("rights", line, todo));
+  const findings = lines.slice(0, maxNamed).map((line) => fail("rights", line, todo));
   const rest = lines.length - findings.length;
   return rest > 0
     ? [...findings, fail("rights", `and ${rest} more lines like these; ${missing.length} of ${total} rights are missing`, todo)]
@@ -59,11 +59,11 @@ interface Attempt {
 }
 
 /** Opens every watch once and closes it again. Tried with one's own rights. */
-export async function checkWatches(examination: Examination): Promise<readonly Finding[]> {
-  const rules = examination.access.filter(({ verbs }) => verbs.includes("watch"));
+export async function checkWatches(context: CheckContext): Promise<readonly Finding[]> {
+  const rules = context.access.filter(({ verbs }) => verbs.includes("watch"));
   const watched = [...new Map(rules.map((rule) => [`${rule.kind.plural}.${rule.kind.group}`, rule])).values()];
-  const attempts = await Promise.all(watched.map((rule) => attempt(rule, examination)));
-  return [...watchFindings(attempts), await watchListFinding(examination)];
+  const attempts = await Promise.all(watched.map((rule) => attempt(rule, context)));
+  return [...watchFindings(attempts), await watchListFinding(context)];
 }
 
 /** Judges the attempts. */
@@ -94,27 +94,27 @@ export function watchFindings(attempts: readonly Attempt[]): readonly Finding[] 
   ];
 }
 
-async function attempt({ kind, namespace }: AccessRule, examination: Examination): Promise<Attempt> {
+async function attempt({ kind, namespace }: AccessRule, context: CheckContext): Promise<Attempt> {
   const { group, plural, namespaced } = kind;
-  const place = namespaced ? (namespace ?? examination.namespaces[0]) : undefined;
+  const place = namespaced ? (namespace ?? context.namespaces[0]) : undefined;
   // A rule needs no version, and a request does; rules are declared with whole kinds, which have one.
   const version = "version" in kind ? String(kind.version) : "v1";
   const path = collectionPath({ group, plural, namespaced, version, kind: "" }, place);
-  const { status } = await opened(`${path}?watch=1&timeoutSeconds=1&resourceVersion=0`, examination);
+  const { status } = await opened(`${path}?watch=1&timeoutSeconds=1&resourceVersion=0`, context);
   return { resource: group === "" ? plural : `${plural}.${group}`, status };
 }
 
 /** Lists by watching, where the server can; elsewhere lists are paged, which costs it more. */
-async function watchListFinding(examination: Examination): Promise<Finding> {
+async function watchListFinding(context: CheckContext): Promise<Finding> {
   const query = "watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-  const { status } = await opened(`/api/v1/namespaces?${query}&fieldSelector=metadata.name%3Ddefault`, examination);
+  const { status } = await opened(`/api/v1/namespaces?${query}&fieldSelector=metadata.name%3Ddefault`, context);
   if (status === 200) return ok("watch list", "the API server can list by watching");
   if (status === 403) return ok("watch list", "not tried: you may not watch namespaces");
   return ok("watch list", "the API server cannot list by watching; lists are paged instead, which costs it more memory");
 }
 
 /** Sends the request, and takes no more than the headers of its answer. */
-async function opened(path: string, { transport, signal }: Examination): Promise<Pick<TransportResponse, "status">> {
+async function opened(path: string, { transport, signal }: CheckContext): Promise<Pick<TransportResponse, "status">> {
   const stop = new AbortController();
   try {
     return await transport.send({ method: "GET", path, lane: "watch" }, AbortSignal.any([signal, stop.signal]));

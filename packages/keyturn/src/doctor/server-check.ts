@@ -1,8 +1,8 @@
 // Versions, features.
 import { type Client, ConnectionError, isApiError, readText } from "@keyturn/runtime";
 import * as z from "zod";
-import { mostSkewMs } from "../controllers/rotation/plan.ts";
-import type { Examination } from "./doctor.ts";
+import { maxSkewMs } from "../controllers/rotation/plan.ts";
+import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 // The versions of Kubernetes that the tests run on. A test holds them against the modules that the local control planes are built from.
@@ -29,7 +29,7 @@ const versionSchema = z.object({ gitVersion: z.string() });
 /** Answers are timed this often; the quickest is judged, since a slow one may be anybody's fault. */
 const attempts = 3;
 const slowMs = 1000;
-const mostVersionBytes = 65_536;
+const maxVersionBytes = 65_536;
 /** Times in status and Leases are whole seconds, and an answer is under way for a while. */
 const noticeableSkewMs = 2000;
 
@@ -40,8 +40,8 @@ export interface ServerFindings {
 }
 
 /** Asks for the version, several times. */
-export async function checkServer(examination: Examination): Promise<ServerFindings> {
-  const { client, clock, server, signal } = examination;
+export async function checkServer(context: CheckContext): Promise<ServerFindings> {
+  const { client, clock, server, signal } = context;
   const tookMs: number[] = [];
   let version: string | undefined;
   let priority: Finding;
@@ -51,7 +51,7 @@ export async function checkServer(examination: Examination): Promise<ServerFindi
       version = await versionOf(client, signal);
       tookMs.push(clock.monotonic() - startMs);
     }
-    priority = priorityFinding(await flowSchemaOf(examination));
+    priority = priorityFinding(await flowSchemaOf(context));
   } catch (error) {
     signal.throwIfAborted();
     return { findings: [unreachable(server, error)], isThere: false };
@@ -60,7 +60,7 @@ export async function checkServer(examination: Examination): Promise<ServerFindi
     findings: [
       version === undefined ? versionUnknown : versionFinding(version),
       latencyFinding(Math.min(...tookMs)),
-      skewFinding(examination.serverAheadMs()),
+      skewFinding(context.serverAheadMs()),
       priority,
     ],
     isThere: true,
@@ -139,13 +139,13 @@ export function skewFinding(serverAheadMs: number | undefined): Finding {
   const difference = `this machine's clock is ${seconds} s ${serverAheadMs > 0 ? "behind" : "ahead of"} the API server's`;
   if (Math.abs(serverAheadMs) < noticeableSkewMs) return ok("clock", "this machine's clock agrees with the API server's");
   const todo = "set both by NTP; an operator whose clock is wrong by more than 30 s rotates nothing";
-  return Math.abs(serverAheadMs) > mostSkewMs ? fail("clock", difference, todo) : warn("clock", difference, todo);
+  return Math.abs(serverAheadMs) > maxSkewMs ? fail("clock", difference, todo) : warn("clock", difference, todo);
 }
 
 /** The flow schema that the server has put us into, as its answers say; undefined if it has none. */
-async function flowSchemaOf({ transport, signal }: Examination): Promise<string | undefined> {
+async function flowSchemaOf({ transport, signal }: CheckContext): Promise<string | undefined> {
   const response = await transport.send({ method: "GET", path: "/version" }, signal);
-  await readText(response, mostVersionBytes);
+  await readText(response, maxVersionBytes);
   return response.headers["x-kubernetes-pf-flowschema-uid"];
 }
 

@@ -21,7 +21,7 @@ describe("readFlags", () => {
   });
 
   it("takes the variable of an earlier operator where its own is not set", () => {
-    const place = { name: textFlag({ name: "a.name", help: "", otherVariable: "OLD_NAME" }) };
+    const place = { name: textFlag({ name: "a.name", help: "", legacyVariable: "OLD_NAME" }) };
     expect(readFlags(place, {}, { OLD_NAME: "old" })).toEqual({ name: "old" });
     expect(readFlags(place, {}, { OLD_NAME: "old", KEYTURN_A_NAME: "new" })).toEqual({ name: "new" });
   });

@@ -22,7 +22,7 @@ export interface Flag<T = unknown> {
   /** The text that applies when the flag is not given; undefined if there is none. */
   readonly default: string | undefined;
   /** Another environment variable that counts where its own is not set: the one that an earlier operator read. */
-  readonly otherVariable?: string;
+  readonly legacyVariable?: string;
   /** True for flags that take no word after them: alone they mean `true`. */
   readonly standsAlone: boolean;
   /** Throws an Error whose message completes "--name: …". */
@@ -70,7 +70,7 @@ interface Described {
   readonly short?: string;
   readonly help: string;
   readonly placeholder?: string;
-  readonly otherVariable?: string;
+  readonly legacyVariable?: string;
 }
 
 /** A flag that takes any text; absent is undefined. */
@@ -177,7 +177,7 @@ export function readFlags<Flags extends Readonly<Record<string, Flag>>>(
 ): ValuesOf<Flags> {
   const values = Object.entries(flags).map(([key, flag]) => {
     const own = environmentVariableOf(flag);
-    const variable = environment[own] === undefined && flag.otherVariable !== undefined ? flag.otherVariable : own;
+    const variable = environment[own] === undefined && flag.legacyVariable !== undefined ? flag.legacyVariable : own;
     const fromLine = given[flag.name];
     try {
       return [key, flag.parse(fromLine ?? environment[variable])];

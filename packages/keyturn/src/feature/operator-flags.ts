@@ -11,13 +11,13 @@ const leaseDuration = durationFlag({
 });
 
 /** A Lease counts its seconds in 32 bits, and one that a dead holder keeps for longer than a day helps nobody. */
-const longestLeaseMs = 24 * 3_600_000;
+const maxLeaseMs = 24 * 3_600_000;
 
 const leaseDurationFlag: Flag<number> = {
   ...leaseDuration,
   parse(text) {
     const durationMs = leaseDuration.parse(text);
-    if (durationMs < 3000 || durationMs > longestLeaseMs || durationMs % 1000 !== 0)
+    if (durationMs < 3000 || durationMs > maxLeaseMs || durationMs % 1000 !== 0)
       throw new Error(`"${text}" is not a whole number of seconds from 3s to 24h`);
     return durationMs;
   },

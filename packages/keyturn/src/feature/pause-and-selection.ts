@@ -1,5 +1,5 @@
 // Served, paused, not selected; `pausable(planner)`.
-import { type Condition, type KubeObject, type LabelMatcher, type Notice, parseLabelSelector, type Plan, setCondition } from "@keyturn/runtime";
+import { type Condition, type KubeObject, type LabelMatcher, type PlannedEvent, parseLabelSelector, type Plan, setCondition } from "@keyturn/runtime";
 import { type FlagReader, keyturn } from "./feature.ts";
 import { type Flag, listFlag, textFlag } from "./flag.ts";
 
@@ -104,7 +104,7 @@ export function pausedConditions(
 }
 
 /** What people are told when a pause begins. */
-export function pausedNotice(pause: Pause): Notice {
+export function pausedEvent(pause: Pause): PlannedEvent {
   return { type: "Normal", reason: pausedReason, message: pauseInWords(pause) };
 }
 
@@ -126,7 +126,7 @@ export function pausedPlan<Status extends { readonly conditions?: readonly Condi
   return {
     writes: [],
     status: { ...status, conditions },
-    notices: conditions === before ? [] : [pausedNotice(pause)],
+    notices: conditions === before ? [] : [pausedEvent(pause)],
     nextAtMs: pause.untilMs,
   };
 }

@@ -2,7 +2,7 @@
 import {
   backoffDelayMs,
   type Clock,
-  type Companion,
+  type Runnable,
   type Event,
   fileText,
   fullBucket,
@@ -43,13 +43,13 @@ export interface NotifierOptions {
 }
 
 /** So many may wait; what comes then is dropped and counted. */
-const mostWaiting = 200;
+const maxWaiting = 200;
 /** Ten at once and then one a second, which is what Slack takes: https://docs.slack.dev/apis/web-api/rate-limits */
 const rate = { burst: 10, perMs: 1 / 1000 };
-const mostTries = 6;
-const backoff = { firstMs: 1000, longestMs: 60_000 };
+const maxTries = 6;
+const backoff = { firstMs: 1000, maxMs: 60_000 };
 /** No header makes us wait longer. */
-const longestPauseMs = 300_000;
+const maxPauseMs = 300_000;
 /** How long the end of the process waits for what is still to be sent. */
 const lastWordsMs = 1000;
 
@@ -79,7 +79,7 @@ export class Notifier implements AsyncDisposable {
   notify(event: Event): void {
     const { events, cluster } = this.#options;
     if (!isNotable(event, events)) return;
-    if (this.#ended.signal.aborted || this.#waiting.length >= mostWaiting) return this.#lose("dropped", 1);
+    if (this.#ended.signal.aborted || this.#waiting.length >= maxWaiting) return this.#lose("dropped", 1);
     this.#waiting.push(notificationOf(event, cluster));
     this.#sending ??= this.#sendAll();
   }
@@ -127,9 +127,9 @@ export class Notifier implements AsyncDisposable {
         return this.#recovered();
       }
       this.#trouble(delivery.why);
-      if (delivery.type === "refused" || tries === mostTries) return this.#lose("failed", 1);
+      if (delivery.type === "refused" || tries === maxTries) return this.#lose("failed", 1);
       const waitMs = Math.max(delivery.retryAfterMs ?? 0, backoffDelayMs(tries, backoff, random));
-      await sleep(clock, Math.min(waitMs, longestPauseMs), signal);
+      await sleep(clock, Math.min(waitMs, maxPauseMs), signal);
     }
   }
 
@@ -163,7 +163,7 @@ export interface NotifyOptions {
 }
 
 /** The companions that tell: one, or none. */
-export function notifyCompanions({ urlFile, env, ...settings }: NotifyOptions): readonly Companion[] {
+export function notifyRunnables({ urlFile, env, ...settings }: NotifyOptions): readonly Runnable[] {
   if (!urlFile) return [];
   return [
     {

@@ -21,7 +21,7 @@ export interface WebhookOptions {
 
 /** From sending to the end of the answer. */
 const timeoutMs = 10_000;
-const longestAnswerBytes = 64 * 1024;
+const maxAnswerBytes = 64 * 1024;
 /** Statuses of the 400s that say nothing about the request. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
@@ -49,7 +49,7 @@ export class Webhook implements Disposable {
     try {
       const sent = { method: "POST", path: `${address.pathname}${address.search}`, headers: headersFor(address), body, timeoutMs } as const;
       const response = await this.#transport(address.origin).send(sent, AbortSignal.any([signal, timeout.signal]));
-      await readText(response, longestAnswerBytes);
+      await readText(response, maxAnswerBytes);
       return deliveryOf(response, clock.now());
     } catch {
       signal.throwIfAborted();

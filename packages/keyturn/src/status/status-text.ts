@@ -9,8 +9,8 @@ import { attentionOf, countsOf, type Life, type Placed, placed, type StepLife, t
 const tones: Readonly<Record<Health, Tone>> = { healthy: "good", moving: "busy", paused: "faint", unknown: "doubtful", attention: "bad" };
 
 /** As many as one takes in at a glance. */
-const mostConcerns = 20;
-const mostUpcoming = 5;
+const maxConcerns = 20;
+const maxUpcoming = 5;
 
 /** The overview: each step, what needs somebody, what comes next, and what could not be read. */
 export function overviewText(life: Life, paint: Paint): string {
@@ -73,8 +73,8 @@ function leadersText({ leases }: StepLife, { leasesUnread }: Life, paint: Paint)
 function attentionText(life: Life, paint: Paint): string {
   const concerns = attentionOf(life);
   if (concerns.length === 0) return "";
-  const lines = concerns.slice(0, mostConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint));
-  const rest = concerns.length > mostConcerns ? [`  … and ${concerns.length - mostConcerns} more; -o json has them all`] : [];
+  const lines = concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint));
+  const rest = concerns.length > maxConcerns ? [`  … and ${concerns.length - maxConcerns} more; -o json has them all`] : [];
   return [paint("strong", `NEEDS ATTENTION (${concerns.length})`), ...lines, ...rest].join("\n");
 }
 
@@ -87,7 +87,7 @@ function upcomingText(life: Life, paint: Paint): string {
   const upcoming = upcomingOf(life).filter(({ next }) => next.atMs >= life.atMs);
   if (upcoming.length === 0) return "";
   const lines = upcoming
-    .slice(0, mostUpcoming)
+    .slice(0, maxUpcoming)
     .map(({ step, summary, next }) => `  ${nextText(next.atMs, life.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
   return [paint("strong", "NEXT"), ...lines].join("\n");
 }

@@ -14,7 +14,7 @@ const startMs = Date.UTC(2026, 0, 1);
 /** One pass in so many is tried with a crash after each of its writes. */
 const crashEvery = 8;
 /** A clock that is further off than this, and known to be, is not acted by. */
-const mostSkewMs = 30_000;
+const maxSkewMs = 30_000;
 
 /** Plays a story to its end and until nothing is left to be done; throws with its timeline if anything is wrong. */
 export function playScript(script: Script, plan: PlanFunction): void {
@@ -180,7 +180,7 @@ class Trial {
   }
 
   get #isSkewed(): boolean {
-    return this.#isOffsetKnown && Math.abs(this.#offset) > mostSkewMs;
+    return this.#isOffsetKnown && Math.abs(this.#offset) > maxSkewMs;
   }
 
   #editObject(action: Extract<Action, { readonly do: "drift" | "foreign" }>): void {

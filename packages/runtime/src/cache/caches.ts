@@ -12,7 +12,7 @@ import type { WatchLimits } from "../watch/step.ts";
 import { type Cache, type MetadataOnly, type MetadataWatchOptions, statusStateOf, type WatchOptions, worstStatus } from "./cache.ts";
 import { StoreCache, UnionCache } from "./derived-caches.ts";
 import { Store } from "./store.ts";
-import { coverage, WriteSight } from "./write-tracker.ts";
+import { coverage, WriteTracker } from "./write-tracker.ts";
 
 // All caches of one process: shared by those who want the same thing, started together, watched over by health checks.
 
@@ -53,7 +53,7 @@ export interface Caches {
    * A complete relist that began after the write settles it too, so restored servers whose resourceVersions went backwards cannot hold it up.
    * Resolves to false if the write may have been undone without the cache ever showing it: then no change will tell, and the key must run again.
    */
-  whenSeen(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean>;
+  whenObserved(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean>;
 }
 
 // Makes and shares the caches of a process: one watch per kind, selection and `keep`, however many controllers want it.
@@ -94,7 +94,7 @@ interface SharedWatch {
   readonly after: Cache<unknown> | undefined;
   readonly store: Store<unknown>;
   readonly reflector: Reflector<unknown>;
-  readonly writes: WriteSight;
+  readonly writes: WriteTracker;
   readonly covers: (write: WriteRecord, held: boolean) => boolean;
 }
 
@@ -166,7 +166,7 @@ export class CacheRegistry implements Caches {
     };
   }
 
-  async whenSeen(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
+  async whenObserved(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const covering = this.#sharedOf(cache).filter((shared) => shared.covers(write, shared.store.get(write.key) !== undefined));
     const shown = await Promise.all(covering.map((shared) => shared.writes.whenShown(write, signal)));
     return shown.every(Boolean);
@@ -210,7 +210,7 @@ export class CacheRegistry implements Caches {
       after,
       store,
       reflector,
-      writes: new WriteSight(store),
+      writes: new WriteTracker(store),
       covers: coverage({ kind, selection }),
     };
     this.#shared.push(shared);

@@ -97,8 +97,8 @@ it("joins several namespaces into one cache", async () => {
   expect([cache.size, seen, [...cache.entries("other")].length]).toEqual([2, ["ns/a", "other/b"], 1]);
   expect([cache.get("other/b")?.metadata.name, cache.identity("ns/a")?.uid, cache.get("ns/b")]).toEqual(["b", "uid-a", undefined]);
   expect(caches.statusOf(cache)).toMatchObject({ objects: 2, synced: true, state: { type: "live" } });
-  await caches.whenSeen(cache, written("a", "1"));
-  await caches.whenSeen(cache, { ...written("a", "900"), key: "third/a" });
+  await caches.whenObserved(cache, written("a", "1"));
+  await caches.whenObserved(cache, { ...written("a", "900"), key: "third/a" });
 });
 
 it("limits to one namespace what names none, and nothing else", async () => {

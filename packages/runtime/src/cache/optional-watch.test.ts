@@ -49,7 +49,7 @@ it("is synced and empty once the server has said twice that it does not serve th
 
   await refuse(rig, 404);
   expect(cache.size).toBe(2);
-  const shown = caches.whenSeen(cache, written("a", "20"));
+  const shown = caches.whenObserved(cache, written("a", "20"));
   await refuse(rig, 404);
   expect(cache.size).toBe(0);
   // A write that went just before the kind did will never be seen, and is not waited for.

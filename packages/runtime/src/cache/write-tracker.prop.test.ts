@@ -6,7 +6,7 @@ import type { WriteRecord } from "../controller/run.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { compareResourceVersions, type WatchEvent } from "../watch/step.ts";
 import { Store } from "./store.ts";
-import { WriteSight } from "./write-tracker.ts";
+import { WriteTracker } from "./write-tracker.ts";
 
 const kind = defineKind({ group: "test", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
 const key = fc.constantFrom("ns/a", "ns/b", "ns/c");
@@ -93,7 +93,7 @@ it("a wait ends at the event that ends it, with the result that the rules give, 
   await fc.assert(
     fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
       const store = new Store<unknown>({ clock: new VirtualClock(), onFault: ({ error }) => expect.unreachable(String(error)) });
-      const sight = new WriteSight(store);
+      const sight = new WriteTracker(store);
       const model = new Model(store);
       const results: (boolean | undefined)[] = [];
       const take = async (event: WatchEvent<unknown>): Promise<void> => {

@@ -26,9 +26,9 @@ async function live(labels?: string) {
 
 it("own writes are seen when their event, a later one or a bookmark has come", async () => {
   const { server, caches, cache, settle } = await live();
-  await caches.whenSeen(cache, written("a", "99"));
-  const own = watchPromise(caches.whenSeen(cache, written("a", "105")));
-  const created = watchPromise(caches.whenSeen(cache, written("b", "107")));
+  await caches.whenObserved(cache, written("a", "99"));
+  const own = watchPromise(caches.whenObserved(cache, written("a", "105")));
+  const created = watchPromise(caches.whenObserved(cache, written("b", "107")));
   server.last.line(objectLine("MODIFIED", "a", "101"));
   await settle();
   expect([own.done, created.done]).toEqual([false, false]);
@@ -44,16 +44,16 @@ it("own writes do not wait in caches that do not cover them", async () => {
   const { caches, cache } = await live("app=web");
   const otherKind = { ...written("x", "900", { app: "web" }), kind: defineKind({ ...widgets, plural: "gadgets" }) };
   const elsewhere = caches.watch(widgets, { namespace: "elsewhere" });
-  await expect(caches.whenSeen(cache, written("x", "900", { app: "db" }))).resolves.toBe(true);
-  await expect(caches.whenSeen(cache, otherKind)).resolves.toBe(true);
-  await expect(caches.whenSeen(elsewhere, written("x", "900"))).resolves.toBe(true);
+  await expect(caches.whenObserved(cache, written("x", "900", { app: "db" }))).resolves.toBe(true);
+  await expect(caches.whenObserved(cache, otherKind)).resolves.toBe(true);
+  await expect(caches.whenObserved(elsewhere, written("x", "900"))).resolves.toBe(true);
   const single = caches.watch(widgets, { namespace: "ns", fields: "spec.size!=3,metadata.name=a" });
-  await expect(caches.whenSeen(single, written("x", "900"))).resolves.toBe(true);
+  await expect(caches.whenObserved(single, written("x", "900"))).resolves.toBe(true);
 });
 
 it("own writes that take an object out of the selection are seen when it is gone", async () => {
   const { server, caches, cache, settle } = await live("app=web");
-  const seen = watchPromise(caches.whenSeen(cache, written("a", "105", { app: "db" })));
+  const seen = watchPromise(caches.whenObserved(cache, written("a", "105", { app: "db" })));
   await settle();
   expect(seen.done).toBe(false);
   server.last.line(objectLine("DELETED", "a", "105"));
@@ -64,20 +64,20 @@ it("own writes that take an object out of the selection are seen when it is gone
 it("own writes that delete are seen when the object is gone or another has its name", async () => {
   const { server, caches, cache, settle } = await live();
   const deleted = { type: "deleted", kind: widgets, key: "ns/a", uid: "uid-a" } as const;
-  const seen = watchPromise(caches.whenSeen(cache, deleted));
+  const seen = watchPromise(caches.whenObserved(cache, deleted));
   server.last.line(objectLine("MODIFIED", "a", "101"));
   await settle();
   expect(seen.done).toBe(false);
   server.last.line(objectLine("DELETED", "a", "102"));
   await settle();
   expect(seen.done).toBe(true);
-  await caches.whenSeen(cache, deleted);
+  await caches.whenObserved(cache, deleted);
 });
 
 it("own writes that delete what was made a moment before are not seen before it has come and gone", async () => {
   const { server, caches, cache, settle } = await live();
-  const made = watchPromise(caches.whenSeen(cache, written("b", "105")));
-  const deleted = watchPromise(caches.whenSeen(cache, { type: "deleted", kind: widgets, key: "ns/b", uid: "uid-b" }));
+  const made = watchPromise(caches.whenObserved(cache, written("b", "105")));
+  const deleted = watchPromise(caches.whenObserved(cache, { type: "deleted", kind: widgets, key: "ns/b", uid: "uid-b" }));
   await settle();
   expect([made.done, deleted.done]).toEqual([false, false]);
   server.last.line(objectLine("ADDED", "b", "105"));
@@ -90,7 +90,7 @@ it("own writes that delete what was made a moment before are not seen before it 
 
 it("own writes are settled by a list that began after them, even if resourceVersions went backwards", async () => {
   const { clock, server, caches, cache, settle } = await live();
-  const seen = watchPromise(caches.whenSeen(cache, written("a", "105")));
+  const seen = watchPromise(caches.whenObserved(cache, written("a", "105")));
   server.last.line({ type: "ERROR", object: { code: 410, message: "restored" } });
   await clock.advance(1_000);
   expect(server.last.query.get("sendInitialEvents")).toBe("true");
@@ -98,7 +98,7 @@ it("own writes are settled by a list that began after them, even if resourceVers
   await settle();
   expect(seen.done).toBe(true);
   // And what is written to the restored server is compared with its own counting.
-  const next = watchPromise(caches.whenSeen(cache, written("a", "60")));
+  const next = watchPromise(caches.whenObserved(cache, written("a", "60")));
   await settle();
   expect(next.done).toBe(false);
   server.last.line(objectLine("MODIFIED", "a", "60"));
@@ -113,7 +113,7 @@ it("own writes are not settled by a list that was under way before them", async 
   await settle();
   server.last.answer(200);
   await settle();
-  const seen = watchPromise(caches.whenSeen(cache, written("a", "105")));
+  const seen = watchPromise(caches.whenObserved(cache, written("a", "105")));
   server.last.line(bookmarkLine("104", true));
   await settle();
   expect(seen.done).toBe(false);
@@ -124,8 +124,8 @@ it("own writes are not settled by a list that was under way before them", async 
 
 it("own writes that the server has forgotten, or whose resourceVersions cannot be compared, hold nothing up beyond two bookmarks", async () => {
   const { server, caches, cache, settle } = await live();
-  const forgotten = watchPromise(caches.whenSeen(cache, written("a", "9000")));
-  const opaque = watchPromise(caches.whenSeen(cache, written("a", "x-17")));
+  const forgotten = watchPromise(caches.whenObserved(cache, written("a", "9000")));
+  const opaque = watchPromise(caches.whenObserved(cache, written("a", "x-17")));
   server.last.line(bookmarkLine("110"));
   await settle();
   expect([forgotten.done, opaque.done]).toEqual([false, false]);
@@ -137,8 +137,8 @@ it("own writes that the server has forgotten, or whose resourceVersions cannot b
 it("own writes stop waiting when told to", async () => {
   const { caches, cache } = await live();
   const stop = new AbortController();
-  const seen = caches.whenSeen(cache, written("a", "105"), stop.signal);
+  const seen = caches.whenObserved(cache, written("a", "105"), stop.signal);
   stop.abort(new Error("enough"));
   await expect(seen).rejects.toThrow("enough");
-  await expect(caches.whenSeen(cache, written("a", "105"), stop.signal)).rejects.toThrow("enough");
+  await expect(caches.whenObserved(cache, written("a", "105"), stop.signal)).rejects.toThrow("enough");
 });

@@ -48,7 +48,7 @@ interface Wait extends HeapItem {
 }
 
 /** Watches one store for writes to show up in it. An event costs the same however many wait, unless it is a list or a bookmark. */
-export class WriteSight {
+export class WriteTracker {
   readonly #store: Store<unknown>;
   readonly #waits = new Map<ObjectKey, Set<Wait>>();
   /** Those of `#waits` that a resourceVersion can end, the one that is reached first in front. */

@@ -99,15 +99,15 @@ const harmless = new RegExp(
 /** Where words begin that the author of a webhook or policy chose, or a dump of what was sent. */
 const quoting = /(?<=denied (?:the )?request): [\s\S]*|, got &[\s\S]*/;
 
-const mostFindings = 5;
-const longestFinding = 160;
+const maxFindings = 5;
+const maxFinding = 160;
 /** More than this is not looked at: a refused value can be as long as its author likes. */
-const longestWords = 10_000;
+const maxWords = 10_000;
 const withheld = "the API server's words are withheld, for they may quote a secret; its audit log has them";
 
 /** Why a request was refused. Of a 400 and a 422, nothing is told that the server may have copied from the refused object. */
 function refusalText(status: number, { kind, code, message, details }: StatusBody): string {
-  const words = textIn(message).slice(0, longestWords) || `the API server answered ${status}`;
+  const words = textIn(message).slice(0, maxWords) || `the API server answered ${status}`;
   // Without a kind, the words are not the server's but this client's.
   if (kind !== "Status") return words;
   const refused = [status, code].find((number) => number === 400 || number === 422);
@@ -116,8 +116,8 @@ function refusalText(status: number, { kind, code, message, details }: StatusBod
   const fields = fieldsIn(details);
   const findings = [...new Set(fields.length > 0 ? fields : words.match(harmless))].map(shortened);
   if (findings.length === 0) return `${subject}: ${withheld}`;
-  const more = findings.length > mostFindings ? [`${findings.length - mostFindings} more`] : [];
-  return `${subject}: ${[...findings.slice(0, mostFindings), ...more].join(", ")}`;
+  const more = findings.length > maxFindings ? [`${findings.length - maxFindings} more`] : [];
+  return `${subject}: ${[...findings.slice(0, maxFindings), ...more].join(", ")}`;
 }
 
 /** The fields that were refused, each with a reason in words of our own choice. In parentheses: after a colon they would look like a field's value. */
@@ -139,7 +139,7 @@ function textIn(value: unknown): string {
 function shortened(finding: string): string {
   const told = finding.startsWith(".") ? finding.replace(/"(?:[^"\\]|\\.)*"/g, "…").replace(/: (.*)$/, " ($1)") : finding;
   const plain = told.replace(/\p{Cc}/gu, "");
-  return plain.length > longestFinding ? `${plain.slice(0, longestFinding)}…` : plain;
+  return plain.length > maxFinding ? `${plain.slice(0, maxFinding)}…` : plain;
 }
 
 /** How long a `Status` asks to wait; undefined if it does not say, or nonsense. */

@@ -32,11 +32,11 @@ export interface ReadRetryOptions {
   readonly random: Random;
 }
 
-const mostRetries = 5;
+const maxRetries = 5;
 const firstDelayMs = 100;
-const longestDelayMs = 5_000;
+const maxDelayMs = 5_000;
 /** A server that asks for more than this is left to the caller's own backoff. */
-const longestRetryAfterMs = 30_000;
+const maxRetryAfterMs = 30_000;
 
 /** Calls `read` until it succeeds, fails for good, or has been retried five times. Waits longer each time, with jitter, or as long as the server asks. */
 export async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
@@ -45,7 +45,7 @@ export async function retryRead<T>(read: () => Promise<T>, { clock, random }: Re
       return await read();
     } catch (error) {
       const delayMs = retryDelay(error, retries, random);
-      if (retries >= mostRetries || delayMs === undefined) throw error;
+      if (retries >= maxRetries || delayMs === undefined) throw error;
       await sleep(clock, delayMs, signal);
     }
   }
@@ -55,10 +55,10 @@ function retryDelay(error: unknown, retries: number, random: Random): number | u
   const passes = error instanceof ConnectionError || isApiError(error, "TooManyRequests", "ServerError");
   if (!passes) return undefined;
   // Between half and the whole of the step, so that many clients do not come back together.
-  const backoffMs = Math.min(longestDelayMs, firstDelayMs * 2 ** retries) * (0.5 + random() / 2);
+  const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** retries) * (0.5 + random() / 2);
   const askedMs = isApiError(error) ? error.retryAfterMs : undefined;
   if (askedMs === undefined) return backoffMs;
-  return askedMs > longestRetryAfterMs ? undefined : askedMs + backoffMs;
+  return askedMs > maxRetryAfterMs ? undefined : askedMs + backoffMs;
 }
 
 // The client: typed requests over a transport.
@@ -82,7 +82,7 @@ export interface ClientOptions {
 /** client-go's page size: small enough for the server's memory, large enough to need few requests. */
 const pageSize = 500;
 /** A list whose continue token expires this often is beyond what paging can do. */
-const mostListRestarts = 3;
+const maxListRestarts = 3;
 
 const contentTypes = {
   json: "application/json",
@@ -143,7 +143,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
         try {
           return await listFrom(kind, selection, signal);
         } catch (error) {
-          if (!isApiError(error, "Gone") || restarts >= mostListRestarts) throw error;
+          if (!isApiError(error, "Gone") || restarts >= maxListRestarts) throw error;
         }
       }
     },

@@ -120,7 +120,7 @@ export function observeServerClock(transport: Transport, clock: Clock): { readon
         const sentMs = clock.now();
         const response = await transport.send(request, signal);
         const dateMs = Date.parse(response.headers["date"] ?? "");
-        if (!Number.isNaN(dateMs)) aheadMs = leastDifference(dateMs, { sentMs, receivedMs: clock.now() });
+        if (!Number.isNaN(dateMs)) aheadMs = minDifference(dateMs, { sentMs, receivedMs: clock.now() });
         return response;
       },
       close: () => transport.close(),
@@ -129,9 +129,9 @@ export function observeServerClock(transport: Transport, clock: Clock): { readon
 }
 
 /** The server wrote `dateMs` at some moment of that second, which was after we sent and before we received. */
-function leastDifference(dateMs: number, { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number }): number {
-  const leastMs = dateMs - receivedMs;
-  const mostMs = dateMs + headerStepMs - sentMs;
-  if (leastMs > 0) return leastMs;
-  return mostMs < 0 ? mostMs : 0;
+function minDifference(dateMs: number, { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number }): number {
+  const minMs = dateMs - receivedMs;
+  const maxMs = dateMs + headerStepMs - sentMs;
+  if (minMs > 0) return minMs;
+  return maxMs < 0 ? maxMs : 0;
 }

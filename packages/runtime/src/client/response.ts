@@ -12,7 +12,7 @@ import type { TransportResponse } from "./transport.ts";
 /** How much of an answer that is no JSON an error quotes. */
 const excerptCharacters = 200;
 /** Errors of the API server are small; more than this is not read. */
-const longestErrorBytes = 1024 * 1024;
+const maxErrorBytes = 1024 * 1024;
 
 /** What a body is read with. */
 export interface ReadOptions {
@@ -41,7 +41,7 @@ export async function readAnswer(response: TransportResponse, options: ReadOptio
 }
 
 async function readError(response: TransportResponse, { attempt, nowMs }: ReadOptions): Promise<ApiError> {
-  const bytes = (await readBytes(response, longestErrorBytes)) ?? Buffer.alloc(0);
+  const bytes = (await readBytes(response, maxErrorBytes)) ?? Buffer.alloc(0);
   const retryAfterMs = retryAfterOf(response.headers["retry-after"], nowMs);
   const status = statusBody(response, bytes) ?? { message: `${response.status}: ${oddBody(response, bytes)}` };
   return new ApiError(attempt, response.status, status, retryAfterMs);
@@ -184,11 +184,11 @@ export function decodePage<T extends KubeObject>(body: unknown, kind: Kind<T>, a
 export function waitingObject<T extends KubeObject, A extends Answer>(body: unknown, kind: Kind<T>, attempt: string): Answered<T, A> | undefined {
   if (isRecord(body) && body["kind"] === "Status") return undefined;
   const object = decodeObject<T, A>(body, kind, attempt);
-  return object.metadata.deletionTimestamp && !isLastSight(object) ? object : undefined;
+  return object.metadata.deletionTimestamp && !isFinalDeletion(object) ? object : undefined;
 }
 
 /** True for an object that is being deleted and that nothing holds any more: the server removes it with the answer that shows it so. */
-export function isLastSight(object: KubeObject): boolean {
+export function isFinalDeletion(object: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
   // Only Namespaces have finalizers in their spec.
   const spec = "spec" in object && isRecord(object.spec) ? object.spec : {};

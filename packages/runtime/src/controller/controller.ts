@@ -131,7 +131,7 @@ export interface Activity {
   /** The sum of the ages of all running runs. */
   readonly unfinishedMs: number;
   /** The age of the oldest running run. */
-  readonly longestRunningMs: number;
+  readonly maxRunningMs: number;
 }
 
 /** Listens to controllers. Must not throw. */

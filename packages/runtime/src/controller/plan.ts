@@ -7,7 +7,7 @@ export type Write =
   | { readonly verb: "remove"; readonly kind: Kind; readonly name: ObjectName };
 
 /** Something that people should be told when the plan is carried out. */
-export interface Notice {
+export interface PlannedEvent {
   readonly type: "Normal" | "Warning";
   /** PascalCase, one of the controller's reasons. */
   readonly reason: string;
@@ -19,7 +19,7 @@ export interface Plan<Status> {
   readonly writes: readonly Write[];
   /** The whole status as it should stand when the writes are done. */
   readonly status: Status;
-  readonly notices: readonly Notice[];
+  readonly notices: readonly PlannedEvent[];
   /** Wall-clock time in milliseconds at which time alone changes the plan; undefined if only a change of what was observed can. */
   readonly nextAtMs: number | undefined;
 }

@@ -1,7 +1,7 @@
 // One run: deadline, abandonment, client that tracks writes.
 import type { Client } from "../client/client.ts";
 import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
-import { isLastSight } from "../client/response.ts";
+import { isFinalDeletion } from "../client/response.ts";
 import { abortRace } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { Outcome } from "./controller.ts";
@@ -170,7 +170,7 @@ export function trackAnswers(client: Client, onAnswer: (record: WriteRecord) => 
     if (dryRun || !resourceVersion) return object;
     const key = keyOfObject(object);
     // Taking the last finalizer off an object that is being deleted removes it.
-    onAnswer(isLastSight(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels });
+    onAnswer(isFinalDeletion(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels });
     return object;
   };
   return {

@@ -11,7 +11,7 @@ describe("deadlines", () => {
         started.push(key);
         if (key === "test/hang") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       },
-      { concurrency: 1, deadlineMs: 1_000, backoff: { firstMs: 100, longestMs: 100 } },
+      { concurrency: 1, deadlineMs: 1_000, backoff: { firstMs: 100, maxMs: 100 } },
     );
     world.put("hang", 1);
     world.put("other", 1);
@@ -21,7 +21,7 @@ describe("deadlines", () => {
     expect(reports[0]).toMatchObject({ key: "test/hang", outcome: { code: "Transient", reason: "DeadlineExceeded" } });
     await clock.advance(100);
     expect(started).toEqual(["test/hang", "test/other", "test/hang"]);
-    expect(runner.activity()).toMatchObject({ running: 1, longestRunningMs: expect.closeTo(0, -2) });
+    expect(runner.activity()).toMatchObject({ running: 1, maxRunningMs: expect.closeTo(0, -2) });
   });
 
   test("one that ignores its signal loses its worker, and its key waits for its end", async () => {

@@ -56,7 +56,7 @@ const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] =
 
 test.each(cases)("%s", async (_name, error, outcome, next) => {
   let runs = 0;
-  const { clock, world, lead, reports } = runnerRig(() => (runs++, Promise.reject(error)), { backoff: { firstMs: 100, longestMs: 100 } });
+  const { clock, world, lead, reports } = runnerRig(() => (runs++, Promise.reject(error)), { backoff: { firstMs: 100, maxMs: 100 } });
   world.put("a", 1);
   lead();
   await clock.advance(0);
@@ -78,7 +78,7 @@ test("failures in a row are counted, wait ever longer, and a success forgets the
       atMs.push(clock.monotonic());
       if (failures.length < 4) throw new TransientError("busy", { reason: "Busy" });
     },
-    { backoff: { firstMs: 1_000, longestMs: 60_000 } },
+    { backoff: { firstMs: 1_000, maxMs: 60_000 } },
   );
   world.put("a", 1);
   lead();
@@ -138,7 +138,7 @@ test("what the server asks for with `Retry-After` comes on top of the backoff, a
         (atMs[key] ??= []).push(clock.monotonic());
         return Promise.reject(new ApiError("apply x", 429, { reason: "TooManyRequests" }, retryAfterMs));
       },
-      { backoff: { firstMs: 1_000, longestMs: 60_000 } },
+      { backoff: { firstMs: 1_000, maxMs: 60_000 } },
     );
     for (const name of ["a", "b"]) world.put(name, 1);
     lead();

@@ -171,7 +171,7 @@ describe("own writes", () => {
         sizes.push(size);
         if (size === 1) await client.apply(thingKind, { metadata: { name: "a" } }, { fieldManager: "demo" }, signal);
       },
-      { deadlineMs: 1_000, backoff: { firstMs: 100, longestMs: 100 } },
+      { deadlineMs: 1_000, backoff: { firstMs: 100, maxMs: 100 } },
       {
         caches: world.caches,
         client: {

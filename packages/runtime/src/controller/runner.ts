@@ -14,9 +14,9 @@ import type { Random } from "../random.ts";
 import { type Activity, type ControllerDefinition, type ControllerObserver, type ControllerScope, silentObserver } from "./controller.ts";
 import { failureOf, type Reporter } from "./failure.ts";
 import { trackAnswers, type WriteRecord } from "./run.ts";
-import { KeyHolds, type Term } from "./term.ts";
-import { AskedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
-import { type Workplace, WorkSession } from "./work-session.ts";
+import { BlockedKeys, type Term } from "./term.ts";
+import { RequestedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
+import { type WorkerContext, LeadershipTerm } from "./work-session.ts";
 import { WorkerSlots } from "./worker-slots.ts";
 
 // What a controller shows of its keys outside of the cluster, such as in metrics, for as long as this process works on them.
@@ -95,12 +95,12 @@ export class ControllerRunner {
   readonly #options: RunnerOptions;
   readonly #caches = new Set<Cache<unknown>>();
   readonly #triggers: Trigger[] = [];
-  readonly #sessions = new Set<WorkSession>();
+  readonly #sessions = new Set<LeadershipTerm>();
   readonly #shown: Pick<ShownKeys<never>, "sweep">[] = [];
-  readonly #asked = new AskedKeys();
-  readonly #holds = new KeyHolds();
+  readonly #asked = new RequestedKeys();
+  readonly #holds = new BlockedKeys();
   readonly #slots: WorkerSlots;
-  readonly #place: Workplace;
+  readonly #place: WorkerContext;
   /** Aborts when nobody will run a key any more. */
   readonly #closed = new AbortController();
 
@@ -130,7 +130,7 @@ export class ControllerRunner {
       observer,
       dryRun: options.dryRun ?? false,
       trackedClient: (onWrite) => (options.dryRun ? options.client : trackAnswers(options.client, onWrite)),
-      whenSeen: (write) => this.#whenSeen(write, log),
+      whenObserved: (write) => this.#whenObserved(write, log),
       report: async (key, report, signal) => options.report?.({ controller: name, primary: definition.primary, key, ...report }, signal),
     };
   }
@@ -152,7 +152,7 @@ export class ControllerRunner {
 
   /** Works on all keys until the term is over and no run is under way. The caches must have synced. */
   async work(term: Term): Promise<void> {
-    const session = new WorkSession(this.#place, term);
+    const session = new LeadershipTerm(this.#place, term);
     const sweep = (): void => this.#shown.forEach((shown) => shown.sweep());
     this.#sessions.add(session);
     // A lost lease takes effect at once, also while the last runs are still being stopped.
@@ -181,7 +181,7 @@ export class ControllerRunner {
       running: this.#slots.used,
       held: this.#holds.size,
       unfinishedMs: agesMs.reduce((sum, ms) => sum + ms, 0),
-      longestRunningMs: Math.max(0, ...agesMs),
+      maxRunningMs: Math.max(0, ...agesMs),
     };
   }
 
@@ -230,11 +230,11 @@ export class ControllerRunner {
     return false;
   }
 
-  async #whenSeen(write: WriteRecord, log: Logger): Promise<boolean> {
+  async #whenObserved(write: WriteRecord, log: Logger): Promise<boolean> {
     const { group, plural } = write.kind;
     const waits: Promise<boolean>[] = [];
     for (const cache of this.#caches) {
-      if (cache.kind.plural === plural && cache.kind.group === group) waits.push(this.#options.caches.whenSeen(cache, write));
+      if (cache.kind.plural === plural && cache.kind.group === group) waits.push(this.#options.caches.whenObserved(cache, write));
     }
     let seen = true;
     for (const result of await Promise.allSettled(waits)) {
@@ -251,7 +251,7 @@ export class ControllerRunner {
 }
 
 /** Says once for each controller that it asked for a delay that makes no sense: who does so once usually does so in every run. */
-function oddDelayLog(log: Logger): Workplace["oddDelay"] {
+function oddDelayLog(log: Logger): WorkerContext["oddDelay"] {
   let said = false;
   return (key, askedMs, delayMs) => {
     if (said) return;

@@ -95,7 +95,7 @@ export class SmallWorld {
       start: () => {},
       statuses: () => [status()],
       statusOf: status,
-      whenSeen: (_cache: Cache<unknown>, write: WriteRecord) => this.#whenSeen(write),
+      whenObserved: (_cache: Cache<unknown>, write: WriteRecord) => this.#whenObserved(write),
     };
   }
 
@@ -118,7 +118,7 @@ export class SmallWorld {
     return client;
   }
 
-  #whenSeen(write: WriteRecord): Promise<boolean> {
+  #whenObserved(write: WriteRecord): Promise<boolean> {
     const version = write.type === "written" ? Number(write.resourceVersion) : 0;
     if (Number(this.#seen.get(write.key)?.metadata.resourceVersion ?? 0) >= version) return Promise.resolve(true);
     return new Promise((resolve) => this.#waits.add({ version, key: write.key, resolve: () => resolve(true) }));

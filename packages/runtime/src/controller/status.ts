@@ -45,7 +45,7 @@ export interface Condition {
 export type ConditionToSet = Omit<Condition, "lastTransitionTime">;
 
 /** The API server refuses longer ones (metav1.Condition's own schema). */
-const longestMessage = 32_768;
+const maxMessage = 32_768;
 
 /**
  * The conditions with one of them set; the given list is not changed. The time of the last transition stays unless the status changes, the message is
@@ -57,7 +57,7 @@ export function setCondition(conditions: readonly Condition[], { observedGenerat
     type: wanted.type,
     status: wanted.status,
     reason: wanted.reason,
-    message: redactAndCut(wanted.message, longestMessage),
+    message: redactAndCut(wanted.message, maxMessage),
     ...(observedGeneration !== undefined && { observedGeneration }),
     lastTransitionTime: previous?.status === wanted.status ? previous.lastTransitionTime : `${new Date(now).toISOString().slice(0, 19)}Z`,
   };

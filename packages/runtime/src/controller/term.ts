@@ -29,7 +29,7 @@ export class TermEndedError extends Error {
 // Keys that must not run yet, and what each of them waits for.
 
 /** Holds keys back until everything they wait for has happened. */
-export class KeyHolds {
+export class BlockedKeys {
   readonly #holds = new Map<string, Set<Promise<void>>>();
 
   /** How many keys are held. */

@@ -10,10 +10,10 @@ import { describeUnexpected } from "../observe/redaction.ts";
 export type Enqueue = (key: ObjectKey, options: AddOptions) => void;
 
 /** A cache whose changes name keys, ready to be listened to any number of times. */
-export type Trigger = (enqueue: Enqueue) => Listening;
+export type Trigger = (enqueue: Enqueue) => Subscription;
 
 /** One who listens to a trigger. */
-export interface Listening {
+export interface Subscription {
   /** Asks for every key there is, those of one object with each step, so that whoever takes the steps can pause. What changes meanwhile is heard too. */
   readonly replay: Iterable<void>;
   readonly stop: () => void;
@@ -42,7 +42,7 @@ export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => 
  * Keys that the controller asked for itself. No cache replays them, so they are remembered while there is nobody to run them,
  * and until a run of theirs succeeds without asking for another.
  */
-export class AskedKeys {
+export class RequestedKeys {
   readonly #dueMs = new Map<ObjectKey, { readonly dueMs: number }>();
 
   ask(key: ObjectKey, dueMs: number): void {

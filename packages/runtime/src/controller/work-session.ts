@@ -10,8 +10,8 @@ import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
 import type { Failure, ReportedOutcome } from "./failure.ts";
-import type { KeyHolds, Term } from "./term.ts";
-import type { AskedKeys, Trigger } from "./trigger.ts";
+import type { BlockedKeys, Term } from "./term.ts";
+import type { RequestedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
 
 /** What a report is made from. */
@@ -22,16 +22,16 @@ export interface EndedRun {
 }
 
 /** What all sessions of one controller share. */
-export interface Workplace {
+export interface WorkerContext {
   readonly controller: string;
   readonly reconcile: Reconcile;
   readonly deadlineMs: number;
   readonly abandonAfterMs: number;
   readonly reportDeadlineMs: number;
   readonly triggers: readonly Trigger[];
-  readonly asked: AskedKeys;
+  readonly asked: RequestedKeys;
   readonly slots: WorkerSlots;
-  readonly holds: KeyHolds;
+  readonly holds: BlockedKeys;
   readonly backoff: KeyBackoff;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,7 +43,7 @@ export interface Workplace {
   /** A client whose writes are recorded. */
   readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
   /** Resolves when every cache of the controller shows the write; to false if it may have been undone unseen. */
-  readonly whenSeen: (write: WriteRecord) => Promise<boolean>;
+  readonly whenObserved: (write: WriteRecord) => Promise<boolean>;
   readonly report: (key: ObjectKey, ended: EndedRun, signal: AbortSignal) => Promise<void>;
 }
 
@@ -52,17 +52,17 @@ interface RunningRun extends StartedRun {
 }
 
 /** As long as the longest backoff: a server may slow a key down, not park it. */
-const longestServerAskedMs = 300_000;
+const maxServerAskedMs = 300_000;
 
 /** Works on keys from `work` until its term is over. */
-export class WorkSession {
-  readonly #place: Workplace;
+export class LeadershipTerm {
+  readonly #place: WorkerContext;
   readonly #term: Term;
   readonly #queue: WorkQueue;
   readonly #running = new Map<ObjectKey, RunningRun>();
   readonly #ends = new Set<Promise<void>>();
 
-  constructor(place: Workplace, term: Term) {
+  constructor(place: WorkerContext, term: Term) {
     this.#place = place;
     this.#term = term;
     const { clock, observer, controller, slots, oddDelay: onOddDelay } = place;
@@ -196,10 +196,10 @@ export class WorkSession {
   }
 
   #client(key: ObjectKey, signal: SignalOnDemand): Client {
-    const { holds, whenSeen, trackedClient } = this.#place;
+    const { holds, whenObserved, trackedClient } = this.#place;
     const seen = async (write: WriteRecord): Promise<void> => {
       // What was undone before any cache showed it leaves no change behind that would bring the next run.
-      if (!(await whenSeen(write))) this.enqueue(key, {});
+      if (!(await whenObserved(write))) this.enqueue(key, {});
     };
     const client = trackedClient((write) => holds.hold(key, seen(write)));
     return runClient({ client, term: this.#term, signal, onSent: (fate) => holds.hold(key, fate) });
@@ -236,7 +236,7 @@ export class WorkSession {
       case "Transient": {
         const backoffMs = backoff.fail(key);
         // On top of what the server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
-        const afterMs = retryAfterMs ?? Math.min(serverAskedMs, longestServerAskedMs) + backoffMs;
+        const afterMs = retryAfterMs ?? Math.min(serverAskedMs, maxServerAskedMs) + backoffMs;
         log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
         this.#queue.add(key, { priority, afterMs });
         observer.retried(controller);

@@ -36,7 +36,7 @@ function cachesOf(worlds: readonly SmallWorld[]): Caches {
       const world = worlds.find((candidate) => candidate.cache === cache) ?? new SmallWorld();
       return world.caches.statusOf(cache);
     },
-    whenSeen: () => Promise.resolve(true),
+    whenObserved: () => Promise.resolve(true),
   };
 }
 

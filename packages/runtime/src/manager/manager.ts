@@ -163,7 +163,7 @@ function afterGrace(signal: AbortSignal, graceMs: number, clock: Clock): AbortSi
 
 /** How often an outage that goes on is mentioned. */
 const firstReminderMs = 10_000;
-const longestReminderMs = 600_000;
+const maxReminderMs = 600_000;
 
 interface Outage {
   readonly sinceMs: number;
@@ -197,7 +197,7 @@ export class OutageLog {
     const fields = { failing: [...this.#failing.keys()], error, forMs: Math.round(nowMs - this.#outage.sinceMs) };
     this.#log.warn(fields, "the API server does not answer as it should; trying again until it does");
     this.#outage.nextMs = nowMs + this.#outage.intervalMs;
-    this.#outage.intervalMs = Math.min(2 * this.#outage.intervalMs, longestReminderMs);
+    this.#outage.intervalMs = Math.min(2 * this.#outage.intervalMs, maxReminderMs);
   }
 
   /** `source` has succeeded or no longer tries. */
@@ -247,7 +247,7 @@ export interface Manager {
 const lookEveryMs = 1_000;
 
 /** The longest that Node's timers can do. */
-const longestIntervalMs = 2 ** 31 - 1;
+const maxIntervalMs = 2 ** 31 - 1;
 
 /** Sets all controllers up; throws what a `setup` throws, and for lease times that make no sense. */
 export function createManager(options: ManagerOptions): Manager {
@@ -293,7 +293,7 @@ export function createManager(options: ManagerOptions): Manager {
       caches.start(end.signal);
       const looking = keepLooking(end.signal);
       // The clock's timers and idle sockets do not keep a process alive, so a standby would simply end.
-      const alive = setInterval(() => {}, longestIntervalMs);
+      const alive = setInterval(() => {}, maxIntervalMs);
       await Promise.all(controllers.map((controller) => controller.run(signal)));
       end.abort();
       await looking;

@@ -53,7 +53,7 @@ export interface OperatorOptions {
   /** Default JSON lines on standard output. */
   readonly log?: Logger;
   /** What runs beside the controllers. Default nothing. */
-  readonly companions?: readonly Companion[];
+  readonly runnables?: readonly Runnable[];
   /** Called once everything listens and the controllers have been started. */
   readonly onStarted?: (operator: StartedOperator) => void;
   readonly clock?: Clock;
@@ -65,13 +65,13 @@ export interface OperatorOptions {
 }
 
 /** Something that runs beside the controllers in every process, whether or not it leads: a page, a report. It is started when the controllers are set up. */
-export interface Companion {
+export interface Runnable {
   /** Declares its watches before its promise resolves. What it rejects with makes the start impossible. */
-  start(host: CompanionHost): Promise<AsyncDisposable>;
+  start(host: RunnableHost): Promise<AsyncDisposable>;
 }
 
 /** What the process shares with a companion. */
-export interface CompanionHost {
+export interface RunnableHost {
   readonly caches: Caches;
   /** Writes of its own are sent even in a dry run: reviews of tokens and rights are writes that store nothing. */
   readonly client: Client;
@@ -135,12 +135,12 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   observeWatches(metrics, () => caches.statuses());
   observeCaches(metrics, () => caches.statuses());
   const stopObserving = observeProcess(metrics, { version: options.version ?? "unknown" });
-  await using companions = new AsyncDisposableStack();
-  for (const companion of options.companions ?? []) {
+  await using runnables = new AsyncDisposableStack();
+  for (const runnable of options.runnables ?? []) {
     const onEvent = (listener: (event: Event) => void): void => recorder.subscribe(listener);
     const controllers = (): readonly ControllerStatus[] => manager.statuses();
     const host = { caches, client: direct, clock, random, log, metrics, namespaces: options.namespaces ?? [], controllers, onEvent };
-    companions.use(await companion.start(host));
+    runnables.use(await runnable.start(host));
   }
   const heartbeat = startHeartbeat(clock);
   const server = await startHealthServer({
@@ -166,7 +166,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   } finally {
     heartbeat.stop();
     stopObserving();
-    await companions.disposeAsync();
+    await runnables.disposeAsync();
     await server.close();
     transport.close();
   }

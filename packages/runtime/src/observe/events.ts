@@ -34,10 +34,10 @@ export interface EventRecorder {
 // The Event object for something that happened, within the limits that the API server enforces.
 
 /** Limits of events.k8s.io/v1: https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/apis/core/validation/events.go */
-const longestNoteBytes = 1024;
-const longestWord = 128;
+const maxNoteBytes = 1024;
+const maxWord = 128;
 /** Leaves room for what makes a name unique in the 253 characters of an object's name. */
-const longestNamePrefix = 200;
+const maxNamePrefix = 200;
 
 /** Who reports, when, and what makes the Event's name unique. */
 export interface EventOrigin {
@@ -62,9 +62,9 @@ export function eventObject(
     metadata: { namespace: namespace ?? "default", name: `${namePrefix(name)}.${suffix}` },
     eventTime: formatMicroTime(nowMs),
     type,
-    reason: reason.slice(0, longestWord),
-    action: action.slice(0, longestWord),
-    note: cutBytes(redactText(message), longestNoteBytes),
+    reason: reason.slice(0, maxWord),
+    action: action.slice(0, maxWord),
+    note: cutBytes(redactText(message), maxNoteBytes),
     regarding: {
       apiVersion: apiVersionOf(kind),
       kind: kind.kind,
@@ -74,7 +74,7 @@ export function eventObject(
       ...(resourceVersion !== undefined && { resourceVersion }),
     },
     reportingController,
-    reportingInstance: reportingInstance.slice(0, longestWord),
+    reportingInstance: reportingInstance.slice(0, maxWord),
   };
 }
 
@@ -83,7 +83,7 @@ function namePrefix(name: string): string {
   const allowed = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9.-]/g, "-")
-    .slice(0, longestNamePrefix)
+    .slice(0, maxNamePrefix)
     .split(".")
     .map((label) => label.replaceAll(/^-+|-+$/g, ""))
     .filter((label) => label !== "")
@@ -122,8 +122,8 @@ const seriesEndsAfterMs = 6 * 60_000;
 const rewriteAfterMs = 30_000;
 /** client-go's spam filter: per object 25 at once and one more every 5 minutes. */
 const objectRate = { burst: 25, perMs: 1 / (5 * 60_000) };
-const mostRemembered = 4096;
-const mostQueued = 1000;
+const maxRemembered = 4096;
+const maxQueued = 1000;
 const writeTimeoutMs = 10_000;
 const attempts = 6;
 
@@ -148,8 +148,8 @@ interface Series {
  */
 export class SeriesEventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #series = new LruMap<string, Series>(mostRemembered);
-  readonly #buckets = new LruMap<string, TokenBucket>(mostRemembered);
+  readonly #series = new LruMap<string, Series>(maxRemembered);
+  readonly #buckets = new LruMap<string, TokenBucket>(maxRemembered);
   readonly #closed = new AbortController();
   readonly #warned = new Set<string>();
   readonly #listeners = new Set<(event: Event) => void>();
@@ -243,7 +243,7 @@ export class SeriesEventRecorder {
 
   #enqueue(series: Series): void {
     if (series.queued) return;
-    if (this.#queue.length >= mostQueued) {
+    if (this.#queue.length >= maxQueued) {
       // Forgotten, so that the next of its sort is a first one again.
       this.#series.delete(series.key);
       return this.#dropped("queue");

@@ -140,7 +140,7 @@ interface Answer {
 }
 
 /** Probes and scrapers are few; whoever opens more is neither. */
-const mostConnections = 64;
+const maxConnections = 64;
 
 const plainText = "text/plain; charset=utf-8";
 
@@ -199,7 +199,7 @@ async function listen(purpose: string, bindAddress: string, { routes, log }: Ser
       response.destroy();
     });
   });
-  limitConnections(server, mostConnections);
+  limitConnections(server, maxConnections);
   // One who does not read the answer is cut off as well.
   server.setTimeout(15_000);
   const { host, port } = address;

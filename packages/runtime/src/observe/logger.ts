@@ -78,7 +78,7 @@ export interface LoggerOptions {
   readonly clock?: Clock;
 }
 
-const longestMessage = 4000;
+const maxMessage = 4000;
 
 /**
  * Makes a logger. Secret material does not reach the destination, neither through fields nor messages, errors, their stacks or causes.
@@ -109,7 +109,7 @@ function wrap(root: PinoLogger, make: () => PinoLogger): Logger {
   const at =
     (level: "debug" | "info" | "warn" | "error") =>
     (fields: object, message: string): void => {
-      if (root.isLevelEnabled(level)) logger()[level](safeFields(fields), redactAndCut(message, longestMessage));
+      if (root.isLevelEnabled(level)) logger()[level](safeFields(fields), redactAndCut(message, maxMessage));
     };
   return {
     debug: at("debug"),

@@ -60,7 +60,7 @@ describe("createMetrics", () => {
     const observer = controllerMetrics(metrics);
     observer.registered("jwks", {
       concurrency: 16,
-      activity: () => ({ ready: 4, delayed: 3, running: 2, held: 1, unfinishedMs: 1500, longestRunningMs: 1000 }),
+      activity: () => ({ ready: 4, delayed: 3, running: 2, held: 1, unfinishedMs: 1500, maxRunningMs: 1000 }),
     });
     observer.added("jwks");
     observer.retried("jwks");

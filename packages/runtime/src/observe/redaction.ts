@@ -83,7 +83,7 @@ export function redactAndCut(text: string, most: number): string {
 
 /** Deeper and bigger data is cut: a log line is no dump. */
 const deepest = 8;
-const mostValues = 2000;
+const maxValues = 2000;
 
 /**
  * The value with every secret replaced: in strings by what they look like, in objects also by the names of fields and by what the object is.
@@ -99,7 +99,7 @@ export function redactData(value: unknown, describeError: (error: Error) => unkn
     if (typeof current !== "object" || current === null || current instanceof Date) return current;
     if (current instanceof Error) return describeError(current);
     if (ArrayBuffer.isView(current) || current instanceof ArrayBuffer) return `[${current.byteLength} bytes]`;
-    if (above.length >= deepest || above.includes(current) || ++values > mostValues) return "[cut]";
+    if (above.length >= deepest || above.includes(current) || ++values > maxValues) return "[cut]";
     above.push(current);
     const safe = redactMembers(current, visit);
     above.pop();
@@ -149,24 +149,24 @@ export interface ErrorFields {
   readonly errors?: readonly ErrorFields[];
 }
 
-const longestChain = 8;
-const mostErrors = 5;
-const longestMessage = 2000;
+const maxChain = 8;
+const maxErrors = 5;
+const maxMessage = 2000;
 
 /** The fields of an error or of whatever else was thrown. Never throws. */
 export function errorFields(thrown: unknown, depth = 0): ErrorFields {
-  if (!(thrown instanceof Error)) return { type: typeof thrown, message: redactAndCut(describe(thrown), longestMessage) };
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: redactAndCut(describe(thrown), maxMessage) };
   const code = textOf(thrown, "code");
   const reason = textOf(thrown, "reason");
-  const deeper = depth + 1 < longestChain;
+  const deeper = depth + 1 < maxChain;
   return {
     type: thrown.name,
     ...(code !== undefined && { code }),
     ...(reason !== undefined && { reason }),
-    message: redactAndCut(thrown.message, longestMessage),
+    message: redactAndCut(thrown.message, maxMessage),
     ...(code === undefined && typeof thrown.stack === "string" && { stack: redactText(framesOf(thrown.stack)) }),
     ...(deeper && thrown.cause !== undefined && { cause: errorFields(thrown.cause, depth + 1) }),
-    ...(deeper && thrown instanceof AggregateError && { errors: thrown.errors.slice(0, mostErrors).map((error) => errorFields(error, depth + 1)) }),
+    ...(deeper && thrown instanceof AggregateError && { errors: thrown.errors.slice(0, maxErrors).map((error) => errorFields(error, depth + 1)) }),
   };
 }
 

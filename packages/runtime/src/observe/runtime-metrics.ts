@@ -46,7 +46,7 @@ function setActivity({ of }: RuntimeMetrics, controller: string, activity: Activ
   const queue = { name: controller, controller };
   of.workqueue_depth.set(queue, activity.ready);
   of.workqueue_unfinished_work_seconds.set(queue, activity.unfinishedMs / 1000);
-  of.workqueue_longest_running_processor_seconds.set(queue, activity.longestRunningMs / 1000);
+  of.workqueue_longest_running_processor_seconds.set(queue, activity.maxRunningMs / 1000);
   of.controller_runtime_active_workers.set({ controller }, activity.running);
   of.runtime_queue_delayed_keys.set({ controller }, activity.delayed);
   of.runtime_queue_held_keys.set({ controller }, activity.held);

@@ -8,7 +8,7 @@ test("delays double up to the longest, jittered downwards only, per key, and sta
   const ends = fc.array(fc.record({ key: fc.constantFrom("a", "b"), ok: fc.boolean() }), { maxLength: 60 });
   fc.assert(
     fc.property(ends, fc.integer(), (runs, seed) => {
-      const backoff = new KeyBackoff({ firstMs: 100, longestMs: 5_000 }, seededRandom(seed));
+      const backoff = new KeyBackoff({ firstMs: 100, maxMs: 5_000 }, seededRandom(seed));
       const failures = { a: 0, b: 0 } as Record<string, number>;
       for (const { key, ok } of runs) {
         const wholeMs = Math.min(100 * 2 ** (failures[key] ?? 0), 5_000);

@@ -6,17 +6,17 @@ export interface BackoffOptions {
   /** The longest the first delay can be. */
   readonly firstMs: number;
   /** The longest any delay can be. */
-  readonly longestMs: number;
+  readonly maxMs: number;
   /** The share of a delay that is left to chance, so that keys that failed together do not come back together. Default 0.5; 0 for exact delays. */
   readonly spread?: number;
 }
 
 /** Twenty milliseconds at first and five minutes at most: an API server's hiccup is bridged at once, a lasting fault costs little. */
-export const defaultBackoff: BackoffOptions = { firstMs: 20, longestMs: 300_000 };
+export const defaultBackoff: BackoffOptions = { firstMs: 20, maxMs: 300_000 };
 
-/** The delay before try number `failures + 1`: `firstMs · 2^(failures - 1)`, no more than `longestMs`, less a random part of its `spread`. */
-export function backoffDelayMs(failures: number, { firstMs, longestMs, spread = 0.5 }: BackoffOptions, random: Random): number {
-  const wholeMs = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);
+/** The delay before try number `failures + 1`: `firstMs · 2^(failures - 1)`, no more than `maxMs`, less a random part of its `spread`. */
+export function backoffDelayMs(failures: number, { firstMs, maxMs, spread = 0.5 }: BackoffOptions, random: Random): number {
+  const wholeMs = Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs);
   return wholeMs * (1 - spread * (1 - random()));
 }
 

@@ -6,9 +6,9 @@ import { type HeapItem, IndexedHeap } from "../heap.ts";
 export const initialListPriority = -100;
 
 /** As long as the shortest backoff: what is to come again sooner would keep a worker busy with one key. */
-const shortestDelayMs = 10;
+const minDelayMs = 10;
 /** Ten years. Longer delays are mistakes, or mean "never", which is what no delay at all is for. */
-const longestDelayMs = 10 * 365 * 24 * 3_600_000;
+const maxDelayMs = 10 * 365 * 24 * 3_600_000;
 /** What a delay counts as that is no number above zero: it says nothing, and whoever computed it may do so again at once. */
 const unclearDelayMs = 1_000;
 
@@ -22,12 +22,12 @@ export interface AddOptions {
 
 /** The delay that an asked one counts as: from 10 ms to ten years, and a second for zero, for less and for what is no number. */
 export function clampedDelayMs(askedMs: number): number {
-  return askedMs > 0 ? Math.min(Math.max(askedMs, shortestDelayMs), longestDelayMs) : unclearDelayMs;
+  return askedMs > 0 ? Math.min(Math.max(askedMs, minDelayMs), maxDelayMs) : unclearDelayMs;
 }
 
 /** True for delays that nobody means; short ones are only rounded up. */
 function isOddDelay(askedMs: number): boolean {
-  return !(askedMs > 0 && askedMs <= longestDelayMs);
+  return !(askedMs > 0 && askedMs <= maxDelayMs);
 }
 
 /** A key that was handed out. */

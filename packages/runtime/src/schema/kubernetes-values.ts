@@ -1,6 +1,6 @@
 // Quantities, names, conditions as zod.
 import * as z from "zod";
-import { formatDuration, longestDurationMs } from "../duration.ts";
+import { formatDuration, maxDurationMs } from "../duration.ts";
 
 // Values that Kubernetes APIs are made of and that zod has no word for.
 
@@ -13,12 +13,12 @@ const quantityPattern = String.raw`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KM
 /** A resource quantity such as `100m`, `1.5Gi` or 3. */
 export const quantity = () => z.union([z.int(), z.string().regex(new RegExp(quantityPattern))]).meta({ intOrString: true, pattern: quantityPattern });
 
-const longestDuration = formatDuration(longestDurationMs);
+const maxDuration = formatDuration(maxDurationMs);
 const durationPattern = /^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$/;
-const durationWords = `must be a duration such as 30s, 720h or 1h30m, and not longer than ${longestDuration} (100 years)`;
+const durationWords = `must be a duration such as 30s, 720h or 1h30m, and not longer than ${maxDuration} (100 years)`;
 
 /** CEL's `duration` fails beyond 292 years instead of answering. Hours, in which people write what is to last for ever, are out before it is asked; then the message stands alone. */
-const withinLongest = `!self.matches(r'(^|[a-z])0*[1-9][0-9]{6,}([.][0-9]+)?h') && duration(self) <= duration('${longestDuration}')`;
+const withinLongest = `!self.matches(r'(^|[a-z])0*[1-9][0-9]{6,}([.][0-9]+)?h') && duration(self) <= duration('${maxDuration}')`;
 
 /**
  * A duration as Go writes it, such as `1h30m` or `250ms`; not negative, and 100 years at most. The API server keeps to the bound and says it in words.

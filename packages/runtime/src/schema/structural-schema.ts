@@ -384,7 +384,7 @@ const unsupported: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** RE2's own limit: https://github.com/google/re2/wiki/Syntax. */
-const longestRepetition = 1000;
+const maxRepetition = 1000;
 
 /** The pattern of a regular expression in Go's syntax; throws a `SchemaError` when Go could not compile it or would read it otherwise. */
 function goPattern(regex: RegExp, path: string): string {
@@ -398,8 +398,8 @@ function goPattern(regex: RegExp, path: string): string {
       throw new SchemaError(path, `the regular expression ${String(regex)} uses ${name}, which the API server's RE2 does not know`);
   }
   for (const [, least = "0", most] of bare.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) {
-    if (Math.max(Number(least), Number(most ?? 0)) > longestRepetition) {
-      throw new SchemaError(path, `the regular expression ${String(regex)} repeats more than ${longestRepetition} times, which RE2 refuses`);
+    if (Math.max(Number(least), Number(most ?? 0)) > maxRepetition) {
+      throw new SchemaError(path, `the regular expression ${String(regex)} repeats more than ${maxRepetition} times, which RE2 refuses`);
     }
   }
   return source;

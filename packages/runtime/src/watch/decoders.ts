@@ -7,9 +7,9 @@ import { blockField, ProtobufReader, WireError } from "../wire/protobuf-reader.t
 // Bytes as they come from the network, held until a whole frame is there.
 
 /** Enough for most events. A process can have thousands of watches on which hardly anything happens. */
-const smallestCapacity = 4 * 1024;
+const minCapacity = 4 * 1024;
 /** A buffer that one huge frame has blown up beyond this is let go once it is empty. */
-const largestKeptCapacity = 1024 * 1024;
+const maxKeptCapacity = 1024 * 1024;
 
 /**
  * A queue of bytes in one buffer that is reused. Each byte is copied in once and moved rarely, so splitting a stream into frames costs linear time,
@@ -49,7 +49,7 @@ export class ByteQueue {
     if (this.#start < this.#end) return;
     this.#start = 0;
     this.#end = 0;
-    if (this.#bytes.length > largestKeptCapacity) this.#bytes = Buffer.alloc(0);
+    if (this.#bytes.length > maxKeptCapacity) this.#bytes = Buffer.alloc(0);
   }
 
   #makeRoom(count: number): void {
@@ -59,7 +59,7 @@ export class ByteQueue {
     if ((held + count) * 2 <= this.#bytes.length) {
       this.#bytes.copyWithin(0, this.#start, this.#end);
     } else {
-      const larger = Buffer.allocUnsafeSlow(Math.max(smallestCapacity, this.#bytes.length * 2, (held + count) * 2));
+      const larger = Buffer.allocUnsafeSlow(Math.max(minCapacity, this.#bytes.length * 2, (held + count) * 2));
       this.#bytes.copy(larger, 0, this.#start, this.#end);
       this.#bytes = larger;
     }
@@ -205,7 +205,7 @@ function parseJson(text: string): unknown {
 /** Each frame of a watch begins with its length. */
 const lengthBytes = 4;
 /** The API server stores at most a few megabytes per object; a longer frame means that we lost the frame boundaries. */
-const longestFrame = 256 * 1024 * 1024;
+const maxFrame = 256 * 1024 * 1024;
 
 /** Decodes a protobuf watch whose objects `readObject` reads. */
 export class ProtobufWatchDecoder implements WatchDecoder {
@@ -225,7 +225,7 @@ export class ProtobufWatchDecoder implements WatchDecoder {
     const queue = this.#queue;
     if (queue.length < lengthBytes) return undefined;
     const length = queue.bytes.readUInt32BE(queue.start);
-    if (length > longestFrame) throw new WireError(`protobuf: a watch frame of ${length} bytes`);
+    if (length > maxFrame) throw new WireError(`protobuf: a watch frame of ${length} bytes`);
     if (queue.length < lengthBytes + length) return undefined;
     const start = queue.start + lengthBytes;
     const event = this.#decode(queue.bytes, start, start + length);

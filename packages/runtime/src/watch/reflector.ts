@@ -228,9 +228,9 @@ export class Reflector<V> {
 
   #requestFor(effect: Exclude<WatchEffect, { type: "wait" }>): TransportRequest {
     const { source, random } = this.#options;
-    const { shortestWatchSeconds, longestWatchSeconds, pageSize } = this.#limits;
+    const { minWatchSeconds, maxWatchSeconds, pageSize } = this.#limits;
     if (effect.type === "fetchPage") return source.pageRequest(pageSize, effect.token);
-    const timeoutSeconds = Math.round(shortestWatchSeconds + (longestWatchSeconds - shortestWatchSeconds) * random());
+    const timeoutSeconds = Math.round(minWatchSeconds + (maxWatchSeconds - minWatchSeconds) * random());
     return effect.type === "openStream" ? source.streamRequest(timeoutSeconds) : source.watchRequest(effect.resourceVersion, timeoutSeconds);
   }
 

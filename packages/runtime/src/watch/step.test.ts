@@ -169,7 +169,7 @@ describe("refusals", () => {
     expect(started().refuse(status).waitMs).toBe(800);
     expect(started().refuse(status, 7_000).effect).toMatchObject({ type: "wait", atLeastMs: 7_000 });
     expect(live().refuse(status, 7_000).effect).toMatchObject({ type: "wait", atLeastMs: 7_000 });
-    expect(started().refuse(status, 1e9).effect).toMatchObject({ atLeastMs: limits.longestRetryAfterMs });
+    expect(started().refuse(status, 1e9).effect).toMatchObject({ atLeastMs: limits.maxRetryAfterMs });
   });
 
   it("names the verb that is forbidden, until an answer is good", () => {

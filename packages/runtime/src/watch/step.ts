@@ -45,16 +45,16 @@ export interface WatchLimits {
   readonly firstBackoffMs: number;
   /** A watch that was refused because the server is busy, and has to wait longer than this, begins with a list. Default 2,000. */
   readonly resumeWithinMs: number;
-  readonly longestBackoffMs: number;
+  readonly maxBackoffMs: number;
   /** The longest delay while the kind is not served: a CRD that is installed should be noticed soon. */
-  readonly longestMissingMs: number;
+  readonly maxMissingMs: number;
   /** The longest that a server's `Retry-After` is obeyed. */
-  readonly longestRetryAfterMs: number;
+  readonly maxRetryAfterMs: number;
   /** Objects per page of a list. */
   readonly pageSize: number;
   /** The server is asked to end each watch after a random time between these. */
-  readonly shortestWatchSeconds: number;
-  readonly longestWatchSeconds: number;
+  readonly minWatchSeconds: number;
+  readonly maxWatchSeconds: number;
 }
 
 export const defaultWatchLimits: WatchLimits = {
@@ -63,12 +63,12 @@ export const defaultWatchLimits: WatchLimits = {
   stableMs: 10_000,
   firstBackoffMs: 800,
   resumeWithinMs: 2_000,
-  longestBackoffMs: 30_000,
-  longestMissingMs: 5_000,
-  longestRetryAfterMs: 300_000,
+  maxBackoffMs: 30_000,
+  maxMissingMs: 5_000,
+  maxRetryAfterMs: 300_000,
   pageSize: 500,
-  shortestWatchSeconds: 300,
-  longestWatchSeconds: 600,
+  minWatchSeconds: 300,
+  maxWatchSeconds: 600,
 };
 
 // The vocabulary of the watch's state machine: its states, what can happen to it, and what it asks for.
@@ -385,9 +385,9 @@ function lived(state: StateOf<"watching">, { nowMs, limits }: StepContext): bool
 
 function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, { limits, optional }: StepContext): WatchStep<V> {
   const failures = state.failures + 1;
-  const longestMs = problem?.type === "missing" ? limits.longestMissingMs : limits.longestBackoffMs;
-  const delayMs = Math.min(longestMs, limits.firstBackoffMs * 2 ** Math.min(failures - 1, 30));
-  const askedMs = Math.min(retryAfterMs ?? 0, limits.longestRetryAfterMs);
+  const maxMs = problem?.type === "missing" ? limits.maxMissingMs : limits.maxBackoffMs;
+  const delayMs = Math.min(maxMs, limits.firstBackoffMs * 2 ** Math.min(failures - 1, 30));
+  const askedMs = Math.min(retryAfterMs ?? 0, limits.maxRetryAfterMs);
   const waitMs = Math.max(delayMs, askedMs);
   // A server that was out of reach, or that we have not looked at for a while, may be another one when we meet it again: restored from a backup, with a
   // history of its own that soon passes the place where we stood. Nothing would tell; so a watch is resumed only at once, or soon after a server was too

@@ -156,7 +156,7 @@ function readTime(reader: ProtobufReader): string {
 /** 9999-12-31T23:59:59Z, the last that RFC 3339 can write. */
 const latestSeconds = 253_402_300_799;
 const knownTimes = new Map<number, string>();
-const mostKnownTimes = 4096;
+const maxKnownTimes = 4096;
 
 /** Objects made together share their creation time, so recent texts are likely to be wanted again. */
 function timeText(seconds: number): string {
@@ -164,7 +164,7 @@ function timeText(seconds: number): string {
   if (known !== undefined) return known;
   if (seconds > latestSeconds) throw new WireError("protobuf: a time out of range");
   const text = new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
-  if (knownTimes.size >= mostKnownTimes) knownTimes.clear();
+  if (knownTimes.size >= maxKnownTimes) knownTimes.clear();
   knownTimes.set(seconds, text);
   return text;
 }

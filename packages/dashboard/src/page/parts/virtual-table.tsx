@@ -25,7 +25,7 @@ export interface VirtualWindow {
 }
 
 /** All lengths in pixels; `viewTop` is how far the top of the sight is below the top of the list, negative if above. */
-export interface Sight {
+export interface Viewport {
   readonly count: number;
   readonly rowHeight: number;
   readonly viewTop: number;
@@ -35,7 +35,7 @@ export interface Sight {
 }
 
 /** The rows to draw. */
-export function virtualWindow({ count, rowHeight, viewTop, viewHeight, overscan }: Sight): VirtualWindow {
+export function virtualWindow({ count, rowHeight, viewTop, viewHeight, overscan }: Viewport): VirtualWindow {
   const firstSeen = Math.floor(viewTop / rowHeight);
   const endSeen = Math.ceil((viewTop + viewHeight) / rowHeight);
   const end = Math.min(count, Math.max(0, endSeen + overscan));

@@ -200,7 +200,7 @@ function refuseUnlessQuiet(
   published: readonly PublishedCheckSum[],
   { state, namespace, kind, nowMs }: { readonly state: SetState; readonly namespace: string; readonly kind: string; readonly nowMs: number },
 ): void {
-  const { awaited, settled } = historyOf(published, { state, longestAnnouncementMs: Infinity, nowMs });
+  const { awaited, settled } = historyOf(published, { state, maxAnnouncementMs: Infinity, nowMs });
   const where = `cannot announce a ${kind} in namespace ${namespace}`;
   if (awaited) {
     const { name } = awaited.checksum.object.metadata;

@@ -20,7 +20,7 @@ export interface PublishedCheckSum {
 }
 
 /** etcd takes requests of 1.5 MiB by default; the rest is for everything else in the object. 25,700 ids of Secrets, 100,000 of Ingresses. */
-export const largestIdsBytes = 1_400_000;
+export const maxIdsBytes = 1_400_000;
 
 /** The checksum of a state. Ids that do not fit into an object are left out: they only serve to say what differs. */
 export function checkSumObject(
@@ -41,7 +41,7 @@ export function checkSumObject(
 
 /** True if the ids can be listed in one object. Each stands in the JSON with two quotes and a comma. */
 export function fitsObject(ids: readonly string[]): boolean {
-  return ids.reduce((sum, id) => sum + id.length + 3, 0) <= largestIdsBytes;
+  return ids.reduce((sum, id) => sum + id.length + 3, 0) <= maxIdsBytes;
 }
 
 /** For `watch(kind, { keep })`. */

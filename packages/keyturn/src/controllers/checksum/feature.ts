@@ -23,7 +23,7 @@ export const checksumFeature: Feature = {
       policy: {
         keep: flag(checksumFlags.keep),
         keepForMs: flag(checksumFlags.keepFor),
-        longestAnnouncementMs: flag(checksumFlags.longestAnnouncement),
+        maxAnnouncementMs: flag(checksumFlags.maxAnnouncement),
         publishEmpty: flag(checksumFlags.publishEmpty),
       },
     };

@@ -71,7 +71,7 @@ export const checksumFlags = {
     default: "10m",
     help: "how long the checksum of an earlier state stays after another took its place",
   }),
-  longestAnnouncement: durationFlag({
+  maxAnnouncement: durationFlag({
     name: "checksum.longest-announcement",
     default: "1h",
     help: "how long an announced state is awaited, however long it was announced for",

@@ -45,7 +45,7 @@ test("no history and no crash leaves a namespace without its checksum", () => {
         hasPublished ||= settled.length > 0;
       }
       // When everything announced is over, what is there counts.
-      world.nowMs += 2 * policy.longestAnnouncementMs;
+      world.nowMs += 2 * policy.maxAnnouncementMs;
       world.settle();
       world.nowMs += policy.keepForMs;
       world.settle();

@@ -1,6 +1,6 @@
 // What is published, kept and taken back, in virtual time.
 import { describe, expect, test } from "vitest";
-import { largestIdsBytes } from "./check-sum-object.ts";
+import { maxIdsBytes } from "./check-sum-object.ts";
 import { type Burst, settledAtMs, withChange } from "./plan.ts";
 import { PublishedWorld } from "./published-world.fixture.ts";
 
@@ -64,7 +64,7 @@ describe("a new state", () => {
 
   test("with more ids than fit into an object is published without them, and says so", () => {
     const ids = Array.from({ length: 28_000 }, (_, index) => `${index}-1-${"0".repeat(44)}`);
-    expect(ids.join().length).toBeGreaterThan(largestIdsBytes);
+    expect(ids.join().length).toBeGreaterThan(maxIdsBytes);
     const world = worldWith(...ids);
     const [object] = world.objects.values();
     expect(object?.spec).toMatchObject({ count: 28_000, checksum: world.state.checksum });

@@ -1,5 +1,5 @@
 // Pure: publish, wait, retain, status.
-import { type Condition, type Notice, type ObjectName, setCondition } from "@keyturn/runtime";
+import { type Condition, type PlannedEvent, type ObjectName, setCondition } from "@keyturn/runtime";
 import { type Pause, pausedAnnotation, pausedConditions, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
 import { type CheckSumObject, checkSumObject, isOfState, type PublishedCheckSum, rfc3339, timestampMsOf } from "./check-sum-object.ts";
@@ -29,10 +29,10 @@ export interface History {
   readonly damaged: readonly PublishedCheckSum[];
 }
 
-/** Puts the checksums in order. Nobody can announce for longer than `longestAnnouncementMs`, counted from the API server's own date. */
+/** Puts the checksums in order. Nobody can announce for longer than `maxAnnouncementMs`, counted from the API server's own date. */
 export function historyOf(
   published: readonly PublishedCheckSum[],
-  { state, longestAnnouncementMs, nowMs }: { readonly state: SetState; readonly longestAnnouncementMs: number; readonly nowMs: number },
+  { state, maxAnnouncementMs, nowMs }: { readonly state: SetState; readonly maxAnnouncementMs: number; readonly nowMs: number },
 ): History {
   const newestFirst = published.filter(({ intact }) => intact).sort(newerFirst);
   const settled = newestFirst.filter((checksum) => !isUnreached(checksum)).map((checksum) => ({ checksum, sinceMs: countsSinceMs(checksum) }));
@@ -40,7 +40,7 @@ export function historyOf(
   const [last] = settled;
   const open = announced.find((checksum) => !last || newerFirst(checksum, last.checksum) < 0);
   const reached = open && isOfState(open, state) ? open : undefined;
-  const expiresMs = open ? expiryMsOf(open, longestAnnouncementMs) : 0;
+  const expiresMs = open ? expiryMsOf(open, maxAnnouncementMs) : 0;
   const awaited = open && !reached && nowMs < expiresMs ? { checksum: open, expiresMs } : undefined;
   return {
     settled: reached ? [{ checksum: reached, sinceMs: nowMs }, ...settled] : settled,
@@ -64,8 +64,8 @@ function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum
   return Date.parse(status?.reached ?? metadata.creationTimestamp ?? spec.timestamp);
 }
 
-function expiryMsOf({ object: { metadata, spec } }: PublishedCheckSum, longestMs: number): number {
-  return Math.min(Date.parse(spec.announcement?.expires ?? spec.timestamp), Date.parse(metadata.creationTimestamp ?? spec.timestamp) + longestMs);
+function expiryMsOf({ object: { metadata, spec } }: PublishedCheckSum, maxMs: number): number {
+  return Math.min(Date.parse(spec.announcement?.expires ?? spec.timestamp), Date.parse(metadata.creationTimestamp ?? spec.timestamp) + maxMs);
 }
 
 // Everything that the plan for one namespace is made from.
@@ -88,7 +88,7 @@ export interface PublishingPolicy {
   readonly keep: number;
   /** How long the checksum of an earlier state stays after another took its place. */
   readonly keepForMs: number;
-  readonly longestAnnouncementMs: number;
+  readonly maxAnnouncementMs: number;
   readonly publishEmpty: boolean;
 }
 
@@ -124,7 +124,7 @@ export function retentionOf(
 // What a checksum's status says: whether it is the one that counts, and which objects it does not cover.
 
 /** As many objects are named in a status; all are counted. */
-const mostProblemsNamed = 100;
+const maxProblemsNamed = 100;
 
 const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
   Published: "the objects are as this checksum says",
@@ -161,7 +161,7 @@ export function statusOf(checksum: PublishedCheckSum, { reason, problems, reache
     ...(reached !== undefined && { reached }),
     ...(problems && {
       problemCount: problems.length,
-      problems: problems.slice(0, mostProblemsNamed).map(({ name, reason: why }) => ({ name, reason: why })),
+      problems: problems.slice(0, maxProblemsNamed).map(({ name, reason: why }) => ({ name, reason: why })),
     }),
   };
 }
@@ -180,7 +180,7 @@ export interface ChecksumPlan {
   readonly publish: CheckSumObject | undefined;
   readonly removals: readonly ObjectName[];
   readonly statuses: readonly { readonly checksum: PublishedCheckSum; readonly status: CheckSumStatus }[];
-  readonly notices: readonly ChecksumNotice[];
+  readonly notices: readonly ChecksumEvent[];
   /** True if the plan rests on what the objects are now, so that it may be carried out only when that is certain. */
   readonly restsOnState: boolean;
   /** When time alone changes the plan. */
@@ -188,7 +188,7 @@ export interface ChecksumPlan {
 }
 
 /** Something to say about one of the checksums. */
-export interface ChecksumNotice extends Notice {
+export interface ChecksumEvent extends PlannedEvent {
   readonly reason: EventReason;
   readonly about: ObjectName & { readonly uid?: string };
 }
@@ -198,7 +198,7 @@ export interface ChecksumNotice extends Notice {
  * While an announced state is awaited nothing else is published, and the last settled checksum stays.
  */
 export function planChecksum(observation: Observation, policy: PublishingPolicy, nowMs: number): ChecksumPlan {
-  const history = historyOf(observation.published, { state: observation.state, longestAnnouncementMs: policy.longestAnnouncementMs, nowMs });
+  const history = historyOf(observation.published, { state: observation.state, maxAnnouncementMs: policy.maxAnnouncementMs, nowMs });
   const { settled, awaited, reached } = history;
   const publish = newCheckSum(observation, history, { policy, nowMs });
   const current = publish ? undefined : settled[0];
@@ -219,7 +219,7 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
       ...(current ? [statusWith(current.checksum, standingOf(current.checksum, observation, history), !awaited)] : []),
       ...retention.staying.map((checksum) => statusWith(checksum, "Superseded", false)),
     ],
-    notices: noticesOf({ publish, reached, over: history.over, damaged }),
+    notices: eventsOf({ publish, reached, over: history.over, damaged }),
     // An announcement that seems to be over may have been reached, if the cache is behind.
     restsOnState: publish !== undefined || reached !== undefined || history.over.length > 0,
     nextAtMs: times.length > 0 ? Math.min(...times) : undefined,
@@ -246,14 +246,14 @@ function standingOf(current: PublishedCheckSum, { state }: Observation, { awaite
   return awaited ? "BatchAnnounced" : "EmptySet";
 }
 
-function noticesOf({
+function eventsOf({
   publish,
   reached,
   over,
   damaged,
-}: Pick<ChecksumPlan, "publish"> & Pick<History, "reached" | "over" | "damaged">): readonly ChecksumNotice[] {
-  const about = ({ object }: PublishedCheckSum): ChecksumNotice["about"] => ({ ...nameOfCheckSum(object), uid: object.metadata.uid });
-  const warn = (reason: EventReason, checksum: PublishedCheckSum, message: string): ChecksumNotice => ({
+}: Pick<ChecksumPlan, "publish"> & Pick<History, "reached" | "over" | "damaged">): readonly ChecksumEvent[] {
+  const about = ({ object }: PublishedCheckSum): ChecksumEvent["about"] => ({ ...nameOfCheckSum(object), uid: object.metadata.uid });
+  const warn = (reason: EventReason, checksum: PublishedCheckSum, message: string): ChecksumEvent => ({
     type: "Warning",
     reason,
     message,
@@ -291,7 +291,7 @@ export interface Burst {
 }
 
 /** A stream of changes that never pauses must not hold up a checksum for ever. */
-const longestInSettles = 10;
+const maxInSettles = 10;
 
 /** The burst with one more change. */
 export function withChange(burst: Burst | undefined, nowMs: number): Burst {
@@ -300,7 +300,7 @@ export function withChange(burst: Burst | undefined, nowMs: number): Burst {
 
 /** When a burst may be published: after a quiet time, or when it has lasted ten times as long. */
 export function settledAtMs({ firstMs, lastMs }: Burst, settleMs: number): number {
-  return Math.min(lastMs + settleMs, firstMs + longestInSettles * settleMs);
+  return Math.min(lastMs + settleMs, firstMs + maxInSettles * settleMs);
 }
 
 // A namespace in which nothing is published for now, because people said so on it or on one of its checksums.

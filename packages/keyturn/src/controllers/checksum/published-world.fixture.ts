@@ -5,7 +5,7 @@ import type { Member } from "./ids.ts";
 import { MemberSet, type SetState } from "./members.ts";
 import { type ChecksumPlan, planChecksum, type PublishingPolicy } from "./plan.ts";
 
-export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, longestAnnouncementMs: 3_600_000, publishEmpty: false };
+export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, maxAnnouncementMs: 3_600_000, publishEmpty: false };
 const place = { namespace: "shop", prefix: "secret" };
 
 /** The state of Secrets given as `number-version`. */

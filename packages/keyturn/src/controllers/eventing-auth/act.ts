@@ -5,7 +5,7 @@ import {
   dropFinalizer,
   fieldManagerOf,
   isApiError,
-  type Notice,
+  type PlannedEvent,
   type Run,
   Secret,
   type Stored,
@@ -36,7 +36,7 @@ export interface StepContext {
   readonly provider: IdentityProvider | undefined;
   readonly target: Target | undefined;
   readonly grants: ReturnType<typeof grantKeeper>;
-  readonly notify: (notice: Notice & { readonly reason: EventReason }) => void;
+  readonly notify: (notice: PlannedEvent & { readonly reason: EventReason }) => void;
   /** To be told of writes to the object in a step that can still fail: its failure is reported on the object as it then is. */
   readonly onWritten: (object: Stored<EventingAuth>) => void;
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
@@ -184,7 +184,7 @@ export async function issueSecret(step: ActOf<"issue">, observation: Observation
     throw error;
   }
   context.onIssued(step.why);
-  context.notify(issuedNotices[step.why]);
+  context.notify(issuedEvents[step.why]);
   const secrets = [...(after.tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }];
   return { ...after, tenant: { ...after.tenant, application: { id: step.application.id, clientId }, secrets } };
 }
@@ -198,7 +198,7 @@ async function clientIdOf({ application }: ActOf<"issue">, observation: Observat
   throw new IdentityError(`failed to retrieve client ID: application ${application.id} ${problem}`, { code: "Transient", step: "read" });
 }
 
-const issuedNotices = {
+const issuedEvents = {
   first: { type: "Normal", reason: "SecretIssued", message: "credentials were written to the cluster of the runtime" },
   repair: {
     type: "Warning",

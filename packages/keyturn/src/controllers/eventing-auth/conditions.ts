@@ -17,7 +17,7 @@ export interface Verdicts {
   readonly target?: Verdict;
   readonly credentials?: Verdict;
   /** Something else that stands in the way of being ready. */
-  readonly hindrance?: Verdict;
+  readonly blocker?: Verdict;
 }
 
 /** The original's two good verdicts, word for word: its users' scripts may look for them. */
@@ -54,14 +54,14 @@ export function statusOf(object: Stored<EventingAuth>, verdicts: Verdicts, facts
   const before = object.status;
   const observedGeneration = object.metadata.generation;
   let conditions: readonly Condition[] = before?.conditions ?? [];
-  const set = (type: string, { holds, reason, message }: Hindrance): void => {
+  const set = (type: string, { holds, reason, message }: Blocker): void => {
     conditions = setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration }, facts.nowMs);
   };
   for (const aspect of ["application", "secret", "target", "credentials"] as const) {
     const verdict = verdicts[aspect];
     if (verdict) set(types[aspect], verdict);
   }
-  const missing = verdicts.hindrance ?? firstHindrance(conditions);
+  const missing = verdicts.blocker ?? firstBlocker(conditions);
   set("Ready", missing ?? { holds: true, reason: "Ready", message: "the application and the Secret are there" });
   const iasApplication = facts.iasApplication === "none" ? undefined : (facts.iasApplication ?? before?.iasApplication);
   const secret = facts.secret ?? before?.secret;
@@ -70,10 +70,10 @@ export function statusOf(object: Stored<EventingAuth>, verdicts: Verdicts, facts
 }
 
 /** A verdict, or what an earlier one says in the status. */
-type Hindrance = Omit<Verdict, "reason"> & { readonly reason: string };
+type Blocker = Omit<Verdict, "reason"> & { readonly reason: string };
 
 /** The original's rule: ready once both conditions are true. */
-function firstHindrance(conditions: readonly Condition[]): Hindrance | undefined {
+function firstBlocker(conditions: readonly Condition[]): Blocker | undefined {
   for (const type of [types.application, types.secret]) {
     const condition = conditions.find((each) => each.type === type);
     if (!condition) return { holds: false, reason: "InProgress", message: "not everything has been made yet" };

@@ -13,7 +13,7 @@ import {
   isConditionTrue,
   keyOfObject,
   nameOf,
-  type Notice,
+  type PlannedEvent,
   type ObjectKey,
   type Outcome,
   type Random,
@@ -23,7 +23,7 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { afterPause, attentionTo, type Pause, pausedConditions, pausedNotice, type Selects } from "../../feature/pause-and-selection.ts";
+import { afterPause, attentionTo, type Pause, pausedConditions, pausedEvent, type Selects } from "../../feature/pause-and-selection.ts";
 import { carryOutAct, carryOutLook, type StepContext, writeStatusOf } from "./act.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
 import { applicationFailed, secretFailed, statusOf, type Verdict, type Verdicts } from "./conditions.ts";
@@ -107,8 +107,8 @@ export class Reporting {
     const passes = !(error instanceof IdentityError) || error.code === "Transient";
     const verdicts = failureVerdicts(error);
     if (object.status?.state !== "Ready" || !passes || run.failures >= toleratedFailures) {
-      const hindrance = hindranceOf(verdicts);
-      const deleting = isBeingDeleted(object) && hindrance ? { hindrance: { ...hindrance, reason: "DeletionWaiting" as const } } : {};
+      const blocker = blockerOf(verdicts);
+      const deleting = isBeingDeleted(object) && blocker ? { blocker: { ...blocker, reason: "DeletionWaiting" as const } } : {};
       await this.#write(observation, { ...verdicts, ...deleting }, run);
     }
     if (error instanceof IdentityError) {
@@ -129,10 +129,10 @@ export class Reporting {
     if (conditions === before) return;
     const status = { state: "NotReady" as const, ...object.status, conditions: [...conditions] };
     await writeStatusOf(run.client, object, { status, controller: this.#options.controller });
-    this.notify(object, pausedNotice(pause));
+    this.notify(object, pausedEvent(pause));
   }
 
-  notify(object: Stored<EventingAuth>, { type, reason, message }: Notice): void {
+  notify(object: Stored<EventingAuth>, { type, reason, message }: PlannedEvent): void {
     this.#options.scope.events.record({
       kind: EventingAuth,
       object: { ...nameOf(keyOfObject(object)), uid: object.metadata.uid },
@@ -171,24 +171,24 @@ export class Reporting {
 
   /** An Event for what went wrong, told once: for as long as the condition says the same, nothing is new. */
   #tell(object: Stored<EventingAuth>, verdicts: Verdicts): void {
-    const hindrance = verdicts.hindrance ?? hindranceOf(verdicts);
+    const blocker = verdicts.blocker ?? blockerOf(verdicts);
     const before = object.status?.conditions?.find(({ type }) => type === "Ready");
-    if (!hindrance || (before?.reason === hindrance.reason && before.message === hindrance.message)) return;
-    this.notify(object, { type: "Warning", reason: hindrance.reason, message: hindrance.message });
+    if (!blocker || (before?.reason === blocker.reason && before.message === blocker.message)) return;
+    this.notify(object, { type: "Warning", reason: blocker.reason, message: blocker.message });
   }
 }
 
-function hindranceOf({ hindrance, application, secret }: Verdicts): Verdict | undefined {
-  return hindrance ?? [application, secret].find((verdict) => verdict?.holds === false);
+function blockerOf({ blocker, application, secret }: Verdicts): Verdict | undefined {
+  return blocker ?? [application, secret].find((verdict) => verdict?.holds === false);
 }
 
 function failureVerdicts(error: unknown): Verdicts {
   if (error instanceof IdentityError) return { application: applicationFailed(error.message) };
   if (error instanceof TargetError) return { secret: secretFailed(error.message) };
-  if (isApiError(error)) return { hindrance: { holds: false, reason: "ControlPlaneRefused", message: error.message } };
+  if (isApiError(error)) return { blocker: { holds: false, reason: "ControlPlaneRefused", message: error.message } };
   const name = error instanceof Error ? error.name : "unknown error";
   return {
-    hindrance: {
+    blocker: {
       holds: false,
       reason: "InternalError",
       message: `an unexpected error stopped the work on this object (${name}); the operator's log says where`,
@@ -260,7 +260,7 @@ export interface IssuingOptions {
 
 const name = "eventing-auth";
 /** More than any way from nothing to done has. */
-const mostSteps = 32;
+const maxSteps = 32;
 
 /** The controller. */
 export function issuingController({ selects, settings, provider }: IssuingOptions): ControllerDefinition {
@@ -361,7 +361,7 @@ async function stepUntilRest(
     if (!deleting && first.isServed) {
       observation = { ...first, object: await addFinalizer(run, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
     }
-    for (let steps = 0; steps < mostSteps; steps++) {
+    for (let steps = 0; steps < maxSteps; steps++) {
       const step = deleting ? planDeletionStep(observation, run.now) : planStep(observation, run.now);
       if (step.type === "rest") return { observation: await reporting.rest(observation, step, run), rest: step };
       if (step.type === "look") {
@@ -376,7 +376,7 @@ async function stepUntilRest(
       if (!next) return undefined;
       observation = next;
     }
-    throw new Error(`no rest after ${mostSteps} steps`);
+    throw new Error(`no rest after ${maxSteps} steps`);
   } catch (error) {
     throw await reporting.failure(observation, error, run);
   }

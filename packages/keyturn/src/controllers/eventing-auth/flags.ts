@@ -27,14 +27,14 @@ export const eventingAuthFlags = {
     name: "eventing-auth.credentials-namespace",
     placeholder: "NAMESPACE",
     default: "kcp-system",
-    otherVariable: "IAS_CREDS_SECRET_NAMESPACE",
+    legacyVariable: "IAS_CREDS_SECRET_NAMESPACE",
     help: "the namespace of the Secret with the identity provider's credentials; also read from IAS_CREDS_SECRET_NAMESPACE",
   }),
   credentialsSecret: textFlagWithDefault({
     name: "eventing-auth.credentials-secret",
     placeholder: "NAME",
     default: "eventing-auth-ias-creds",
-    otherVariable: "IAS_CREDS_SECRET_NAME",
+    legacyVariable: "IAS_CREDS_SECRET_NAME",
     help: "the Secret with the identity provider's url, username and password; also read from IAS_CREDS_SECRET_NAME",
   }),
   kubeconfigNamespace: textFlagWithDefault({

@@ -2,7 +2,7 @@
 import type { Stored } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
 import { type Act, type Look, planDeletionStep, planStep, type Rest, tokenIssued } from "./plan.ts";
-import { type Observation, ownerOfObservation, type TenantSight } from "./observe.ts";
+import { type Observation, ownerOfObservation, type ObservedTenant } from "./observe.ts";
 import { statusOf } from "./conditions.ts";
 import { keepTargetSecret, type TargetContent, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
@@ -59,7 +59,7 @@ export class IssuingWorld {
     return { metadata, spec: {}, ...(this.status && { status: this.status }) };
   }
 
-  observe(tenant: TenantSight = {}): Observation {
+  observe(tenant: ObservedTenant = {}): Observation {
     return {
       object: this.object,
       isServed: this.served,
@@ -120,7 +120,7 @@ export class IssuingWorld {
 
   /** Runs until there is nothing more to do, or the crash. Resolves to the rest; undefined after a crash or when the object was let go. */
   run(crash?: Crash): Rest | undefined {
-    let tenant: TenantSight = {};
+    let tenant: ObservedTenant = {};
     for (let steps = 0, acts = 0; steps < 40; steps++) {
       const observation = this.observe(tenant);
       const step = this.deletedAt ? planDeletionStep(observation, this.nowMs) : planStep(observation, this.nowMs);
@@ -142,7 +142,7 @@ export class IssuingWorld {
     throw new Error("no rest after 40 steps");
   }
 
-  #look(step: Look): TenantSight {
+  #look(step: Look): ObservedTenant {
     if (step.at === "endpoints") return { endpoints };
     if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, isOurs }) => ({ id, isOurs })) };
     const application = this.applications.get(step.id);
@@ -152,7 +152,7 @@ export class IssuingWorld {
   }
 
   /** Undefined if it was cut off in the middle: what is made at the tenant stays, what should have followed does not happen. */
-  #act(step: Act, tenant: TenantSight, cut: boolean): TenantSight | undefined {
+  #act(step: Act, tenant: ObservedTenant, cut: boolean): ObservedTenant | undefined {
     const record = (iasApplication: { name: string; uuid: string } | "none"): void => {
       this.status = statusOf(this.object, {}, { nowMs: this.nowMs, iasApplication });
     };

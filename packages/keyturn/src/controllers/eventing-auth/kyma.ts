@@ -19,7 +19,7 @@ import { kymaAccess } from "./controller.ts";
 // What is to be done about the EventingAuth of one Kyma: a pure function of both objects.
 
 /** As much of a Kyma as matters here. */
-export interface KymaSight {
+export interface ObservedKyma {
   readonly name: string;
   readonly uid: string;
   readonly beingDeleted: boolean;
@@ -38,7 +38,7 @@ export type KymaStep =
  * One EventingAuth for every Kyma that is there to stay. One whose Kyma is gone goes too, also where no garbage collector does it; one that never had
  * a Kyma is left alone: people may write their own.
  */
-export function planKyma(kyma: KymaSight | undefined, auth: Stored<EventingAuth> | undefined): KymaStep {
+export function planKyma(kyma: ObservedKyma | undefined, auth: Stored<EventingAuth> | undefined): KymaStep {
   if (!kyma) return auth && !isBeingDeleted(auth) && controllingKyma(auth) ? { type: "delete" } : { type: "nothing" };
   if (kyma.beingDeleted) return { type: "nothing" };
   const wanted = referenceTo(kyma);
@@ -61,7 +61,7 @@ export function controllingKyma({ metadata }: EventingAuth): OwnerReference | un
   );
 }
 
-function referenceTo({ name, uid }: KymaSight): OwnerReference {
+function referenceTo({ name, uid }: ObservedKyma): OwnerReference {
   return { apiVersion: apiVersionOf(Kyma), kind: Kyma.kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
@@ -128,7 +128,7 @@ export function kymaController(selects: Selects): ControllerDefinition {
 }
 
 /** A Kyma, and what decides whether anything is done for it. */
-interface RegardedKyma extends KymaSight {
+interface RegardedKyma extends ObservedKyma {
   readonly isSelected: boolean;
   readonly annotations: Readonly<Record<string, string>>;
 }

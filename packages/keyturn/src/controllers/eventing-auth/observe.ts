@@ -19,7 +19,7 @@ import type { Verdict } from "./conditions.ts";
 import { type EventingAuthSettings, keyOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { Application, Endpoints, FoundApplication, IdentityProvider, IdentityProviders, SecretListing } from "./identity/provider.ts";
-import type { Target, TargetPool, TargetSight } from "./target.ts";
+import type { Target, TargetPool, ObservedTarget } from "./target.ts";
 
 // What the issuing controller watches in the control plane, and which EventingAuths a change concerns.
 
@@ -74,21 +74,21 @@ export interface Observation {
   /** False in every namespace but that of the kubeconfigs: whoever may write there decides which clusters are reached. */
   readonly isServed: boolean;
   /** The runtime's cluster; `unknown` if there is no kubeconfig, so that nobody knows of any cluster. */
-  readonly target: TargetSight | { readonly type: "unknown"; readonly message: string };
+  readonly target: ObservedTarget | { readonly type: "unknown"; readonly message: string };
   /** Whether the identity provider's credentials could be read. */
-  readonly provider: ProviderSight;
+  readonly provider: ObservedProvider;
   /** What the identity provider has told in this run; what is missing has not been asked for. */
-  readonly tenant: TenantSight;
+  readonly tenant: ObservedTenant;
   readonly settings: Pick<
     EventingAuthSettings,
     "kubeconfigs" | "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs"
   >;
 }
 
-export type ProviderSight = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
+export type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
 
 /** Answers of the identity provider. */
-export interface TenantSight {
+export interface ObservedTenant {
   /** The application whose id is in the status; `deleted` if that was done in this run. */
   readonly application?: Application | "gone" | "deleted";
   /** All applications of this name. */

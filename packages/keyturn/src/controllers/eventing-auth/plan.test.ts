@@ -133,7 +133,7 @@ describe("an application that was asked for less than a minute ago and is not th
     world.deletedAt = new Date(world.nowMs).toISOString();
     const [application] = world.applications.values();
     world.applications.clear();
-    expect(world.run()).toMatchObject({ type: "rest", verdicts: { hindrance: { reason: "DeletionWaiting" } } });
+    expect(world.run()).toMatchObject({ type: "rest", verdicts: { blocker: { reason: "DeletionWaiting" } } });
     if (application) world.applications.set(application.id, application);
     world.run();
     expect(world.released).toBe(true);
@@ -219,7 +219,7 @@ describe("deletion", () => {
     world.deletedAt = new Date(world.nowMs).toISOString();
     world.closed = "there are no credentials";
     world.nowMs += 1_000 * 3_600_000;
-    expect(world.run()).toMatchObject({ type: "rest", verdicts: { hindrance: { reason: "DeletionWaiting" } } });
+    expect(world.run()).toMatchObject({ type: "rest", verdicts: { blocker: { reason: "DeletionWaiting" } } });
     world.abandon = "target, application";
     world.run();
     expect(world.released).toBe(true);

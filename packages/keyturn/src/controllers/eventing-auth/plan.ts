@@ -60,7 +60,7 @@ export type Step = Look | Act | Rest;
 // The next step for an EventingAuth that is there to stay: a pure function of what was observed and the time.
 
 /** A client secret is added for each write that was lost. More than so many unknown ones are only ours, and go before there is another. */
-const mostUnknownSecrets = 8;
+const maxUnknownSecrets = 8;
 /** When credentials that were refused are tried again: a new one may take a while to be known everywhere. */
 const checkAgainMs = 300_000;
 
@@ -72,7 +72,7 @@ const checkAgainMs = 300_000;
  */
 export function planStep(observation: Observation, nowMs: number): Step {
   const { isServed, target, provider } = observation;
-  if (!isServed) return rest({ hindrance: notServed(observation) });
+  if (!isServed) return rest({ blocker: notServed(observation) });
   if (target.type === "unknown") return withoutTarget(observation, { reason: "KubeconfigNotFound", message: target.message });
   if (target.type === "unseen" || target.trouble) {
     return withoutTarget(observation, target.trouble ?? { reason: "TargetConnecting", message: "the first answer of the cluster is awaited" });
@@ -174,7 +174,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   const state = stateOf(secret, { application, owner, hints: overlaps || hints.length > 0 ? hints : undefined });
   if (state === "missing" || state === "lost") {
     const unknown = hints.filter((hint) => hint !== secret?.noted.hint);
-    if (unknown.length > mostUnknownSecrets) return { type: "deleteSecrets", id: application.id, hints: unknown };
+    if (unknown.length > maxUnknownSecrets) return { type: "deleteSecrets", id: application.id, hints: unknown };
     return issue(observation.object.status?.secret ? "repair" : "first");
   }
   const { rotateAfterMs, overlapMs, checkCredentials } = settings;
@@ -239,7 +239,7 @@ export function tokenIssued(issuedAtMs: number): Verdict {
 /** Nothing can be seen or done in the cluster. What was reported about application and Secret stays, but nobody should take it for certain. */
 function withoutTarget({ object }: Observation, { reason, message }: TargetTrouble): Rest {
   const verdict: Verdict = { holds: false, reason, message };
-  const verdicts: Verdicts = { target: verdict, hindrance: verdict, ...(!object.status?.secret && { secret: secretFailed(message) }) };
+  const verdicts: Verdicts = { target: verdict, blocker: verdict, ...(!object.status?.secret && { secret: secretFailed(message) }) };
   return { ...rest(verdicts), quiet: reason === "TargetConnecting" };
 }
 
@@ -328,10 +328,10 @@ function waitingForProvider(message: string): Rest {
 }
 
 function waiting(
-  hindrance: Verdict,
+  blocker: Verdict,
   { nextAtMs, ...verdicts }: { readonly target?: Verdict; readonly application?: Verdict; readonly nextAtMs?: number },
 ): Rest {
-  return { type: "rest", verdicts: { ...verdicts, hindrance }, settled: false, nextAtMs };
+  return { type: "rest", verdicts: { ...verdicts, blocker }, settled: false, nextAtMs };
 }
 
 function abandonedParts(annotation = ""): ReadonlySet<string> {

@@ -36,7 +36,7 @@ export interface TargetTrouble {
 }
 
 /** What is known of a runtime's cluster. */
-export type TargetSight =
+export type ObservedTarget =
   /** Its Secret, or that there is none. With trouble, this is how it was before the trouble began, and nothing can be done there. */
   | { readonly type: "seen"; readonly secret: TargetSecret | undefined; readonly trouble?: TargetTrouble }
   | { readonly type: "unseen"; readonly trouble: TargetTrouble };
@@ -89,7 +89,7 @@ export class Target {
   }
 
   /** What is known now. */
-  sight(): TargetSight {
+  sight(): ObservedTarget {
     const trouble = this.#lastingTrouble();
     if (!this.#cache.synced) {
       return {
@@ -114,7 +114,7 @@ export class Target {
       this.#written = undefined;
       this.#options.onChange();
     };
-    this.#caches.whenSeen(this.#cache, record, this.#closed.signal).then(shown, () => undefined);
+    this.#caches.whenObserved(this.#cache, record, this.#closed.signal).then(shown, () => undefined);
   }
 
   close(): void {

@@ -163,7 +163,7 @@ describe("a Secret that gives a key", () => {
     expect(readSourceKey_(secretData(certificate))).toMatchObject({ type: "key" });
   });
 
-  test("a private key that is missing or unreadable is no hindrance", () => {
+  test("a private key that is missing or unreadable is no blocker", () => {
     expect(readSourceKey_(secretData(good.certificate))).toMatchObject({ type: "key" });
     expect(readSourceKey_({ ...secretData(good.certificate), "tls.key": "AAAA" })).toMatchObject({ type: "key" });
   });

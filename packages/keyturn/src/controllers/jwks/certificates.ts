@@ -122,7 +122,7 @@ export type SourceSettings = Pick<JwksSettings, "keyId" | "algorithm" | "rsaAlgo
  * Reads the key of a Secret.
  *
  * A certificate that is not valid yet gives its key: verifiers should know a key before it signs, and clocks differ. One that has expired does not, so
- * that a forgotten Secret is noticed; what it gave before stays published. A private key that is missing or cannot be read is no hindrance.
+ * that a forgotten Secret is noticed; what it gave before stays published. A private key that is missing or cannot be read is no blocker.
  */
 export function readSourceKey(secret: CertificateSecret | undefined, settings: SourceSettings, nowMs: number): SourceResult {
   if (!secret) return refused("SecretNotFound", "the Secret does not exist");

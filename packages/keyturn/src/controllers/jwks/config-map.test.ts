@@ -1,6 +1,6 @@
 // The two copies of the history: which one counts, and what is believed of a document that somebody touched.
 import { Buffer } from "node:buffer";
-import { type ConfigMap, longestDurationMs } from "@keyturn/runtime";
+import { type ConfigMap, maxDurationMs } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
@@ -69,7 +69,7 @@ describe("recoverHistory", () => {
     const { keys } = recoverHistory({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: beyond } } }, undefined);
     const [, retiring] = recoverHistory(configMap, undefined).keys;
     const replacedAtMs = t0 + 3_600_000;
-    expect(keys).toMatchObject([{}, { ...retiring, standing: { state: "Retiring", replacedAtMs, removeAtMs: replacedAtMs + longestDurationMs } }]);
+    expect(keys).toMatchObject([{}, { ...retiring, standing: { state: "Retiring", replacedAtMs, removeAtMs: replacedAtMs + maxDurationMs } }]);
   });
 
   test("keys of a status that cannot be read are left out", () => {

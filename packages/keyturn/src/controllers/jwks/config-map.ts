@@ -1,11 +1,11 @@
 // What the ConfigMap keeps: document, history.
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { type ConfigMap, type KubeObject, longestDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
+import { type ConfigMap, type KubeObject, maxDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
 import * as z from "zod";
 import { type JwksStatus, type KeyStatus, keyStatusSchema } from "./api.ts";
 import { readCertificateChain } from "./certificates.ts";
-import { algorithmsFor, entriesOfJwks, jwksSizeBytes, keyTypeOf, largestDocumentBytes, publicJwkOf, renderJwks } from "./jwk.ts";
+import { algorithmsFor, entriesOfJwks, jwksSizeBytes, keyTypeOf, maxDocumentBytes, publicJwkOf, renderJwks } from "./jwk.ts";
 import type { PublishedKey } from "./key-history.ts";
 import { documentFile } from "./nginx.ts";
 
@@ -142,7 +142,7 @@ function publishedKeyOf(
     notAfterMs: chain.notAfterMs,
     standing:
       state === "Retiring" && replacedAt !== undefined && removeAt !== undefined
-        ? { state, replacedAtMs: Date.parse(replacedAt), removeAtMs: Math.min(Date.parse(removeAt), Date.parse(replacedAt) + longestDurationMs) }
+        ? { state, replacedAtMs: Date.parse(replacedAt), removeAtMs: Math.min(Date.parse(removeAt), Date.parse(replacedAt) + maxDurationMs) }
         : { state: "Active" },
   };
 }
@@ -154,14 +154,13 @@ const componentLabel = "app.kubernetes.io/component";
 const component = "jwks";
 
 /** All annotations of an object may have 256 KiB together; the rest is left to others. */
-const largestHistoryBytes = 192 * 1024;
+const maxHistoryBytes = 192 * 1024;
 
 /** True if the document and the history of these keys fit into a ConfigMap. */
 export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
   const document = renderJwks(keys.map(({ jwk }) => jwk));
   return (
-    jwksSizeBytes(document) <= largestDocumentBytes &&
-    jwksSizeBytes(renderHistory({ revision: 0, updatedAtMs: 0, keys }, document)) <= largestHistoryBytes
+    jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory({ revision: 0, updatedAtMs: 0, keys }, document)) <= maxHistoryBytes
   );
 }
 

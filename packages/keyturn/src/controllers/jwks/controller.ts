@@ -166,7 +166,7 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
     primary: kind,
     access: jwksAccess,
     // The document's: 5 s, 10 s, 20 s … 5 min.
-    backoff: { firstMs: 5000, longestMs: 300_000, spread: 0 },
+    backoff: { firstMs: 5000, maxMs: 300_000, spread: 0 },
     setup(scope) {
       const watches = watchJwks(scope, kind, readSettings);
       const countKeys = scope.show(keyMetrics(scope.metrics, kind));

@@ -10,7 +10,7 @@ import {
   entriesOfJwks,
   keyIdOf,
   keyTypeOf,
-  largestDocumentBytes,
+  maxDocumentBytes,
   problemWithJwks,
   type PublicJwk,
   publicJwkOf,
@@ -132,8 +132,8 @@ describe("the JWKS document", () => {
 
   test("a document just as large as a ConfigMap allows is fine", () => {
     const text = renderJwks([good]);
-    expect(problemWithJwks(text.padEnd(largestDocumentBytes))).toBeUndefined();
-    expect(problemWithJwks(text.padEnd(largestDocumentBytes + 1))).toContain("1048576 bytes");
+    expect(problemWithJwks(text.padEnd(maxDocumentBytes))).toBeUndefined();
+    expect(problemWithJwks(text.padEnd(maxDocumentBytes + 1))).toContain("1048576 bytes");
   });
 });
 

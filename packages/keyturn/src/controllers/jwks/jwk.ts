@@ -15,7 +15,7 @@ export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 export type KeyType = "RSA" | "P-256" | "P-384" | "P-521" | "Ed25519";
 
 /** RFC 7518, section 3.3: a key of 2048 bits or larger must be used. */
-const smallestRsaBits = 2048;
+const minRsaBits = 2048;
 
 /** OpenSSL's names of the curves that JWS knows. */
 const curves: ReadonlyMap<string | undefined, KeyType> = new Map([
@@ -38,7 +38,7 @@ export function keyTypeOf(publicKey: KeyObject): KeyType | { readonly unsupporte
   const { asymmetricKeyType, asymmetricKeyDetails } = publicKey;
   if (asymmetricKeyType === "rsa") {
     const bits = asymmetricKeyDetails?.modulusLength ?? 0;
-    return bits >= smallestRsaBits ? "RSA" : { unsupported: `an RSA key of ${bits} bits is too small; ${smallestRsaBits} bits are the least` };
+    return bits >= minRsaBits ? "RSA" : { unsupported: `an RSA key of ${bits} bits is too small; ${minRsaBits} bits are the least` };
   }
   if (asymmetricKeyType === "ec") {
     const curve = asymmetricKeyDetails?.namedCurve;
@@ -125,7 +125,7 @@ function keyMembersOf(publicKey: KeyObject): KeyMembers {
 // The JWKS document as text: written, and checked before anything is published.
 
 /** The API server refuses a ConfigMap whose values together are larger than this. */
-export const largestDocumentBytes = 1024 * 1024;
+export const maxDocumentBytes = 1024 * 1024;
 
 /** Writes the keys as a JWKS, in the order given. Equal keys give equal text. */
 export function renderJwks(keys: readonly PublicJwk[]): string {
@@ -161,7 +161,7 @@ const jwks = z.strictObject({
 
 /** What is wrong with a document that is about to be published; undefined if nothing is. Never quotes the document. */
 export function problemWithJwks(text: string): string | undefined {
-  if (jwksSizeBytes(text) > largestDocumentBytes) return `the document is larger than the ${largestDocumentBytes} bytes that fit into a ConfigMap`;
+  if (jwksSizeBytes(text) > maxDocumentBytes) return `the document is larger than the ${maxDocumentBytes} bytes that fit into a ConfigMap`;
   let document: unknown;
   try {
     document = JSON.parse(text);

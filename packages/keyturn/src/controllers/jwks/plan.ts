@@ -6,7 +6,7 @@ import {
   Deployment,
   earliest,
   formatDuration,
-  type Notice,
+  type PlannedEvent,
   ownerReferenceTo,
   type Plan,
   remove,
@@ -215,8 +215,8 @@ export function servingOf(
   const { nginxConfigUpdated } = object.status ?? {};
   const refusal: Verdict | undefined =
     observation.nginxRefusal === undefined ? undefined : { holds: false, reason: "NginxRefused", message: observation.nginxRefusal };
-  const hindrance = conflict ?? refusal;
-  if (hindrance) return { writes: [], verdict: hindrance, nginxConfigUpdated };
+  const blocker = conflict ?? refusal;
+  if (blocker) return { writes: [], verdict: blocker, nginxConfigUpdated };
   if (!hasDocument) return { writes: [], verdict: unavailable("nothing is published yet"), nginxConfigUpdated };
 
   const config = renderNginxConfig(nginx);
@@ -286,8 +286,8 @@ export function planJwks(observation: Observation, nowMs: number): JwksPlan {
     }),
     notices: [
       ...publication.changes.map(noticeOfChange),
-      ...noticesOfVerdict(observation, "Published", publication.verdict),
-      ...(serving.verdict ? noticesOfVerdict(observation, "Served", serving.verdict) : []),
+      ...eventsOfReport(observation, "Published", publication.verdict),
+      ...(serving.verdict ? eventsOfReport(observation, "Served", serving.verdict) : []),
     ],
     nextAtMs: publication.nextAtMs,
     urgent: publication.changes.some(({ type }) => type === "Revoked"),
@@ -319,7 +319,7 @@ function hindered(observation: Observation, published: Verdict, nowMs: number): 
       truncated: undefined,
       nginxConfigUpdated: object.status?.nginxConfigUpdated,
     }),
-    notices: noticesOfVerdict(observation, "Published", published),
+    notices: eventsOfReport(observation, "Published", published),
     nextAtMs: undefined,
     urgent: false,
   };
@@ -345,23 +345,24 @@ function removalsOf(observation: Observation, settings: JwksSettings): readonly 
 const passing: ReadonlySet<ConditionReason> = new Set(["UpdateDeferred", "PodsNotAvailable"]);
 
 /** Told once: for as long as the condition says the same, nothing is new. */
-function noticesOfVerdict({ object }: Observation, condition: string, { holds, reason, message }: Verdict): readonly Notice[] {
+function eventsOfReport({ object }: Observation, condition: string, { holds, reason, message }: Verdict): readonly PlannedEvent[] {
   const before = object.status?.conditions?.find(({ type }) => type === condition);
   if (holds || passing.has(reason) || (before?.reason === reason && before.message === message)) return [];
   return [{ type: "Warning", reason, message }];
 }
 
-const changeWords: Readonly<Record<KeyChange["type"], { readonly type: Notice["type"]; readonly reason: KeyReason; readonly words: string }>> = {
-  Added: { type: "Normal", reason: "KeyAdded", words: "is published" },
-  Renewed: { type: "Normal", reason: "KeyRenewed", words: "is published with a renewed certificate" },
-  Retired: { type: "Normal", reason: "KeyRetired", words: "was replaced and is kept for a while" },
-  Revived: { type: "Normal", reason: "KeyRevived", words: "is in use again" },
-  Removed: { type: "Normal", reason: "KeyRemoved", words: "is no longer published" },
-  Revoked: { type: "Warning", reason: "KeyRevoked", words: "was revoked and is no longer published" },
-  Dropped: { type: "Warning", reason: "KeyDropped", words: "was removed early to make room" },
-};
+const changeWords: Readonly<Record<KeyChange["type"], { readonly type: PlannedEvent["type"]; readonly reason: KeyReason; readonly words: string }>> =
+  {
+    Added: { type: "Normal", reason: "KeyAdded", words: "is published" },
+    Renewed: { type: "Normal", reason: "KeyRenewed", words: "is published with a renewed certificate" },
+    Retired: { type: "Normal", reason: "KeyRetired", words: "was replaced and is kept for a while" },
+    Revived: { type: "Normal", reason: "KeyRevived", words: "is in use again" },
+    Removed: { type: "Normal", reason: "KeyRemoved", words: "is no longer published" },
+    Revoked: { type: "Warning", reason: "KeyRevoked", words: "was revoked and is no longer published" },
+    Dropped: { type: "Warning", reason: "KeyDropped", words: "was removed early to make room" },
+  };
 
-function noticeOfChange({ type, kid, source }: KeyChange): Notice {
+function noticeOfChange({ type, kid, source }: KeyChange): PlannedEvent {
   const { words, ...notice } = changeWords[type];
   return { type: notice.type, reason: notice.reason, message: `key ${kid}${source ? ` of Secret ${source}` : ""} ${words}` };
 }

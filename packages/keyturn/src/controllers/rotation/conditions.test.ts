@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { TargetObservation } from "./observe.ts";
 import type { RotationPlan, TargetOutlook } from "./plan.ts";
 import type { RotationTargetStatus } from "./api.ts";
-import { conditionNotices, statusOf, versionNotices } from "./conditions.ts";
+import { conditionEvents, statusOf, versionEvents } from "./conditions.ts";
 import { statusMark } from "./annotations.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
@@ -27,7 +27,7 @@ const outlook: TargetOutlook = {
   restored: false,
   backfilled: false,
   pending: undefined,
-  hindrance: undefined,
+  blocker: undefined,
   gapMs: 0,
   removed: false,
 };
@@ -36,7 +36,7 @@ function planWith(change: Partial<TargetOutlook>, rest: Partial<RotationPlan> = 
   return {
     writes: [],
     targets: new Map([["live", { ...outlook, ...change }]]),
-    standstill: undefined,
+    setBlocker: undefined,
     source: { resource: "secrets", name: "latest", uid: "s", content: { ok: true, watchDigest: "w", digest: "d" } },
     policyConflict: false,
     unstableSinceMs: undefined,
@@ -51,13 +51,13 @@ function saying(plan: RotationPlan, before?: RotationTargetStatus): readonly str
 }
 
 test("a pause changes the reason and nothing else; nobody is warned", () => {
-  const hindrance = { reason: "Paused", message: "left as it is" } as const;
-  expect(saying(planWith({ hindrance }))).toEqual(["Ready=True Paused", "Filled=True HasOwnVersion", "Progressing=False Paused"]);
-  expect(saying(planWith({ hindrance, held: undefined }))).toContain("Ready=False Paused");
-  const standstill = { reason: "Paused", message: "the source is left as it is" } as const;
-  expect(saying(planWith({}, { standstill }))).toContain("Ready=True Paused");
-  const after = statusOf(target, planWith({ hindrance }), { before: undefined, nowMs });
-  expect(conditionNotices(undefined, after)).toEqual([{ type: "Normal", reason: "Paused", message: "left as it is" }]);
+  const blocker = { reason: "Paused", message: "left as it is" } as const;
+  expect(saying(planWith({ blocker }))).toEqual(["Ready=True Paused", "Filled=True HasOwnVersion", "Progressing=False Paused"]);
+  expect(saying(planWith({ blocker, held: undefined }))).toContain("Ready=False Paused");
+  const setBlocker = { reason: "Paused", message: "the source is left as it is" } as const;
+  expect(saying(planWith({}, { setBlocker }))).toContain("Ready=True Paused");
+  const after = statusOf(target, planWith({ blocker }), { before: undefined, nowMs });
+  expect(conditionEvents(undefined, after)).toEqual([{ type: "Normal", reason: "Paused", message: "left as it is" }]);
 });
 
 const writeLive = {
@@ -93,24 +93,24 @@ test.each<{ readonly what: string; readonly plan: RotationPlan; readonly says: r
   { what: "there is a gap", plan: planWith({ gapMs: 3_300_000 }), says: ["VisibilityGap=True DelayLongerThanBefore"] },
   {
     what: "the source is gone",
-    plan: planWith({}, { standstill: { reason: "NoSource" } }),
+    plan: planWith({}, { setBlocker: { reason: "NoSource" } }),
     says: ["Ready=True NoSource", "Progressing=False NoSource"],
   },
-  { what: "it went with the source", plan: planWith({ removed: true }, { standstill: { reason: "NoSource" } }), says: ["Ready=False Removed"] },
+  { what: "it went with the source", plan: planWith({ removed: true }, { setBlocker: { reason: "NoSource" } }), says: ["Ready=False Removed"] },
   {
     what: "the path is missing",
-    plan: planWith({}, { standstill: { reason: "PathNotFound", message: "x" } }),
+    plan: planWith({}, { setBlocker: { reason: "PathNotFound", message: "x" } }),
     says: ["Ready=False PathNotFound", "Progressing=False PathNotFound", "PathNotFound=True PathNotFound"],
   },
-  { what: "the path is wrong", plan: planWith({}, { standstill: { reason: "InvalidPath", message: "x" } }), says: ["PathNotFound=True InvalidPath"] },
+  { what: "the path is wrong", plan: planWith({}, { setBlocker: { reason: "InvalidPath", message: "x" } }), says: ["PathNotFound=True InvalidPath"] },
   {
     what: "clocks differ",
-    plan: planWith({}, { standstill: { reason: "ClockSkew", message: "x" } }),
+    plan: planWith({}, { setBlocker: { reason: "ClockSkew", message: "x" } }),
     says: ["Ready=False ClockSkew", "ClockSkew=True ClockSkew"],
   },
   {
     what: "the name is taken",
-    plan: planWith({ hindrance: { reason: "NameConflict", message: "x" } }),
+    plan: planWith({ blocker: { reason: "NameConflict", message: "x" } }),
     says: ["Ready=False NameConflict", "Progressing=False NameConflict", "NameConflict=True NameConflict"],
   },
   {
@@ -124,7 +124,7 @@ test.each<{ readonly what: string; readonly plan: RotationPlan; readonly says: r
 });
 
 test("conditions that no longer hold go, and equal plans give equal statuses", () => {
-  const plan = planWith({ gapMs: 1000 }, { standstill: { reason: "ClockSkew", message: "x" } });
+  const plan = planWith({ gapMs: 1000 }, { setBlocker: { reason: "ClockSkew", message: "x" } });
   const wrong = statusOf(target, plan, { before: undefined, nowMs });
   expect(saying(planWith({}), wrong)).toEqual(["Ready=True UpToDate", "Filled=True HasOwnVersion", "Progressing=True Progressing"]);
   expect(statusOf(target, plan, { before: wrong, nowMs: nowMs + 1000 })).toEqual(wrong);
@@ -139,7 +139,7 @@ test("the mark of a status tells whether it says something else, whenever its co
 });
 
 test("what happened to versions is told", () => {
-  const told = (plan: RotationPlan): readonly string[] => versionNotices(target, plan).map(({ reason, message }) => `${reason}: ${message}`);
+  const told = (plan: RotationPlan): readonly string[] => versionEvents(target, plan).map(({ reason, message }) => `${reason}: ${message}`);
   expect(told(planWith({ replaced: 3 }, { writes: [writeLive] }))).toEqual(["VersionRotated: version 4 has taken the place of version 3"]);
   expect(told(planWith({}, { writes: [writeLive] }))).toEqual(["VersionFilled: got version 4"]);
   expect(told(planWith({ restored: true }, { writes: [writeLive] }))[0]).toMatch(/^DriftRepaired: .* version 4 again$/);
@@ -147,8 +147,8 @@ test("what happened to versions is told", () => {
 });
 
 test("a problem is told once, in one Event, for as long as it is the same", () => {
-  const plan = planWith({}, { standstill: { reason: "SourceConflict", message: "two" } });
+  const plan = planWith({}, { setBlocker: { reason: "SourceConflict", message: "two" } });
   const status = statusOf(target, plan, { before: undefined, nowMs });
-  expect(conditionNotices(undefined, status)).toEqual([{ type: "Warning", reason: "SourceConflict", message: "two" }]);
-  expect(conditionNotices(status, statusOf(target, plan, { before: status, nowMs: nowMs + 1 }))).toEqual([]);
+  expect(conditionEvents(undefined, status)).toEqual([{ type: "Warning", reason: "SourceConflict", message: "two" }]);
+  expect(conditionEvents(status, statusOf(target, plan, { before: status, nowMs: nowMs + 1 }))).toEqual([]);
 });

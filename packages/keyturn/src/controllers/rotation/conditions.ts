@@ -1,5 +1,5 @@
 // What the statuses of a set's targets say, and what is told once: made from a plan.
-import { type Condition, formatDuration, type Notice, removeCondition, setCondition } from "@keyturn/runtime";
+import { type Condition, formatDuration, type PlannedEvent, removeCondition, setCondition } from "@keyturn/runtime";
 import type { RotationTargetStatus } from "./api.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { ConditionReason, VersionReason } from "./reasons.ts";
@@ -37,10 +37,10 @@ export function statusOf(target: TargetObservation, plan: RotationPlan, { before
 }
 
 /** What has happened to the versions of one target, in words for people. */
-export function versionNotices({ name }: TargetObservation, { targets, writes }: RotationPlan): readonly Notice[] {
+export function versionEvents({ name }: TargetObservation, { targets, writes }: RotationPlan): readonly PlannedEvent[] {
   const outlook = targets.get(name);
   if (!outlook) return [];
-  const notice = (reason: VersionReason, message: string): readonly Notice[] => [{ type: "Normal", reason, message }];
+  const notice = (reason: VersionReason, message: string): readonly PlannedEvent[] => [{ type: "Normal", reason, message }];
   const { held, replaced, restored } = outlook;
   const isWritten = writes.some((write) => write.verb === "writeTarget" && write.target === name);
   const isDeleted = outlook.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
@@ -67,8 +67,8 @@ function conditionsOf(target: TargetObservation, plan: RotationPlan, { before, n
 }
 
 function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record<string, Verdict>> {
-  const { hindrance, gapMs } = outlook;
-  const { standstill } = plan;
+  const { blocker, gapMs } = outlook;
+  const { setBlocker } = plan;
   const verdicts: Record<string, Verdict> = {
     Ready: readyVerdict(outlook, plan),
     Filled: filledVerdict(outlook),
@@ -78,29 +78,29 @@ function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record
     const message = `a version is in neither target for ${formatDuration(gapMs)} on its way here, because this delay is so much longer than that of the target before`;
     verdicts["VisibilityGap"] = { status: "True", reason: "DelayLongerThanBefore", message };
   }
-  if (standstill && standstill.reason !== "NoSource") {
-    const { reason, message } = standstill;
+  if (setBlocker && setBlocker.reason !== "NoSource") {
+    const { reason, message } = setBlocker;
     const type = reason === "InvalidPath" ? "PathNotFound" : reason;
     if (exceptional.some((known) => known === type)) verdicts[type] = { status: "True", reason, message };
   }
-  if (hindrance && exceptional.some((known) => known === hindrance.reason))
-    verdicts[hindrance.reason] = { status: "True", reason: hindrance.reason, message: hindrance.message };
+  if (blocker && exceptional.some((known) => known === blocker.reason))
+    verdicts[blocker.reason] = { status: "True", reason: blocker.reason, message: blocker.message };
   return verdicts;
 }
 
-function readyVerdict({ held, hindrance, pending, removed }: TargetOutlook, { standstill }: RotationPlan): Verdict {
-  const pause = [hindrance, standstill].find((each) => each?.reason === "Paused");
+function readyVerdict({ held, blocker, pending, removed }: TargetOutlook, { setBlocker }: RotationPlan): Verdict {
+  const pause = [blocker, setBlocker].find((each) => each?.reason === "Paused");
   // Nobody is to be alarmed by a pause.
   if (pause && "message" in pause) return { status: held ? "True" : "False", reason: "Paused", message: pause.message };
-  if (hindrance) return { status: "False", reason: hindrance.reason, message: hindrance.message };
-  if (standstill && standstill.reason !== "NoSource") return { status: "False", reason: standstill.reason, message: standstill.message };
+  if (blocker) return { status: "False", reason: blocker.reason, message: blocker.message };
+  if (setBlocker && setBlocker.reason !== "NoSource") return { status: "False", reason: setBlocker.reason, message: setBlocker.message };
   if (removed) return { status: "False", reason: "Removed", message: "the source is gone, and the object went with it" };
   if (!held) {
     const missing: Verdict = { status: "False", reason: "InsufficientHistory", message: "there is no version for this target yet" };
-    return standstill ? { status: "False", reason: "NoSource", message: "no object is marked as the source of this set" } : missing;
+    return setBlocker ? { status: "False", reason: "NoSource", message: "no object is marked as the source of this set" } : missing;
   }
   const holds = `holds version ${held.seq}`;
-  if (standstill) return { status: "True", reason: "NoSource", message: `${holds}; the source is gone, and nothing moves until it is back` };
+  if (setBlocker) return { status: "True", reason: "NoSource", message: `${holds}; the source is gone, and nothing moves until it is back` };
   if (pending) return { status: "True", reason: "Rotating", message: `${holds}; version ${pending.seq} follows` };
   return { status: "True", reason: "UpToDate", message: holds };
 }
@@ -111,12 +111,12 @@ function filledVerdict({ held, backfilled }: TargetOutlook): Verdict {
   return { status: "False", reason: "InsufficientHistory", message: `there are fewer versions than targets; ${instead}` };
 }
 
-function progressVerdict({ hindrance }: TargetOutlook, { standstill, unstableSinceMs, policyConflict }: RotationPlan): Verdict {
-  if (standstill) {
-    const message = standstill.reason === "NoSource" ? "there is no source" : standstill.message;
-    return { status: "False", reason: standstill.reason, message };
+function progressVerdict({ blocker }: TargetOutlook, { setBlocker, unstableSinceMs, policyConflict }: RotationPlan): Verdict {
+  if (setBlocker) {
+    const message = setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message;
+    return { status: "False", reason: setBlocker.reason, message };
   }
-  if (hindrance) return { status: "False", reason: hindrance.reason, message: hindrance.message };
+  if (blocker) return { status: "False", reason: blocker.reason, message: blocker.message };
   if (policyConflict)
     return { status: "False", reason: "PolicyConflict", message: "the targets of this set differ in changePolicy; Settled is used for all" };
   if (unstableSinceMs !== undefined) {
@@ -127,9 +127,9 @@ function progressVerdict({ hindrance }: TargetOutlook, { standstill, unstableSin
 }
 
 /** Told once: for as long as a condition says the same, nothing is new. What passes by itself, or was wanted, is no news. */
-export function conditionNotices(before: RotationTargetStatus | undefined, after: RotationTargetStatus): readonly Notice[] {
+export function conditionEvents(before: RotationTargetStatus | undefined, after: RotationTargetStatus): readonly PlannedEvent[] {
   const reasons = new Set<string>();
-  return (after.conditions ?? []).flatMap(({ type, status, reason, message }): readonly Notice[] => {
+  return (after.conditions ?? []).flatMap(({ type, status, reason, message }): readonly PlannedEvent[] => {
     const isBad = exceptional.some((known) => known === type) ? status === "True" : status === "False" && type !== "Filled";
     const last = before?.conditions?.find((condition) => condition.type === type);
     if (

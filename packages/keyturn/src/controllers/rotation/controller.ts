@@ -9,7 +9,7 @@ import {
   type Kind,
   type KubeObject,
   nameOf,
-  type Notice,
+  type PlannedEvent,
   type Outcome,
   type Run,
   TransientError,
@@ -21,7 +21,7 @@ import type { Selects } from "../../feature/pause-and-selection.ts";
 import { makeWrites, RefusedTargetError } from "./act.ts";
 import { statusMark } from "./annotations.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
-import { conditionNotices, statusOf, versionNotices } from "./conditions.ts";
+import { conditionEvents, statusOf, versionEvents } from "./conditions.ts";
 import { DamagedRecordError } from "./history.ts";
 import { numbersOf, setMetrics } from "./metrics.ts";
 import { createReadMemory, observeSet, type ReadMemory, type SetObservation, type TargetObservation } from "./observe.ts";
@@ -130,16 +130,16 @@ interface ReportContext {
 /** Writes the statuses that say something new, and tells what that is. */
 async function report(plan: RotationPlan, context: ReportContext): Promise<void> {
   const { targets } = context.observation;
-  const reported = targets.filter(({ hindrance }) => hindrance?.reason !== "NotSelected");
+  const reported = targets.filter(({ blocker }) => blocker?.reason !== "NotSelected");
   await Promise.all(reported.map((target) => reportTarget(target, plan, context)));
 }
 
 async function reportTarget(target: TargetObservation, plan: RotationPlan, { observation, memory, events, run }: ReportContext): Promise<void> {
   const { namespace } = observation;
   const { name, uid } = target;
-  const tell = (notice: Notice): void => events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...notice });
+  const tell = (notice: PlannedEvent): void => events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...notice });
   // Told whether or not the status can be written: what happened has happened.
-  versionNotices(target, plan).forEach(tell);
+  versionEvents(target, plan).forEach(tell);
   if (statusMark(statusOf(target, plan, { before: undefined, nowMs: run.now })) === target.statusMark) return;
   const remembered = memory.statuses.get(uid);
   const isCurrent = remembered && statusMark(remembered) === target.statusMark;
@@ -153,16 +153,16 @@ async function reportTarget(target: TargetObservation, plan: RotationPlan, { obs
   const object = { metadata: { namespace, name, uid, resourceVersion: "" }, ...(before && { status: before }) };
   await writeStatus(run, { kind: reportedKind, object, status, fieldManager });
   memory.statuses.set(uid, status);
-  conditionNotices(before, status).forEach(tell);
+  conditionEvents(before, status).forEach(tell);
 }
 
 /** The API server does not take the history itself, so that nothing can be moved. */
 function refusedPlan(plan: RotationPlan, message: string): RotationPlan {
-  return { ...plan, writes: [], standstill: { reason: "WriteRefused", message } };
+  return { ...plan, writes: [], setBlocker: { reason: "WriteRefused", message } };
 }
 
 function outcomeOf({ nextAtMs, targets }: RotationPlan, { serverAheadMs = 0 }: SetObservation, nowMs: number): Outcome {
-  const isRefused = [...targets.values()].some(({ hindrance }) => hindrance?.reason === "WriteRefused");
+  const isRefused = [...targets.values()].some(({ blocker }) => blocker?.reason === "WriteRefused");
   const dueMs = nextAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nextAtMs - (nowMs + serverAheadMs));
   const afterMs = Math.min(dueMs, isRefused ? refusalMs : Number.POSITIVE_INFINITY);
   return Number.isFinite(afterMs) ? { requeueAfterMs: afterMs } : {};

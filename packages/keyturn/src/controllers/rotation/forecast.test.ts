@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { parseMaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { forecast } from "./forecast.ts";
-import type { Hindrance, SetObservation, TargetObservation } from "./observe.ts";
+import type { Blocker, SetObservation, TargetObservation } from "./observe.ts";
 import { planRotation } from "./plan.ts";
 import type { RotationLog } from "./history.ts";
 
@@ -98,44 +98,44 @@ test("the document's example: v2 is live, and the source became v3 at 300", () =
 });
 
 describe("a pause", () => {
-  const hindrance: Hindrance = { reason: "Paused", message: "left as it is", untilMs: 400 * minuteMs };
+  const blocker: Blocker = { reason: "Paused", message: "left as it is", untilMs: 400 * minuteMs };
   const plan = (observation: Partial<SetObservation>) => planRotation({ ...empty, records, sources: [source(3)], ...observation }, 300 * minuteMs);
 
   test("of a target holds it, and those after it get no further than it is; what comes before goes on", () => {
-    expect(coming({ sources: [source(3)], targets: [{ ...first, hindrance }, second], records }, 300)).toEqual(["305 t2=v2", "400 t1=v3"]);
-    expect(coming({ sources: [source(3)], targets: [first, { ...second, hindrance }], records }, 300)).toEqual(["360 t1=v3", "400 t2=v2"]);
+    expect(coming({ sources: [source(3)], targets: [{ ...first, blocker }, second], records }, 300)).toEqual(["305 t2=v2", "400 t1=v3"]);
+    expect(coming({ sources: [source(3)], targets: [first, { ...second, blocker }], records }, 300)).toEqual(["360 t1=v3", "400 t2=v2"]);
   });
 
   test("of a target keeps its object from being deleted with the source, too", () => {
-    const cascading = target(2, 5, { ...owned(held("t2", 1, 0)), deletionMode: "cascade", hindrance });
+    const cascading = target(2, 5, { ...owned(held("t2", 1, 0)), deletionMode: "cascade", blocker });
     expect(coming({ targets: [first, cascading], records }, 300)).toEqual(["400 t2=-"]);
   });
 
   test("of a target is over by itself, and so is that of a set", () => {
-    expect(plan({ targets: [first, { ...second, hindrance }] }).nextAtMs).toBe(360 * minuteMs);
-    expect(plan({ sources: [source(2)], targets: [{ ...first, hindrance }, second] }).nextAtMs).toBe(400 * minuteMs);
+    expect(plan({ targets: [first, { ...second, blocker }] }).nextAtMs).toBe(360 * minuteMs);
+    expect(plan({ sources: [source(2)], targets: [{ ...first, blocker }, second] }).nextAtMs).toBe(400 * minuteMs);
     const all = plan({
       targets: [
-        { ...first, hindrance },
-        { ...second, hindrance },
+        { ...first, blocker },
+        { ...second, blocker },
       ],
     });
-    expect(all).toMatchObject({ writes: [], nextAtMs: 400 * minuteMs, standstill: { reason: "Paused" } });
+    expect(all).toMatchObject({ writes: [], nextAtMs: 400 * minuteMs, setBlocker: { reason: "Paused" } });
   });
 
   test("of the source stops the whole set, and nothing new is noted", () => {
     const sources = [{ ...source(3), pause: { untilMs: 390 * minuteMs } }];
-    expect(plan({ sources, targets: [first, second] })).toMatchObject({ writes: [], nextAtMs: 390 * minuteMs, standstill: { reason: "Paused" } });
+    expect(plan({ sources, targets: [first, second] })).toMatchObject({ writes: [], nextAtMs: 390 * minuteMs, setBlocker: { reason: "Paused" } });
   });
 });
 
 test("a set of which some targets are not selected is left as it is, even where an object is not as it should be", () => {
-  const hindrance: Hindrance = { reason: "NotSelected", message: "it is outside" };
+  const blocker: Blocker = { reason: "NotSelected", message: "it is outside" };
   const observation = { ...empty, records, sources: [source(3)] };
   expect(planRotation({ ...observation, targets: [first, drifted] }, 300 * minuteMs).writes).not.toEqual([]);
-  expect(planRotation({ ...observation, targets: [{ ...first, hindrance }, drifted] }, 300 * minuteMs)).toMatchObject({
+  expect(planRotation({ ...observation, targets: [{ ...first, blocker }, drifted] }, 300 * minuteMs)).toMatchObject({
     writes: [],
-    standstill: { reason: "NotSelected" },
+    setBlocker: { reason: "NotSelected" },
   });
 });
 

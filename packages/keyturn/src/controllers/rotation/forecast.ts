@@ -18,7 +18,7 @@ export interface Forecast {
 }
 
 /** More passes than any chain needs: each one moves something. */
-const mostPasses = 1000;
+const maxPasses = 1000;
 
 /** Looks ahead until only a change of the source, or of the set, can make anything happen. */
 export function forecast(observation: SetObservation, nowMs: number): Forecast {
@@ -27,10 +27,10 @@ export function forecast(observation: SetObservation, nowMs: number): Forecast {
   let world = observation;
   let timeMs = nowMs;
   let next = plan;
-  for (let pass = 0; pass < mostPasses; pass++) {
+  for (let pass = 0; pass < maxPasses; pass++) {
     steps.push(...next.writes.flatMap((write) => stepOf(write, timeMs)));
     world = next.writes.reduce(afterWrite, world);
-    if (next.nextAtMs === undefined || next.standstill?.reason === "ClockSkew") break;
+    if (next.nextAtMs === undefined || next.setBlocker?.reason === "ClockSkew") break;
     timeMs = Math.max(timeMs, next.nextAtMs);
     next = planRotation(world, timeMs);
   }

@@ -166,7 +166,7 @@ const contentKey = "content";
  * The longest text that a version may be; a record that unpacks to more is damaged. A Secret or ConfigMap holds 1 MiB, which is 6 MiB of JSON if every
  * character has to be escaped.
  */
-export const largestContentBytes = 8 * 1024 * 1024;
+export const maxContentBytes = 8 * 1024 * 1024;
 
 /** What a record holds: the kind of object, and its content. */
 export interface VersionContent {
@@ -281,7 +281,7 @@ export function contentOfRecord(record: Secret, name: ObjectName): VersionConten
 export function readableContent({ metadata, data }: Secret): VersionContent | undefined {
   try {
     const packed = Buffer.from(data?.[contentKey] ?? "", "base64");
-    const version = versionContent.parse(JSON.parse(inflateRawSync(packed, { maxOutputLength: largestContentBytes }).toString("utf8")));
+    const version = versionContent.parse(JSON.parse(inflateRawSync(packed, { maxOutputLength: maxContentBytes }).toString("utf8")));
     return digestOf(version.content) === metadata.annotations?.[digestAnnotation] ? version : undefined;
   } catch {
     // What zlib says helps nobody, and the parsers quote their input, which may be a Secret's content.

@@ -7,7 +7,7 @@ import type { RotationPlan } from "./plan.ts";
 const quiet: RotationPlan = {
   writes: [],
   targets: new Map(),
-  standstill: undefined,
+  setBlocker: undefined,
   source: undefined,
   policyConflict: false,
   unstableSinceMs: undefined,
@@ -19,7 +19,7 @@ const dueAt = (dueMs: number): SetNumbers => ({ reason: undefined, dueMs });
 it("has nothing to show of a set in which all is well and nothing is due", () => {
   expect(numbersOf(quiet)).toBeUndefined();
   expect(numbersOf({ ...quiet, nextAtMs: 50_000 })).toEqual(dueAt(50_000));
-  expect(numbersOf({ ...quiet, standstill: { reason: "NoSource" } })).toEqual({ reason: "NoSource", dueMs: undefined });
+  expect(numbersOf({ ...quiet, setBlocker: { reason: "NoSource" } })).toEqual({ reason: "NoSource", dueMs: undefined });
 });
 
 it("tells when the next step of any set is due, and 0 when none is", async () => {

@@ -72,9 +72,7 @@ export function setMetrics(metrics: Metrics): KeyView<SetNumbers> & { written(ke
   };
 }
 
-function reasonOf({ standstill, targets, policyConflict, unstableSinceMs }: RotationPlan): string | undefined {
-  const hindrance = [...targets.values()].find((target) => target.hindrance)?.hindrance;
-  return (
-    standstill?.reason ?? hindrance?.reason ?? (policyConflict ? "PolicyConflict" : unstableSinceMs === undefined ? undefined : "SourceUnstable")
-  );
+function reasonOf({ setBlocker, targets, policyConflict, unstableSinceMs }: RotationPlan): string | undefined {
+  const blocker = [...targets.values()].find((target) => target.blocker)?.blocker;
+  return setBlocker?.reason ?? blocker?.reason ?? (policyConflict ? "PolicyConflict" : unstableSinceMs === undefined ? undefined : "SourceUnstable");
 }

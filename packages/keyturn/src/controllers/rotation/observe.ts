@@ -85,11 +85,11 @@ export interface TargetObservation {
   /** What there is under that name of the kinds in question: the sources', the records', and whatever is marked as this target's. */
   readonly objects: readonly ObjectObservation[];
   /** What stands in the way of writing the target's object, if anything. The object is then not touched. */
-  readonly hindrance?: Hindrance;
+  readonly blocker?: Blocker;
 }
 
 /** Why a target's object cannot be written. */
-export interface Hindrance {
+export interface Blocker {
   readonly reason: "NameConflict" | "SourceConflict" | "WriteRefused" | "Paused" | "NotSelected";
   readonly message: string;
   /** When it ends by itself. */
@@ -141,15 +141,15 @@ export interface ReadMemory {
   readonly refusals: LruMap<ObjectKey, { readonly message: string; readonly untilMs: number }>;
 }
 
-const mostRemembered = 200_000;
-const mostStatuses = 4096;
+const maxRemembered = 200_000;
+const maxStatuses = 4096;
 
 export function createReadMemory(): ReadMemory {
   return {
-    sources: new LruMap(mostRemembered),
-    intact: new LruMap(mostRemembered),
-    statuses: new LruMap(mostStatuses),
-    refusals: new LruMap(mostRemembered),
+    sources: new LruMap(maxRemembered),
+    intact: new LruMap(maxRemembered),
+    statuses: new LruMap(maxStatuses),
+    refusals: new LruMap(maxRemembered),
   };
 }
 
@@ -278,8 +278,8 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
       if (object) objects.push(object);
     }
   }
-  const hindrance = isSelected ? (pauseHindrance(paused, options) ?? refusalOf(key, options)) : notSelected;
-  return { ...rest, name, objectName, objects, ...(hindrance && { hindrance }) };
+  const blocker = isSelected ? (pauseBlocker(paused, options) ?? refusalOf(key, options)) : notSelected;
+  return { ...rest, name, objectName, objects, ...(blocker && { blocker }) };
 }
 
 /** A set's times are those of the API server. */
@@ -287,14 +287,14 @@ function serverTime({ nowMs, serverAheadMs = 0 }: ObserveOptions): number {
   return nowMs + serverAheadMs;
 }
 
-const notSelected: Hindrance = { reason: "NotSelected", message: "it is outside of --selector or in one of --skip-namespaces" };
+const notSelected: Blocker = { reason: "NotSelected", message: "it is outside of --selector or in one of --skip-namespaces" };
 
-function pauseHindrance(paused: string | undefined, options: ObserveOptions): Hindrance | undefined {
+function pauseBlocker(paused: string | undefined, options: ObserveOptions): Blocker | undefined {
   const pause = pauseOf(paused, serverTime(options));
   return pause && { reason: "Paused", message: pauseInWords(pause), untilMs: pause.untilMs };
 }
 
-function refusalOf(key: ObjectKey, { memory, nowMs }: ObserveOptions): Hindrance | undefined {
+function refusalOf(key: ObjectKey, { memory, nowMs }: ObserveOptions): Blocker | undefined {
   const refusal = memory.refusals.get(key);
   return refusal && refusal.untilMs > nowMs ? { reason: "WriteRefused", message: refusal.message } : undefined;
 }

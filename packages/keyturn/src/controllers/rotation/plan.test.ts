@@ -20,17 +20,17 @@ test("the number after the last is not given out: nothing is written, and the me
   if (!record) throw new Error("there is no record");
   world.records.set(highestVersion, { ...record, seq: highestVersion });
   world.putSource({ watched: "v2", content: "v2" }, startMs + 1000);
-  const { writes, standstill, targets } = planRotation(world.observe(), startMs + 2000);
+  const { writes, setBlocker, targets } = planRotation(world.observe(), startMs + 2000);
   expect(writes).toEqual([]);
-  expect(standstill).toMatchObject({ reason: "HistoryDamaged", message: expect.stringContaining("999999999") });
+  expect(setBlocker).toMatchObject({ reason: "HistoryDamaged", message: expect.stringContaining("999999999") });
   expect(targets.get("live")?.held).toMatchObject({ seq: 1 });
 });
 
 test("with a damaged history nothing moves, and what is held is told as it is", () => {
   const world = filled();
   world.putSource({ watched: "v2", content: "v2" }, startMs + 1000);
-  const { writes, standstill, targets } = planRotation({ ...world.observe(), damage: "record 1 cannot be read" }, startMs + 2000);
+  const { writes, setBlocker, targets } = planRotation({ ...world.observe(), damage: "record 1 cannot be read" }, startMs + 2000);
   expect(writes).toEqual([]);
-  expect(standstill).toEqual({ reason: "HistoryDamaged", message: "record 1 cannot be read" });
+  expect(setBlocker).toEqual({ reason: "HistoryDamaged", message: "record 1 cannot be read" });
   expect(targets.get("live")?.held).toMatchObject({ seq: 1 });
 });

@@ -16,11 +16,11 @@ import {
   repairedLog,
   type RotationLog,
 } from "./history.ts";
-import type { Hindrance, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
+import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import {
   type ChainInput,
   gapMsOf,
-  hindrancesOf,
+  blockersOf,
   pendingOf,
   type Rank,
   ranksOf,
@@ -33,7 +33,7 @@ import {
   withDeparture,
   withOwnVersions,
 } from "./rules.ts";
-import { firstStep, sightOf, type SourceSight, stepSource } from "./source.ts";
+import { firstStep, sightOf, type ObservedSource, stepSource } from "./source.ts";
 
 // What a plan for a set consists of. Every write is on its own: a crash may come between any two.
 
@@ -89,7 +89,7 @@ export type RotationWrite =
     };
 
 /** What holds up a whole set. */
-export type Standstill =
+export type SetBlocker =
   | { readonly reason: "NoSource" }
   | {
       readonly reason:
@@ -129,7 +129,7 @@ export interface TargetOutlook {
   readonly backfilled: boolean;
   readonly pending: PendingStep | undefined;
   /** Why its object cannot be written. */
-  readonly hindrance: Hindrance | undefined;
+  readonly blocker: Blocker | undefined;
   /** How long a version is in no target at all on its way here; 0 if never. */
   readonly gapMs: number;
   /** The object is deleted with its source, now or before. */
@@ -141,7 +141,7 @@ export interface RotationPlan {
   readonly writes: readonly RotationWrite[];
   /** By name. */
   readonly targets: ReadonlyMap<string, TargetOutlook>;
-  readonly standstill: Standstill | undefined;
+  readonly setBlocker: SetBlocker | undefined;
   /** The source, if there is exactly one. */
   readonly source: SourceObservation | undefined;
   /** The set's policies contradict each other, and Settled is used. */
@@ -155,7 +155,7 @@ export interface RotationPlan {
 // What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in rules.ts, those of the source in source.ts.
 
 /** With a clock that is further off than this, no time can be believed: nothing is noted and nothing moves. */
-export const mostSkewMs = 30_000;
+export const maxSkewMs = 30_000;
 /** How long until a clock that is off is looked at again. */
 const skewRetryMs = 30_000;
 const usedUp = `versions are counted up to ${highestVersion}, and something claims the last of them: delete that record or object`;
@@ -172,16 +172,16 @@ export function planRotation(observed: SetObservation, nowMs: number): RotationP
     records: observation.records.toSorted((a, b) => a.seq - b.seq),
     ranks: ranksOf(targets),
     sight: sightOf(observation),
-    hindrances: hindrancesOf(targets, sources),
+    blockers: blockersOf(targets, sources),
     policy: policies.size === 1 && policies.has("Queue") ? "Queue" : "Settled",
     policyConflict: policies.size > 1,
   };
-  const rest = standstillByPeople(observation);
+  const rest = setBlockerByPeople(observation);
   if (rest) return standStill(world, rest, serverMs);
-  if (Math.abs(serverAheadMs) > mostSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
+  if (Math.abs(serverAheadMs) > maxSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
   if (observation.damage !== undefined) return standStill(world, { reason: "HistoryDamaged", message: observation.damage }, serverMs);
   const noted = noteSource(world, serverMs);
-  if (!noted) return standStill(world, standstillOf(world.sight), serverMs);
+  if (!noted) return standStill(world, setBlockerOf(world.sight), serverMs);
   // A record beyond the last number would not be known as one, and be made again in every pass.
   if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return standStill(world, { reason: "HistoryDamaged", message: usedUp }, serverMs);
   return advance(world, noted, serverMs);
@@ -193,8 +193,8 @@ interface World {
   /** Oldest first. */
   readonly records: readonly RecordObservation[];
   readonly ranks: readonly Rank[];
-  readonly sight: SourceSight;
-  readonly hindrances: ReadonlyMap<string, Hindrance>;
+  readonly sight: ObservedSource;
+  readonly blockers: ReadonlyMap<string, Blocker>;
   readonly policy: "Settled" | "Queue";
   readonly policyConflict: boolean;
 }
@@ -244,10 +244,10 @@ function noteSource(world: World, clockMs: number): Noted | undefined {
 
 /** Moves every content that is due, and says what comes next. */
 function advance(world: World, { log: noted, versions, write, nowMs }: Noted, clockMs: number): RotationPlan {
-  const { observation, records, ranks, hindrances, policy } = world;
+  const { observation, records, ranks, blockers, policy } = world;
   const { targets } = observation;
   const opensFrom = (timeMs: number): number => (observation.maintenance ? nextOpeningMs(observation.maintenance, timeMs) : timeMs);
-  const input: ChainInput = { ranks, hindered: new Set(hindrances.keys()), policy, versions, nowMs, opensFrom };
+  const input: ChainInput = { ranks, hindered: new Set(blockers.keys()), policy, versions, nowMs, opensFrom };
   const due = sweep(noted, input);
   // What has never been filled is not protected yet, and need not wait for a window.
   const isOpen = opensFrom(nowMs) <= nowMs || !noted.commits.some(({ at }) => Object.keys(at).length > 0);
@@ -273,11 +273,11 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
     if (isOpen && sweep(settled, input) !== settled) return clockMs;
     const steps = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
     const heldBack = settled === due ? undefined : opensFrom(nowMs);
-    const times = [...steps, heldBack, ...removalTimes(log, ranks), ...pauseEnds(hindrances), unstableMs];
+    const times = [...steps, heldBack, ...removalTimes(log, ranks), ...pauseEnds(blockers), unstableMs];
     return earliest(times.filter((timeMs) => timeMs === undefined || timeMs > nowMs));
   };
   return {
-    ...planOf(world, view, standstillOf(world.sight)),
+    ...planOf(world, view, setBlockerOf(world.sight)),
     writes: [
       ...(write ? [write] : []),
       ...view.writes,
@@ -298,7 +298,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
 }
 
 /** Nothing moves; what targets hold is kept as it is. */
-function standStill(world: World, standstill: Standstill | undefined, nowMs: number): RotationPlan {
+function standStill(world: World, setBlocker: SetBlocker | undefined, nowMs: number): RotationPlan {
   const log = headOf(world)?.log;
   const commits = log?.commits ?? commitsOfObjects(world.observation.targets);
   const view = lookAtTargets(world, {
@@ -314,16 +314,16 @@ function standStill(world: World, standstill: Standstill | undefined, nowMs: num
       ? new Set(world.observation.targets.filter(({ deletionMode }) => deletionMode === "cascade").map(({ name }) => name))
       : undefined;
   return {
-    ...planOf(world, view, standstill),
+    ...planOf(world, view, setBlocker),
     // Whether there should be an object at all may depend on the time. Half a set is nobody's to write.
-    writes: standstill?.reason === "NotSelected" ? [] : view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
-    nextAtMs: standstill?.reason === "ClockSkew" ? nowMs + skewRetryMs : endOfStandstill(standstill, world),
+    writes: setBlocker?.reason === "NotSelected" ? [] : view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
+    nextAtMs: setBlocker?.reason === "ClockSkew" ? nowMs + skewRetryMs : endOfSetBlocker(setBlocker, world),
   };
 }
 
 /** People asked for nothing to move: on the source, or on every target; or they left some targets to somebody else. */
-function standstillByPeople({ sources, targets }: SetObservation): Standstill | undefined {
-  const foreign = targets.find(({ hindrance }) => hindrance?.reason === "NotSelected");
+function setBlockerByPeople({ sources, targets }: SetObservation): SetBlocker | undefined {
+  const foreign = targets.find(({ blocker }) => blocker?.reason === "NotSelected");
   if (foreign) {
     const message = `target ${foreign.name} of the same set is outside of --selector; label all targets of a set alike`;
     return { reason: "NotSelected", message };
@@ -334,19 +334,19 @@ function standstillByPeople({ sources, targets }: SetObservation): Standstill | 
     return { reason: "Paused", message: `the source ${resource}/${name} is ${pauseInWords(pause)}`, untilMs: pause.untilMs };
   }
   const [first] = targets;
-  const all = targets.every(({ hindrance }) => hindrance?.reason === "Paused");
-  return all && first?.hindrance ? { reason: "Paused", message: first.hindrance.message } : undefined;
+  const all = targets.every(({ blocker }) => blocker?.reason === "Paused");
+  return all && first?.blocker ? { reason: "Paused", message: first.blocker.message } : undefined;
 }
 
 /** What was observed may be looked at again later, when some of its pauses are over. */
 function withoutPastPauses(observation: SetObservation, nowMs: number): SetObservation {
   const isPast = (end: { readonly untilMs?: number | undefined } | undefined): boolean => end?.untilMs !== undefined && end.untilMs <= nowMs;
   const { sources, targets } = observation;
-  if (!sources.some(({ pause }) => isPast(pause)) && !targets.some(({ hindrance }) => isPast(hindrance))) return observation;
+  if (!sources.some(({ pause }) => isPast(pause)) && !targets.some(({ blocker }) => isPast(blocker))) return observation;
   return {
     ...observation,
     sources: sources.map((source) => (isPast(source.pause) ? without(source, "pause") : source)),
-    targets: targets.map((target) => (isPast(target.hindrance) ? without(target, "hindrance") : target)),
+    targets: targets.map((target) => (isPast(target.blocker) ? without(target, "blocker") : target)),
   };
 }
 
@@ -356,12 +356,12 @@ function without<T extends object, Key extends keyof T>(object: T, key: Key): Om
 }
 
 /** When a standstill, or the pause of one of the targets, ends by itself. */
-function endOfStandstill(standstill: Standstill | undefined, { hindrances }: Pick<World, "hindrances">): number | undefined {
-  return earliest([standstill && "untilMs" in standstill ? standstill.untilMs : undefined, ...pauseEnds(hindrances)]);
+function endOfSetBlocker(setBlocker: SetBlocker | undefined, { blockers }: Pick<World, "blockers">): number | undefined {
+  return earliest([setBlocker && "untilMs" in setBlocker ? setBlocker.untilMs : undefined, ...pauseEnds(blockers)]);
 }
 
-function pauseEnds(hindrances: World["hindrances"]): readonly (number | undefined)[] {
-  return [...hindrances.values()].map(({ untilMs }) => untilMs);
+function pauseEnds(blockers: World["blockers"]): readonly (number | undefined)[] {
+  return [...blockers.values()].map(({ untilMs }) => untilMs);
 }
 
 /** How a look at all targets is made. */
@@ -375,7 +375,7 @@ interface TargetsLook {
 }
 
 /** What each target should have, and the writes that give it to them: the highest rank first. */
-function lookAtTargets({ ranks, hindrances }: World, look: TargetsLook): Pick<RotationPlan, "targets" | "writes"> {
+function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<RotationPlan, "targets" | "writes"> {
   const targets = new Map<string, TargetOutlook>();
   const writes: RotationWrite[] = [];
   for (const rank of ranks.toReversed()) {
@@ -383,11 +383,11 @@ function lookAtTargets({ ranks, hindrances }: World, look: TargetsLook): Pick<Ro
       const held = heldBy(target.name, look.after);
       const atMs = held?.at[target.name] ?? 0;
       const before = heldBy(target.name, look.before);
-      const hindrance = hindrances.get(target.name);
-      const removed = hindrance?.reason !== "Paused" && look.isRemoved(target, rank);
+      const blocker = blockers.get(target.name);
+      const removed = blocker?.reason !== "Paused" && look.isRemoved(target, rank);
       const version = held && look.versions.find(({ seq }) => seq === held.seq);
       const wanted: Wanted | undefined = removed ? { type: "none" } : version && { type: "version", version, atMs };
-      const own = wanted && (removed || !hindrance) ? targetWrites(target, wanted) : [];
+      const own = wanted && (removed || !blocker) ? targetWrites(target, wanted) : [];
       writes.push(...own);
       const isSame = held?.seq === before?.seq;
       targets.set(target.name, {
@@ -397,7 +397,7 @@ function lookAtTargets({ ranks, hindrances }: World, look: TargetsLook): Pick<Ro
         restored: isSame && own.some(({ verb }) => verb === "writeTarget"),
         backfilled: look.backfilled.includes(target.name),
         pending: look.pending(target, rank),
-        hindrance,
+        blocker,
         gapMs: gapMsOf(rank, ranks),
         removed,
       });
@@ -409,10 +409,10 @@ function lookAtTargets({ ranks, hindrances }: World, look: TargetsLook): Pick<Ro
 function planOf(
   { sight, policyConflict }: World,
   { targets, writes }: Pick<RotationPlan, "targets" | "writes">,
-  standstill: Standstill | undefined,
+  setBlocker: SetBlocker | undefined,
 ): RotationPlan {
   const source = sight.type === "present" ? sight.source : undefined;
-  return { writes, targets, standstill, source, policyConflict, unstableSinceMs: undefined, nextAtMs: undefined };
+  return { writes, targets, setBlocker, source, policyConflict, unstableSinceMs: undefined, nextAtMs: undefined };
 }
 
 /** True if the target's object goes, or is gone, because its source has been gone for the target's delay. */
@@ -442,17 +442,17 @@ function isNoted({ seq }: RecordObservation, write: RotationWrite | undefined): 
   return write?.verb === "noteRecord" && write.seq === seq;
 }
 
-function standstillOf(sight: SourceSight): Standstill | undefined {
+function setBlockerOf(sight: ObservedSource): SetBlocker | undefined {
   if (sight.type === "present") return undefined;
-  return sight.type === "gone" ? { reason: "NoSource" } : sight.standstill;
+  return sight.type === "gone" ? { reason: "NoSource" } : sight.setBlocker;
 }
 
-function skewed(serverAheadMs: number): Standstill {
+function skewed(serverAheadMs: number): SetBlocker {
   const seconds = Math.round(Math.abs(serverAheadMs) / 1000);
   const direction = serverAheadMs > 0 ? "behind" : "ahead of";
   return {
     reason: "ClockSkew",
-    message: `the operator's clock is ${seconds} s ${direction} the API server's; nothing moves until they agree to within ${mostSkewMs / 1000} s`,
+    message: `the operator's clock is ${seconds} s ${direction} the API server's; nothing moves until they agree to within ${maxSkewMs / 1000} s`,
   };
 }
 

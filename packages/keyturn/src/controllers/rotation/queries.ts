@@ -143,7 +143,7 @@ export async function rotationPlanReport(query: Query, set: string, maintenance?
       set,
       namespace: query.namespace,
       ...(plan.source && { source: { resource: plan.source.resource, name: plan.source.name } }),
-      ...(plan.standstill && { standstill: plan.standstill }),
+      ...(plan.setBlocker && { setBlocker: plan.setBlocker }),
       targets: targets.map(({ name, order, delayMs }) => ({ name, order, delay: formatDuration(delayMs), version: held.get(name) ?? null })),
       steps: steps.map(({ atMs, target, seq }) => ({ at: new Date(atMs).toISOString(), target, version: seq ?? null })),
     },
@@ -156,11 +156,11 @@ function heldNow({ objects }: TargetObservation): number | undefined {
   return seqs.length > 0 ? Math.max(...seqs) : undefined;
 }
 
-function remarksOf({ source, standstill, targets, unstableSinceMs, policyConflict }: RotationPlan): readonly string[] {
-  const hindered = [...targets].flatMap(([name, { hindrance }]) => (hindrance ? [`${name}: ${hindrance.message}`] : []));
+function remarksOf({ source, setBlocker, targets, unstableSinceMs, policyConflict }: RotationPlan): readonly string[] {
+  const hindered = [...targets].flatMap(([name, { blocker }]) => (blocker ? [`${name}: ${blocker.message}`] : []));
   return [
     source ? `source: ${source.resource}/${source.name}` : "source: none",
-    ...(standstill ? [`nothing moves: ${standstill.reason === "NoSource" ? "there is no source" : standstill.message}`] : []),
+    ...(setBlocker ? [`nothing moves: ${setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message}`] : []),
     ...(unstableSinceMs === undefined ? [] : ["the source changes more often than the first target's delay lets it settle"]),
     ...(policyConflict ? ["the targets differ in changePolicy; Settled is used for all"] : []),
     ...hindered,

@@ -1,13 +1,13 @@
 // Pure: order, ranks, due times, retention, blockers.
 import { type HeapItem, IndexedHeap } from "@keyturn/runtime";
 import { type Commit, type FrozenStretch, heldBy, reachedMs, type RotationLog } from "./history.ts";
-import type { Hindrance, SourceObservation, TargetObservation } from "./observe.ts";
+import type { Blocker, SourceObservation, TargetObservation } from "./observe.ts";
 import type { PendingStep } from "./plan.ts";
 
 // Time that counts: it stands still while the source is gone or unreadable.
 
 /** More stretches than this are joined, oldest first: the time between two of them then does not count either, so that things happen later, never earlier. */
-const mostStretches = 32;
+const maxStretches = 32;
 
 /** When `delayMs` of counted time have passed since `fromMs`, given that time counts from the last stretch on. */
 export function dueAfter(fromMs: number, delayMs: number, frozen: readonly FrozenStretch[]): number {
@@ -27,7 +27,7 @@ export function withStretch(frozen: readonly FrozenStretch[], added: FrozenStret
   const last = frozen.at(-1);
   const joined = last && last.toMs >= added.fromMs ? [...frozen.slice(0, -1), { fromMs: last.fromMs, toMs: added.toMs }] : [...frozen, added];
   const [first, second, ...rest] = joined;
-  if (joined.length <= mostStretches || !first || !second) return joined;
+  if (joined.length <= maxStretches || !first || !second) return joined;
   return [{ fromMs: first.fromMs, toMs: second.toMs }, ...rest];
 }
 
@@ -352,7 +352,7 @@ export function removalTimes({ source, commits }: RotationLog, ranks: readonly R
 // What of the history is still needed: versions that a target holds or may yet get.
 
 /** Beyond so many commits, the oldest that no target holds are given up; and beyond so many versions that wait to be committed, the oldest of those. */
-const mostCommits = 100;
+const maxCommits = 100;
 
 /** The log without what no rule can ask for any more. */
 export function trimmed(
@@ -372,7 +372,7 @@ export function retained(versions: readonly Version[], { commits }: Pick<Rotatio
   const head = versions.at(-1);
   // Nobody has been given anything yet: what the source was before is of no use.
   const last = commits.at(-1)?.seq ?? Number.POSITIVE_INFINITY;
-  const waiting = policy === "Queue" ? versions.filter(({ seq }) => seq > last).slice(-mostCommits) : [];
+  const waiting = policy === "Queue" ? versions.filter(({ seq }) => seq > last).slice(-maxCommits) : [];
   return versions.filter((version) => version === head || commits.some(({ seq }) => seq === version.seq) || waiting.includes(version));
 }
 
@@ -381,7 +381,7 @@ function cut(commits: readonly Commit[], targets: readonly TargetObservation[]):
   const last = commits.at(-1);
   const oldest = Math.min(...held, last?.seq ?? 0);
   const needed = commits.filter(({ seq }) => seq >= oldest);
-  const surplus = needed.length - mostCommits;
+  const surplus = needed.length - maxCommits;
   if (surplus <= 0) return needed.length === commits.length ? commits : needed;
   const given = new Set(needed.filter((commit) => commit !== last && !held.includes(commit.seq)).slice(0, surplus));
   return needed.filter((commit) => !given.has(commit));
@@ -400,17 +400,17 @@ function stillCounting({ source, commits, frozen }: RotationLog, versions: reado
 
 // What stands in the way of writing a target's object.
 
-/** The hindrances by the names of the targets. A target that is hindered keeps its rank and what it holds; the ranks after it wait. */
-export function hindrancesOf(targets: readonly TargetObservation[], sources: readonly SourceObservation[]): ReadonlyMap<string, Hindrance> {
+/** The blockers by the names of the targets. A target that is hindered keeps its rank and what it holds; the ranks after it wait. */
+export function blockersOf(targets: readonly TargetObservation[], sources: readonly SourceObservation[]): ReadonlyMap<string, Blocker> {
   return new Map(
     targets.flatMap((target) => {
-      const hindrance = target.hindrance ?? ownSource(target, sources) ?? nameConflict(target);
-      return hindrance ? [[target.name, hindrance] as const] : [];
+      const blocker = target.blocker ?? ownSource(target, sources) ?? nameConflict(target);
+      return blocker ? [[target.name, blocker] as const] : [];
     }),
   );
 }
 
-function ownSource({ objects }: TargetObservation, sources: readonly SourceObservation[]): Hindrance | undefined {
+function ownSource({ objects }: TargetObservation, sources: readonly SourceObservation[]): Blocker | undefined {
   const source = sources.find(({ uid }) => objects.some((object) => object.uid === uid));
   return (
     source && {
@@ -420,7 +420,7 @@ function ownSource({ objects }: TargetObservation, sources: readonly SourceObser
   );
 }
 
-function nameConflict({ objects, objectName }: TargetObservation): Hindrance | undefined {
+function nameConflict({ objects, objectName }: TargetObservation): Blocker | undefined {
   const foreign = objects.find(({ ours, name }) => !ours && name === objectName);
   if (!foreign) return undefined;
   const what = `${foreign.resource}/${foreign.name}`;

@@ -15,9 +15,9 @@ import {
   storedContent,
   valueAt,
 } from "./content.ts";
-import { type Commit, largestContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
+import { type Commit, maxContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
 import type { RecordObservation, SetObservation, SourceContent, SourceObservation } from "./observe.ts";
-import type { Standstill } from "./plan.ts";
+import type { SetBlocker } from "./plan.ts";
 import { withStretch } from "./rules.ts";
 
 // Reads a source: which version it is, and what that version consists of.
@@ -38,11 +38,11 @@ export interface ReadSource {
 }
 
 /** What a Secret may hold, less what a version record needs besides. */
-const largestRecordBytes = 1024 * 1024 - 4096;
+const maxRecordBytes = 1024 * 1024 - 4096;
 /** Smaller ones fit in any case, so that nothing has to be tried. */
 const surelyFitsBytes = 512 * 1024;
 /** A version's text, less the names of its kind. */
-const longestTextBytes = largestContentBytes - 4096;
+const maxTextBytes = maxContentBytes - 4096;
 /** Times of the server are cut to whole seconds; the write was not later than this after them. */
 const timeStepMs = 1000;
 
@@ -62,7 +62,7 @@ export function readSource(object: KubeObject, resource: string, paths: SourcePa
   }
   const payload = storedContent(resource, objectWith(rotate.path, rotated));
   const bytes = recordSize(payload);
-  if (bytes > largestRecordBytes) {
+  if (bytes > maxRecordBytes) {
     return refused("ContentTooLarge", `a version of ${bytes} bytes does not fit into a Secret; rotate less of it with the annotation rotate-path`);
   }
   const writtenAtMs = writtenAt(object.metadata, watch.path);
@@ -93,7 +93,7 @@ function recordSize(payload: Content): number {
   if (text.length <= surelyFitsBytes) return text.length;
   // What is longer could not be unpacked again.
   const bytes = Buffer.byteLength(text);
-  return bytes > longestTextBytes ? bytes : deflateRawSync(text).byteLength;
+  return bytes > maxTextBytes ? bytes : deflateRawSync(text).byteLength;
 }
 
 /** When the latest of those who own something under the path last changed something. */
@@ -142,10 +142,10 @@ export function sourceKinds(added: readonly Kind[]): readonly Kind[] {
 // What the log says after a look at the source: one step of the source's state machine.
 
 /** The source as it is seen now: one object that says something, or a reason why there is no such one. */
-export type SourceSight =
+export type ObservedSource =
   | { readonly type: "present"; readonly source: SourceObservation; readonly watchDigest: string; readonly digest: string }
   | { readonly type: "gone" }
-  | { readonly type: "unreadable"; readonly standstill: Standstill };
+  | { readonly type: "unreadable"; readonly setBlocker: SetBlocker };
 
 /** The log after the step, and whether the source has become something that no record is about. */
 export interface SourceStep {
@@ -154,10 +154,10 @@ export interface SourceStep {
 }
 
 /** What is seen. Of two sources neither is guessed to be the one, and what is written to by rotation cannot be its source. */
-export function sightOf({ sources, targets }: Pick<SetObservation, "sources" | "targets">): SourceSight {
+export function sightOf({ sources, targets }: Pick<SetObservation, "sources" | "targets">): ObservedSource {
   const [source, ...others] = sources;
   if (!source) return { type: "gone" };
-  const conflict = (message: string): SourceSight => ({ type: "unreadable", standstill: { reason: "SourceConflict", message } });
+  const conflict = (message: string): ObservedSource => ({ type: "unreadable", setBlocker: { reason: "SourceConflict", message } });
   if (others.length > 0) {
     const names = sources.map(({ resource, name }) => `${resource}/${name}`).toSorted();
     return conflict(`${names.join(" and ")} are all marked as the source of this set; leave the mark on one of them`);
@@ -165,12 +165,12 @@ export function sightOf({ sources, targets }: Pick<SetObservation, "sources" | "
   const self = targets.find(({ objects }) => objects.some(({ uid }) => uid === source.uid));
   if (self) return conflict(`${source.resource}/${source.name} is marked as the source and is the object of target ${self.name}`);
   const { content } = source;
-  if (!content.ok) return { type: "unreadable", standstill: { reason: content.reason, message: content.message } };
+  if (!content.ok) return { type: "unreadable", setBlocker: { reason: content.reason, message: content.message } };
   return { type: "present", source, watchDigest: content.watchDigest, digest: content.digest };
 }
 
 /** The first step: there is no log yet. `commits` are what targets of an earlier life of the set still hold. */
-export function firstStep(sight: SourceSight & { readonly type: "present" }, commits: readonly Commit[], nowMs: number): SourceStep {
+export function firstStep(sight: ObservedSource & { readonly type: "present" }, commits: readonly Commit[], nowMs: number): SourceStep {
   const sinceMs = timeOfWrite(sight.source, { notedMs: 0, nowMs });
   return { log: { source: presentSince(sight, sinceMs), commits, frozen: [], backfilled: [] }, isNewVersion: true };
 }
@@ -179,7 +179,7 @@ export function firstStep(sight: SourceSight & { readonly type: "present" }, com
 export function stepSource(
   log: RotationLog,
   head: Pick<RecordObservation, "watchDigest">,
-  { sight, nowMs }: { readonly sight: SourceSight; readonly nowMs: number },
+  { sight, nowMs }: { readonly sight: ObservedSource; readonly nowMs: number },
 ): SourceStep {
   const before = log.source;
   if (sight.type !== "present") {
@@ -202,7 +202,7 @@ function timeOfWrite({ writtenAtMs }: SourceObservation, { notedMs, nowMs }: { r
   return writtenAtMs !== undefined && writtenAtMs > notedMs && writtenAtMs <= nowMs ? writtenAtMs : nowMs;
 }
 
-function presentSince({ source }: SourceSight & { readonly type: "present" }, sinceMs: number): SourceState {
+function presentSince({ source }: ObservedSource & { readonly type: "present" }, sinceMs: number): SourceState {
   return { state: "present", uid: source.uid, sinceMs };
 }
 

@@ -10,7 +10,7 @@ export function outdatedCandidate(ref: WorkloadRef, more: Partial<Candidate> = {
     restarting: false,
     restartedAtMs: undefined,
     replaced: true,
-    hindrance: undefined,
+    blocker: undefined,
     consent: undefined,
     paused: undefined,
     restartedFor: undefined,

@@ -18,7 +18,7 @@ import {
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { consentLabel } from "./annotations.ts";
 import { Expectations } from "./expectations.ts";
-import { FleetRecord, type SidecarsSight } from "./fleet.ts";
+import { FleetRecord, type SidecarsView } from "./fleet.ts";
 import { expectSidecar } from "./injection/expectation.ts";
 import { createWebhookCaller, gateCalls, type WebhookCallerOptions } from "./injection/webhook.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
@@ -26,7 +26,7 @@ import { idsIn, Inspector, rolloutsIn } from "./inspect.ts";
 import { fleetMetrics } from "./metrics.ts";
 import { changedLabels, NamespaceSettling } from "./pod-selection.ts";
 import type { Limits, WorkloadId } from "./rollout-plan.ts";
-import { Rollouts, sidecarsController } from "./rollouts.ts";
+import { Rollouts, controllerName } from "./rollouts.ts";
 import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
 import { lookForRolloutsMs, Rollout, servesRollouts, watchRollouts } from "./workload.ts";
 
@@ -78,7 +78,7 @@ export interface SidecarsOptions {
   /** Where webhooks are reached; for those who do not run in the cluster. */
   readonly webhooks?: Pick<WebhookCallerOptions, "resolveService">;
   /** Called when the watches are declared: others in this process may look through them too, whether or not it leads. */
-  readonly onSetUp?: (sight: SidecarsSight) => void;
+  readonly onSetUp?: (sight: SidecarsView) => void;
 }
 
 /** Keys that stand for no workload; those of workloads have slashes. */
@@ -94,11 +94,11 @@ const callsAtATime = 8;
 /** The controller. */
 export function sidecarsControllerOf(options: SidecarsOptions): ControllerDefinition {
   return {
-    name: sidecarsController,
+    name: controllerName,
     access: sidecarsAccess(options),
     // Most runs only compare strings; no webhook is waited for.
     concurrency: 16,
-    backoff: { firstMs: 1000, longestMs: 300_000, spread: 0.2 },
+    backoff: { firstMs: 1000, maxMs: 300_000, spread: 0.2 },
     setup: (scope) => setUp(scope, options),
   };
 }

@@ -20,7 +20,7 @@ interface Question {
 }
 
 const firstRetryMs = 5000;
-const longestRetryMs = 300_000;
+const maxRetryMs = 300_000;
 /** Making a pod and its question takes up to a millisecond; other things get their turn in between. */
 const questionsPerTurn = 4;
 
@@ -117,7 +117,7 @@ export class Expectations {
     }
     question.asking = false;
     const isFailed = question.expectation.type === "failed";
-    const retryMs = isFailed ? Math.min(firstRetryMs * 2 ** question.failures, longestRetryMs) : longestRetryMs;
+    const retryMs = isFailed ? Math.min(firstRetryMs * 2 ** question.failures, maxRetryMs) : maxRetryMs;
     question.failures = isFailed ? question.failures + 1 : 0;
     question.againMs = this.#clock.monotonic() + retryMs;
     const askers = Array.from(question.waiting);

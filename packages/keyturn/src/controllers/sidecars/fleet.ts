@@ -13,7 +13,7 @@ import { lookForRolloutsMs, type RolloutWatch, servesRollouts, watchRollouts } f
 
 /** After a write that failed: 5 s, 10 s … 5 min. */
 const firstRetryMs = 5000;
-const longestRetryMs = 300_000;
+const maxRetryMs = 300_000;
 
 /** Candidates by id, and the writes of theirs that failed. */
 export class FleetRecord {
@@ -38,7 +38,7 @@ export class FleetRecord {
   /** A write to the workload failed at this time. */
   failed(id: WorkloadId, nowMs: number): void {
     const count = this.#failures.get(id)?.count ?? 0;
-    this.#failures.set(id, { count: count + 1, retryAtMs: nowMs + Math.min(firstRetryMs * 2 ** count, longestRetryMs) });
+    this.#failures.set(id, { count: count + 1, retryAtMs: nowMs + Math.min(firstRetryMs * 2 ** count, maxRetryMs) });
   }
 
   /** A write to the workload was taken. */
@@ -50,7 +50,7 @@ export class FleetRecord {
 // What the controller sees, for others in the process who only want to look.
 
 /** The controller's caches, and the inspector that judges by them. */
-export interface SidecarsSight {
+export interface SidecarsView {
   readonly watches: SidecarsWatches;
   readonly inspector: Pick<Inspector, "inspect" | "workload">;
   readonly limits: Limits;
@@ -61,7 +61,7 @@ export interface SidecarsSight {
 // The sight of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
 
 /** What it is made with. */
-export interface OwnSightOptions extends Pick<ControllerScope, "watch"> {
+export interface StandaloneViewOptions extends Pick<ControllerScope, "watch"> {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
@@ -76,7 +76,7 @@ const questionsAtATime = 8;
  * Declares the watches; Argo Rollouts join them, if they are asked for, once their CRD is there. Questions are creations of pods that are not
  * stored; who asks needs the right to create pods.
  */
-export function ownSidecarsSight({ watch, client, clock, log, options, signal }: OwnSightOptions): SidecarsSight {
+export function standaloneSidecarsView({ watch, client, clock, log, options, signal }: StandaloneViewOptions): SidecarsView {
   const { whole, compareHub, selects, settleMs, limits } = options;
   const watches = watchSidecars({ watch }, { ...options, istioNamespaces: [] });
   const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
@@ -110,7 +110,7 @@ export function ownSidecarsSight({ watch, client, clock, log, options, signal }:
 
 /** Looks until they are, or the signal aborts. Never rejects. */
 async function whenRolloutsAreServed(
-  { client, clock, log, signal }: Pick<OwnSightOptions, "client" | "clock" | "log" | "signal">,
+  { client, clock, log, signal }: Pick<StandaloneViewOptions, "client" | "clock" | "log" | "signal">,
   join: () => void,
 ): Promise<void> {
   while (!signal.aborted) {

@@ -103,7 +103,7 @@ export class Inspector {
   }
 
   #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): Inspection {
-    const { ref, progress, restarting, restartedAt, hindrance, restartedFor, desired } = workload;
+    const { ref, progress, restarting, restartedAt, blocker, restartedFor, desired } = workload;
     const counted = countedPods(workload, pods);
     // Nobody need be asked about a workload without pods. What we have begun is finished, whoever looks after it from then on.
     if ((counted.length === 0 || !workload.isSelected) && !restarting) return nothing;
@@ -116,7 +116,7 @@ export class Inspector {
       restarting,
       restartedAtMs: restartTimeMs(restartedAt),
       replaced: counted.length >= desired,
-      hindrance,
+      blocker,
       consent: this.#consent(workload.consent, ref.namespace),
       paused: workload.paused,
       restartedFor,
@@ -138,7 +138,7 @@ export class Inspector {
     const source = { kind: "Pod", namespace: ref.namespace, name: ref.name, uid: "" } as const;
     const { verdict, againInMs } = this.#verdict(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
     if (verdict.type === "current") return { candidate: undefined, againInMs };
-    const hindrance: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
+    const blocker: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
     const state = {
       progress: "finished",
       restarting: false,
@@ -147,7 +147,7 @@ export class Inspector {
       paused: undefined,
       restartedFor: undefined,
     } as const;
-    return { candidate: { ref, verdict, ...state, hindrance, consent: this.#consent(undefined, ref.namespace) }, againInMs };
+    return { candidate: { ref, verdict, ...state, blocker, consent: this.#consent(undefined, ref.namespace) }, againInMs };
   }
 
   #verdict(id: WorkloadId, pods: readonly DeepReadonly<LivePod>[], asked: Asked): Judged {

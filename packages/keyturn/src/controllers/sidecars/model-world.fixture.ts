@@ -241,7 +241,7 @@ export class ModelWorld {
       restarting: seen.marked,
       restartedAtMs: restartTimeMs(seen.restartedAt),
       replaced: counted.length >= podsEach,
-      hindrance: undefined,
+      blocker: undefined,
       consent: undefined,
       paused: undefined,
       restartedFor: seen.restartedFor,

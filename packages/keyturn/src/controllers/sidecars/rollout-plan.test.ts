@@ -135,8 +135,8 @@ describe("when", () => {
 });
 
 describe("who", () => {
-  it.each(["Paused", "OnDelete", "Partitioned", "BarePod", "Job", "UnsupportedOwner"] as const)("%s: reported, not restarted", (hindrance) => {
-    expect(plan([workload("a", { hindrance }), workload("b")], { maxRollouts: 1 }).decisions).toEqual({ a: `skip ${hindrance}`, b: "restart" });
+  it.each(["Paused", "OnDelete", "Partitioned", "BarePod", "Job", "UnsupportedOwner"] as const)("%s: reported, not restarted", (blocker) => {
+    expect(plan([workload("a", { blocker }), workload("b")], { maxRollouts: 1 }).decisions).toEqual({ a: `skip ${blocker}`, b: "restart" });
   });
 
   it("not who has opted out; only who has opted in, if that is asked for", () => {

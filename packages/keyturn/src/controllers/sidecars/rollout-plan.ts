@@ -48,7 +48,7 @@ export interface Candidate {
   /** As many pods of its last restart are seen as it should have, so that the verdict is about those. */
   readonly replaced: boolean;
   /** What makes a restart pointless or impossible. */
-  readonly hindrance: SkipReason | undefined;
+  readonly blocker: SkipReason | undefined;
   /** What people have said about restarts, on the workload or else on its namespace. */
   readonly consent: "enabled" | "disabled" | undefined;
   /** The annotation that pauses it, as it was written. */
@@ -171,13 +171,13 @@ function isStuck(sinceMs: number | undefined, { rolloutTimeoutMs }: Limits, nowM
 
 /** What the workload's own state says, whatever the others do; undefined if it may be restarted as far as it is concerned. */
 function ownDecision(candidate: Candidate, limits: Limits, nowMs: number): Decision | undefined {
-  const { verdict, hindrance, consent, paused, restartedFor, progress, restartedAtMs, retryAtMs } = candidate;
+  const { verdict, blocker, consent, paused, restartedFor, progress, restartedAtMs, retryAtMs } = candidate;
   // A workload that is current is among the candidates only while it is rolling.
   if (verdict.type !== "outdated") return { type: "rolling", stuck: false };
   const skip = (reason: SkipReason): Decision => ({ type: "skip", reason });
   const pause = pauseOf(paused, nowMs);
   if (pause) return { type: "skip", reason: "Paused", untilMs: pause.untilMs };
-  if (hindrance !== undefined) return skip(hindrance);
+  if (blocker !== undefined) return skip(blocker);
   if (consent === "disabled") return skip("OptedOut");
   if (limits.optIn && consent !== "enabled") return skip("NotOptedIn");
   if (restartedFor === verdict.digest) return skip("RestartWithoutEffect");

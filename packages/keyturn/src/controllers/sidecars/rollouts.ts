@@ -11,7 +11,7 @@ import {
   keyOf,
   type Kind,
   type KubeObject,
-  type Notice,
+  type PlannedEvent,
   type ObjectKey,
   type Outcome,
   Pod,
@@ -29,7 +29,7 @@ import type { SidecarsWatches } from "./watches.ts";
 import { keepAny, Rollout, type Workload } from "./workload.ts";
 
 /** A notice and whom it is about. */
-export interface RowNotice extends Notice {
+export interface RowEvent extends PlannedEvent {
   readonly row: Row;
 }
 
@@ -51,11 +51,11 @@ export function skipInWords(reason: SkipReason): string {
 }
 
 /** Remembers what was said last. */
-export class Notices {
+export class RolloutEvents {
   readonly #said = new Map<WorkloadId, string>();
 
   /** What is new in this plan. Restarts and their ends are told when they are done. */
-  next({ rows }: RolloutPlan): readonly RowNotice[] {
+  next({ rows }: RolloutPlan): readonly RowEvent[] {
     const present = new Set(rows.map(({ id }) => id));
     for (const id of this.#said.keys()) if (!present.has(id)) this.#said.delete(id);
     return rows.flatMap((row) => {
@@ -68,7 +68,7 @@ export class Notices {
   }
 }
 
-function noticeOf({ decision, why }: Row): Notice | undefined {
+function noticeOf({ decision, why }: Row): PlannedEvent | undefined {
   switch (decision.type) {
     case "skip":
       return {
@@ -91,13 +91,13 @@ function noticeOf({ decision, why }: Row): Notice | undefined {
 }
 
 /** After a restart. */
-export function restartNotice({ why }: Row): Notice {
+export function restartEvent({ why }: Row): PlannedEvent {
   const reason: EventReason = "SidecarRestart";
   return { type: "Normal", reason, message: `restarted: ${why}` };
 }
 
 /** After a rollout that has come to its end. */
-export function finishNotice({ decision }: Row): Notice | undefined {
+export function finishEvent({ decision }: Row): PlannedEvent | undefined {
   // One without effect is told about as what is skipped from now on.
   if (decision.type !== "finish" || !decision.helped) return undefined;
   const reason: EventReason = "SidecarRolloutFinished";
@@ -107,7 +107,7 @@ export function finishNotice({ decision }: Row): Notice | undefined {
 // The writes on workloads: a restart, and the end of one. By server-side apply, on exactly the object that was looked at.
 
 /** Names the controller's Lease and field manager. */
-export const sidecarsController = "sidecars";
+export const controllerName = "sidecars";
 
 /** The kinds that can be restarted, by name. */
 export const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
@@ -156,7 +156,7 @@ async function applyMarks({ client, workload, resourceVersion }: RestartTarget, 
     }),
   };
   // By force: the annotation may be Fortsa's, or that of somebody who tried it by hand.
-  const options = { fieldManager: fieldManagerOf(keyturn, sidecarsController), force: true, answer: "metadata" } as const;
+  const options = { fieldManager: fieldManagerOf(keyturn, controllerName), force: true, answer: "metadata" } as const;
   return client.apply<KubeObject, "metadata">(restartable, object, options);
 }
 
@@ -187,7 +187,7 @@ const changed = "changed";
 /** Plans and carries out, run by run. */
 export class Rollouts {
   readonly #options: RolloutsOptions;
-  readonly #notices = new Notices();
+  readonly #notices = new RolloutEvents();
   #logged = "";
   /** Restart times that lie in the future, and when each was first seen. */
   #ahead: ReadonlyMap<number, number> = new Map();
@@ -251,7 +251,7 @@ export class Rollouts {
         if (this.#rowNow(this.#options.inspector.inspect(row.id), run.now)?.decision.type !== "finish") return changed;
         await finishRollout(target, decision);
         run.done("finished a rollout", { workload: row.id, helped: decision.helped });
-        return finishNotice(row);
+        return finishEvent(row);
       });
       done &&= finished;
     }
@@ -271,7 +271,7 @@ export class Rollouts {
         // As late as it is: what follows is delayed from this time, and istiod may have taken its time to answer.
         await restartWorkload(target, { nowMs: this.#options.scope.clock.now(), digest: now.decision.digest });
         run.done("restarted a workload", { workload: now.id, why: now.why }, () => this.#options.metrics.restarted(now.outdated ?? ""));
-        return restartNotice(now);
+        return restartEvent(now);
       });
       // The others may depend on the same webhook, and each would wait for it; the next plan is made without what it said.
       if (!isAnswered) return false;
@@ -301,7 +301,7 @@ export class Rollouts {
   }
 
   /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */
-  async #write(row: Row, run: Run, write: (target: RestartTarget) => Promise<Notice | typeof changed | undefined>): Promise<boolean> {
+  async #write(row: Row, run: Run, write: (target: RestartTarget) => Promise<PlannedEvent | typeof changed | undefined>): Promise<boolean> {
     const { watches, inspector, record, metrics } = this.#options;
     const { id, ref } = row;
     const workload = inspector.workload(id);
@@ -326,7 +326,7 @@ export class Rollouts {
     }
   }
 
-  #tell({ ref }: Row, { type, reason, message }: Notice): void {
+  #tell({ ref }: Row, { type, reason, message }: PlannedEvent): void {
     const kind = eventKind(ref.kind);
     const { namespace, name } = ref;
     if (kind)

@@ -63,7 +63,7 @@ describe("how far a Rollout's restart is", () => {
   });
 
   test("one that takes its template from a Deployment cannot be asked about", () => {
-    expect(keepRollout({ metadata, spec: { replicas: 1 } }).hindrance).toBe("UnsupportedOwner");
+    expect(keepRollout({ metadata, spec: { replicas: 1 } }).blocker).toBe("UnsupportedOwner");
   });
 });
 

@@ -61,7 +61,7 @@ export interface Workload {
   readonly restarting: boolean;
   /** As it stands in the template; for a Rollout, `spec.restartAt`. */
   readonly restartedAt: string | undefined;
-  readonly hindrance: SkipReason | undefined;
+  readonly blocker: SkipReason | undefined;
   readonly consent: string | undefined;
   /** The annotation that pauses it, as it was written. */
   readonly paused: string | undefined;
@@ -85,7 +85,7 @@ interface Particulars {
   readonly selector: LabelSelector | undefined;
   readonly desired: number;
   readonly progress: Progress;
-  readonly hindrance: SkipReason | undefined;
+  readonly blocker: SkipReason | undefined;
   readonly restartedAt?: string | undefined;
   readonly source?: Pick<PodSource, "serviceName" | "volumeClaims" | "templateGeneration">;
 }
@@ -104,7 +104,7 @@ export function keepDeployment(deployment: Stored<Deployment>, selects: Selects 
       replaced: updated >= desired && (status.replicas ?? 0) <= updated,
       healthy: (status.availableReplicas ?? 0) >= desired,
     }),
-    hindrance: spec?.paused ? "Paused" : undefined,
+    blocker: spec?.paused ? "Paused" : undefined,
   });
 }
 
@@ -123,7 +123,7 @@ export function keepStatefulSet(statefulSet: Stored<StatefulSet>, selects: Selec
       replaced: (status.updatedReplicas ?? 0) >= desired && status.currentRevision === status.updateRevision,
       healthy: (status.availableReplicas ?? 0) >= desired,
     }),
-    hindrance: type === "OnDelete" ? "OnDelete" : (rollingUpdate?.partition ?? 0) > 0 ? "Partitioned" : undefined,
+    blocker: type === "OnDelete" ? "OnDelete" : (rollingUpdate?.partition ?? 0) > 0 ? "Partitioned" : undefined,
     source: { ...(spec?.serviceName !== undefined && { serviceName: spec.serviceName }), ...(volumeClaims && { volumeClaims }) },
   });
 }
@@ -142,7 +142,7 @@ export function keepDaemonSet(daemonSet: Stored<DaemonSet>, selects: Selects = s
       replaced: (status.updatedNumberScheduled ?? 0) >= desired,
       healthy: (status.numberAvailable ?? 0) >= desired,
     }),
-    hindrance: spec?.updateStrategy?.type === "OnDelete" ? "OnDelete" : undefined,
+    blocker: spec?.updateStrategy?.type === "OnDelete" ? "OnDelete" : undefined,
     source: { templateGeneration },
   });
 }
@@ -161,7 +161,7 @@ export function keepRollout(rollout: Stored<Rollout>, selects: Selects = selects
     selector: spec?.selector,
     desired,
     progress: !replaced ? "rolling" : status.phase === "Healthy" ? "finished" : "unhealthy",
-    hindrance: spec?.template === undefined ? "UnsupportedOwner" : spec.paused ? "Paused" : undefined,
+    blocker: spec?.template === undefined ? "UnsupportedOwner" : spec.paused ? "Paused" : undefined,
     restartedAt: spec?.restartAt,
   });
 }
@@ -183,7 +183,7 @@ function progressOf(
 }
 
 function workload(object: Stored<KubeObject>, particulars: Particulars): Workload {
-  const { kind, template = {}, selector, desired, progress, hindrance, source, selects } = particulars;
+  const { kind, template = {}, selector, desired, progress, blocker, source, selects } = particulars;
   const { namespace = "", name, uid, labels = {}, annotations = {} } = object.metadata;
   return {
     ref: { kind, namespace, name },
@@ -195,7 +195,7 @@ function workload(object: Stored<KubeObject>, particulars: Particulars): Workloa
     progress,
     restarting: labels[rolloutLabel] !== undefined,
     restartedAt: particulars.restartedAt ?? template.metadata?.annotations?.[restartedAtAnnotation],
-    hindrance,
+    blocker,
     consent: labels[consentLabel],
     paused: annotations[pausedAnnotation],
     isSelected: selects(object.metadata),

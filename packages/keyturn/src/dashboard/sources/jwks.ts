@@ -65,7 +65,7 @@ function keyView({ kid, state, source, since, algorithm, ...times }: DeepReadonl
 }
 
 /** Keys that went are remembered for a while, the last ones first. */
-const mostRemoved = 16;
+const maxRemoved = 16;
 
 /** What is remembered of keys that went, after a change. */
 export function removedKeys(
@@ -74,7 +74,7 @@ export function removedKeys(
 ): readonly KeyView[] {
   const present = new Set(after.map(({ kid }) => kid));
   const gone = before.filter(({ kid }) => !present.has(kid)).map((key) => removedKey(key, nowMs));
-  return [...gone, ...remembered].filter(({ kid }) => !present.has(kid)).slice(0, mostRemoved);
+  return [...gone, ...remembered].filter(({ kid }) => !present.has(kid)).slice(0, maxRemoved);
 }
 
 function removedKey(key: KeyView, nowMs: number): KeyView {

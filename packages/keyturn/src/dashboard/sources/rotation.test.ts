@@ -1,6 +1,6 @@
 // What is drawn of a rotation set, from marks and statuses alone.
 import type { HeldStretch, RotationSetRecord } from "@keyturn/dashboard/contract";
-import { ConfigMap, longestDurationMs, Secret } from "@keyturn/runtime";
+import { ConfigMap, maxDurationMs, Secret } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import type { RotationLog } from "../../controllers/rotation/history.ts";
 import type { ObjectObservation, RecordObservation } from "../../controllers/rotation/observe.ts";
@@ -138,7 +138,7 @@ describe("a set", () => {
 
   it("shows a delay that was stored before there was a longest as the operator counts it", () => {
     const targets = [target("live", 1, "9999999999h", status(2, -4))];
-    expect(rotationSetRecord(shown({ targets }), now)?.record.lanes).toMatchObject([{ delayMs: longestDurationMs }]);
+    expect(rotationSetRecord(shown({ targets }), now)?.record.lanes).toMatchObject([{ delayMs: maxDurationMs }]);
   });
 
   it("knows what comes from the operator's own forecast, and when to look again", () => {

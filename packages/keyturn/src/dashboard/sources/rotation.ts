@@ -28,7 +28,7 @@ import { RotationTarget } from "../../controllers/rotation/api.ts";
 import { forecast } from "../../controllers/rotation/forecast.ts";
 import type { Commit, RotationLog } from "../../controllers/rotation/history.ts";
 import {
-  type Hindrance,
+  type Blocker,
   type ObjectObservation,
   type RecordObservation,
   recordsOf,
@@ -61,7 +61,7 @@ export interface RotationMemory {
 }
 
 /** As many are remembered of each lane, and of each set's versions. */
-const mostRemembered = 40;
+const maxRemembered = 40;
 
 /** The record with what is remembered in it, and what is to be remembered from now on. */
 export function withMemory(
@@ -82,7 +82,7 @@ function longerLane(lane: RotationLane, remembered: readonly HeldStretch[]): Rot
   const earlier = first ? remembered.filter(({ fromMs }) => fromMs < first.fromMs) : [];
   if (!first || earlier.length === 0) return lane;
   const closed = earlier.map((stretch, index) => until(stretch, (earlier[index + 1] ?? first).fromMs));
-  return { ...lane, held: [...closed, ...lane.held].slice(-mostRemembered) };
+  return { ...lane, held: [...closed, ...lane.held].slice(-maxRemembered) };
 }
 
 function until(stretch: HeldStretch, toMs: number): HeldStretch {
@@ -92,7 +92,7 @@ function until(stretch: HeldStretch, toMs: number): HeldStretch {
 function longerVersions(versions: readonly RotationVersion[], remembered: readonly RotationVersion[]): readonly RotationVersion[] {
   const known = new Set(versions.map(({ seq }) => seq));
   const earlier = remembered.filter(({ seq }) => !known.has(seq)).map(({ seq, digest, seenMs }) => ({ seq, digest, seenMs, isSource: false }));
-  return [...versions, ...earlier].toSorted((a, b) => b.seq - a.seq).slice(0, mostRemembered);
+  return [...versions, ...earlier].toSorted((a, b) => b.seq - a.seq).slice(0, maxRemembered);
 }
 
 // The records of rotation sets: what each target held and holds, and what comes, from the operator's own forecast.
@@ -170,12 +170,12 @@ export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { rea
 }
 
 /** What the operator has found in a target's way: until it says otherwise nothing is planned for it. */
-const hindrances: readonly Hindrance["reason"][] = ["NameConflict", "SourceConflict", "WriteRefused", "Paused", "NotSelected"];
+const blockers: readonly Blocker["reason"][] = ["NameConflict", "SourceConflict", "WriteRefused", "Paused", "NotSelected"];
 
 function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObservation {
   const { metadata, spec, status } = target;
   const ready = findCondition(status?.conditions, "Ready");
-  const reason = hindrances.find((known) => known === ready?.reason);
+  const reason = blockers.find((known) => known === ready?.reason);
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -188,7 +188,7 @@ function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObs
     objectName: spec.targetName ?? metadata.name,
     statusMark: undefined,
     objects: objectsOf(target),
-    ...(reason && { hindrance: { reason, message: ready?.message ?? "" } }),
+    ...(reason && { blocker: { reason, message: ready?.message ?? "" } }),
   };
 }
 

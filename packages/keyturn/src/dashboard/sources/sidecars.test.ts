@@ -3,7 +3,7 @@ import { Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } 
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import { outdatedCandidate } from "../../controllers/sidecars/candidate.fixture.ts";
-import type { SidecarsSight } from "../../controllers/sidecars/fleet.ts";
+import type { SidecarsView } from "../../controllers/sidecars/fleet.ts";
 import { limitsFor } from "../../controllers/sidecars/limits.fixture.ts";
 import { ManualCache } from "../../controllers/sidecars/manual-cache.fixture.ts";
 import { type Candidate, type Decision, type WorkloadId, workloadRef } from "../../controllers/sidecars/rollout-plan.ts";
@@ -19,7 +19,7 @@ function world() {
   const candidates = new Map<WorkloadId, Partial<Candidate>>();
   const answers: ((id: WorkloadId) => void)[] = [];
   const touched = new Set<string>();
-  const sight: SidecarsSight = {
+  const sight: SidecarsView = {
     watches: {
       workloads: new Map([["Deployment", deployments]]),
       pods: new ManualCache(Pod),
@@ -66,7 +66,7 @@ function seen(restartedAt?: string): Workload {
     progress: "finished",
     restarting: false,
     restartedAt,
-    hindrance: undefined,
+    blocker: undefined,
     consent: undefined,
     paused: undefined,
     restartedFor: undefined,

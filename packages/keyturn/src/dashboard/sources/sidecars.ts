@@ -14,7 +14,7 @@ import {
   type Timer,
 } from "@keyturn/runtime";
 import { restartTimeMs } from "../../controllers/sidecars/annotations.ts";
-import { FleetRecord, type SidecarsSight } from "../../controllers/sidecars/fleet.ts";
+import { FleetRecord, type SidecarsView } from "../../controllers/sidecars/fleet.ts";
 import { idsIn } from "../../controllers/sidecars/inspect.ts";
 import {
   type Decision,
@@ -125,7 +125,7 @@ const turnMs = 8;
 /** Rollouts are among the kinds that are shown only if they are looked at. */
 export function sidecarsSource(
   { touch, clock }: Pick<SourceScope, "touch" | "clock">,
-  { sight, argoRollouts }: { readonly sight: SidecarsSight; readonly argoRollouts: boolean },
+  { sight, argoRollouts }: { readonly sight: SidecarsView; readonly argoRollouts: boolean },
 ): RecordSource {
   const shown = kinds.filter((kind) => argoRollouts || kind !== Rollout);
   return new SidecarsSource({ touch, clock }, { sight, resources: shown.map(resourceOf) });
@@ -135,7 +135,7 @@ class SidecarsSource implements RecordSource {
   readonly step = "sidecars";
   readonly resources: readonly string[];
   readonly #scope: Pick<SourceScope, "touch" | "clock">;
-  readonly #sight: SidecarsSight;
+  readonly #sight: SidecarsView;
   readonly #record = new FleetRecord();
   readonly #toInspect = new Set<WorkloadId>();
   readonly #followed = new Set<string>();
@@ -145,7 +145,7 @@ class SidecarsSource implements RecordSource {
 
   constructor(
     scope: Pick<SourceScope, "touch" | "clock">,
-    { sight, resources }: { readonly sight: SidecarsSight; readonly resources: readonly string[] },
+    { sight, resources }: { readonly sight: SidecarsView; readonly resources: readonly string[] },
   ) {
     this.resources = resources;
     this.#scope = scope;

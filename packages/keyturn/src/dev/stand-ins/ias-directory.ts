@@ -120,15 +120,15 @@ function endOf({ validTo }: StoredSecret): number {
 
 // The list of applications as IAS gives it out: filtered, and in pages.
 
-const longestPage = 100;
+const maxPage = 100;
 
 /** One page. `show` makes an application what the API shows of it. */
 export function listPage(all: readonly StoredApplication[], query: URLSearchParams, show: (application: StoredApplication) => unknown): IasAnswer {
   const filter = filterOf(query.get("filter"));
   if (!filter) return refusal(400, "Invalid input.", [{ target: "filter", message: "is not supported" }]);
-  const limit = Number(query.get("limit") ?? longestPage);
-  if (!Number.isInteger(limit) || limit < 1 || limit > longestPage) {
-    return refusal(400, "Invalid input.", [{ target: "limit", message: `must be 1 to ${longestPage}` }]);
+  const limit = Number(query.get("limit") ?? maxPage);
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
+    return refusal(400, "Invalid input.", [{ target: "limit", message: `must be 1 to ${maxPage}` }]);
   }
   const found = all.filter(filter);
   const cursor = query.get("cursor");

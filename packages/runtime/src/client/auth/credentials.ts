@@ -45,7 +45,7 @@ export function fixedCredentials(authorization: Partial<Authorization> = {}): Cr
 // One log-in shared by all requests: however many of them meet a 401 at once, the credentials are refreshed once.
 
 /** Refreshes that follow each other closer than this are a storm: the 401 in between goes to the caller. */
-const shortestRefreshIntervalMs = 10_000;
+const minRefreshIntervalMs = 10_000;
 /** For so long an authorization serves without asking for it again, which takes several turns of promises; files are looked at far less often anyway. */
 const freshMs = 100;
 
@@ -91,7 +91,7 @@ export class CredentialSession {
   renew(rejected: IssuedAuthorization): Promise<boolean> {
     if (rejected.generation < this.#generation) return Promise.resolve(true);
     if (this.#refreshing) return this.#refreshing;
-    if (this.#clock.monotonic() - this.#lastRefreshMs < shortestRefreshIntervalMs) return Promise.resolve(false);
+    if (this.#clock.monotonic() - this.#lastRefreshMs < minRefreshIntervalMs) return Promise.resolve(false);
     this.#refreshing = this.#refresh().finally(() => (this.#refreshing = undefined));
     return this.#refreshing;
   }
@@ -158,13 +158,13 @@ export interface FetchedLogin extends LoginResult {
 }
 
 /** Renewed this long before it runs out, but no more than a tenth of its life, so that short-lived ones are not fetched for every request. */
-const longestEarlinessMs = 30_000;
+const maxEarlinessMs = 30_000;
 
 /** Keeps what `fetch` brings until shortly before it expires or the server rejects it. `initial` is used before any fetch. */
 export function expiringLogin(fetch: () => Promise<FetchedLogin>, clock: Clock, initial?: FetchedLogin): Login {
   const held = (login: FetchedLogin): { readonly login: FetchedLogin; readonly renewMs: number } => {
     const lifeMs = (login.expiresMs ?? Infinity) - clock.now();
-    return { login, renewMs: (login.expiresMs ?? Infinity) - Math.min(longestEarlinessMs, Math.max(0, lifeMs) / 10 || 0) };
+    return { login, renewMs: (login.expiresMs ?? Infinity) - Math.min(maxEarlinessMs, Math.max(0, lifeMs) / 10 || 0) };
   };
   let current = initial && held(initial);
   let fetching: Promise<FetchedLogin> | undefined;

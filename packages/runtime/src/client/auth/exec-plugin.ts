@@ -24,7 +24,7 @@ export interface ExecLoginOptions {
 const supportedVersions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const extensionName = "client.authentication.k8s.io/exec";
 const timeoutMs = 60_000;
-const longestOutputBytes = 1024 * 1024;
+const maxOutputBytes = 1024 * 1024;
 
 const answerSchema = z.object({
   apiVersion: z.string(),
@@ -114,7 +114,7 @@ function run(exec: KubeconfigExec, { plugin, interactive, info, dir, env, clock 
     child.stdout?.on("data", (chunk: Buffer) => {
       output.push(chunk);
       outputBytes += chunk.byteLength;
-      if (outputBytes > longestOutputBytes) fail("printed more than 1 MiB");
+      if (outputBytes > maxOutputBytes) fail("printed more than 1 MiB");
     });
     child.stderr?.on("data", (chunk: Buffer) => (complaint = `${complaint}${chunk.toString("utf8")}`.slice(-4096)));
     child.on("error", (cause: NodeJS.ErrnoException) => {

@@ -25,7 +25,7 @@ const discoverySchema = z.object({
 });
 const tokenSchema = z.object({ id_token: z.string(), refresh_token: z.string().optional() });
 const claimsSchema = z.object({ exp: z.number() });
-const longestAnswerBytes = 1024 * 1024;
+const maxAnswerBytes = 1024 * 1024;
 
 /**
  * A login by ID token. When that runs out, or the server rejects it, the issuer is asked for another.
@@ -120,7 +120,7 @@ async function askIssuer(url: string, request: Omit<TransportRequest, "path">, {
     for await (const chunk of response.body) {
       chunks.push(chunk);
       bytes += chunk.byteLength;
-      if (bytes > longestAnswerBytes) throw new CredentialError(`OIDC issuer answered with more than 1 MiB at ${origin}${pathname}`);
+      if (bytes > maxAnswerBytes) throw new CredentialError(`OIDC issuer answered with more than 1 MiB at ${origin}${pathname}`);
     }
     const text = Buffer.concat(chunks).toString("utf8");
     try {

@@ -19,7 +19,7 @@ export function fixedText(text: string): TextSource {
 /** How often a file's dates are looked at. */
 const statIntervalMs = 10_000;
 /** How old the text may get even if the dates do not change: client-go's period for token files. */
-const longestAgeMs = 60_000;
+const maxAgeMs = 60_000;
 
 /** The text of a file, followed as it changes. `what` names it in errors. A file that is away for a while keeps its last text. */
 export function fileText(path: string, what: string, clock: Clock): TextSource {
@@ -66,7 +66,7 @@ class FileText implements TextSource {
       const { mtimeNs, size, ino } = await stat(this.#path, { bigint: true });
       const fingerprint = `${mtimeNs}/${size}/${ino}`;
       const nowMs = this.#clock.monotonic();
-      if (!force && before?.fingerprint === fingerprint && nowMs - before.readMs < longestAgeMs) return false;
+      if (!force && before?.fingerprint === fingerprint && nowMs - before.readMs < maxAgeMs) return false;
       const text = await readFile(this.#path, "utf8");
       if (text.trim() === "") throw new Error("the file is empty");
       this.#seen = { text, fingerprint, readMs: nowMs };

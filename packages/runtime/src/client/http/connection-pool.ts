@@ -16,7 +16,7 @@ export interface PoolOptions {
   /** Connections at the same time; further exchanges wait their turn. */
   readonly most: number;
   /** Connections that are kept while nothing is to be sent. */
-  readonly mostIdle: number;
+  readonly maxIdle: number;
   /** How long one is kept so. */
   readonly idleMs: number;
 }
@@ -28,13 +28,13 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #busy = new Set<Connection>();
   readonly #opening = new Map<Exchange, () => void>();
   readonly #waiting = new Set<Exchange>();
-  #mostIdle: number;
+  #maxIdle: number;
   /** True once the server has closed a connection, until one was opened for it. */
   #lost = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#mostIdle = options.mostIdle;
+    this.#maxIdle = options.maxIdle;
   }
 
   /** True while anything is under way. */
@@ -72,13 +72,13 @@ export class ConnectionPool implements ConnectionOwner {
 
   /** Closes idle connections now and busy ones when they become idle. */
   retire(): void {
-    this.#mostIdle = 0;
+    this.#maxIdle = 0;
     this.dropIdle();
   }
 
   /** Closes everything; every exchange under way fails with `reason`. */
   destroy(reason: Error): void {
-    this.#mostIdle = 0;
+    this.#maxIdle = 0;
     const unsent = [...this.#waiting, ...this.#opening.keys()];
     for (const cancel of this.#opening.values()) cancel();
     this.#waiting.clear();
@@ -94,7 +94,7 @@ export class ConnectionPool implements ConnectionOwner {
     if (next) {
       this.#waiting.delete(next);
       this.#start(connection, next);
-    } else if (this.#idle.length < this.#mostIdle) {
+    } else if (this.#idle.length < this.#maxIdle) {
       this.#idle.push(connection);
     } else {
       connection.destroy();
@@ -190,10 +190,10 @@ export interface ServerAddress {
 const idleMs = 60_000;
 
 /** HTTP/1.1 gives every request in flight a connection of its own, so the limit is that of requests in flight. */
-const limits: Readonly<Record<Lane, { readonly most: number; readonly mostIdle: number }>> = {
-  call: { most: 64, mostIdle: 64 },
-  watch: { most: Infinity, mostIdle: 4 },
-  lease: { most: 64, mostIdle: 4 },
+const limits: Readonly<Record<Lane, { readonly most: number; readonly maxIdle: number }>> = {
+  call: { most: 64, maxIdle: 64 },
+  watch: { most: Infinity, maxIdle: 4 },
+  lease: { most: 64, maxIdle: 4 },
 };
 
 /** Pools, each made when it is first used: most connections to other clusters are one watch and nothing else. */

@@ -21,7 +21,7 @@ export interface SocketTarget {
 /** Dead peers are noticed by probes that start after this long a silence. */
 const tcpOptions = { keepAlive: true, keepAliveInitialDelay: 15_000, noDelay: true } as const;
 /** Longer than any proxy's answer to CONNECT. */
-const longestAnswerBytes = 64 * 1024;
+const maxAnswerBytes = 64 * 1024;
 
 /**
  * Opens a socket and gives it to `done`: at once, still connecting, or once the proxy's tunnel is there. What goes wrong later is the socket's `error`.
@@ -65,7 +65,7 @@ function openTunnel(proxy: URL, target: SocketTarget, done: (result: Socket | Er
   const onData = (bytes: Buffer): void => {
     answer += bytes.toString("latin1");
     const end = answer.indexOf("\r\n\r\n");
-    if (end < 0 && answer.length < longestAnswerBytes) return;
+    if (end < 0 && answer.length < maxAnswerBytes) return;
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1];
     // A server that speaks first would be no HTTP server.
     if (end < 0 || status === undefined || end + 4 < answer.length)

@@ -46,9 +46,9 @@ const trailers: Place = { type: "trailers" };
 const blankLine = Buffer.from("\r\n\r\n");
 const newline = Buffer.from("\r\n");
 /** Go's servers send at most 1 MiB of headers; nobody sends more than a few kB. */
-const longestHeadBytes = 256 * 1024;
+const maxHeadBytes = 256 * 1024;
 /** A chunk's size with whatever extensions follow it, and one trailer. */
-const longestLineBytes = 16 * 1024;
+const maxLineBytes = 16 * 1024;
 
 /** A piece of text that ends with a mark, and what is done with it. */
 interface MarkedText {
@@ -58,7 +58,7 @@ interface MarkedText {
 }
 
 function lineOf(read: (line: string) => void): MarkedText {
-  return { mark: newline, longest: longestLineBytes, read };
+  return { mark: newline, longest: maxLineBytes, read };
 }
 
 /**
@@ -75,7 +75,7 @@ export class ResponseParser {
   #reusable = true;
   #keepAliveMs: number | undefined;
   // Made once for each connection: every answer is read with the first, and every event of a watch with two of the others.
-  readonly #head: MarkedText = { mark: blankLine, longest: longestHeadBytes, read: (text) => this.#readHead(text) };
+  readonly #head: MarkedText = { mark: blankLine, longest: maxHeadBytes, read: (text) => this.#readHead(text) };
   readonly #chunkSize = lineOf((line) => this.#readChunkSize(line));
   readonly #chunkEnd = lineOf((line) => {
     if (line !== "") throw new MalformedResponse("a chunk of the answer is longer than it says");

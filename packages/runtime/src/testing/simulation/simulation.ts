@@ -106,7 +106,7 @@ export interface SimulationOptions {
   /** How long after the last fault everything must be settled. Default 20 min. */
   readonly settleMs?: number;
   /** How many requests a settled process may make in a minute, leases and watches included. Default 120. */
-  readonly mostRequestsPerMinute?: number;
+  readonly maxRequestsPerMinute?: number;
   readonly faults?: Partial<FaultRates>;
   readonly worldFaults?: Partial<WorldFaults>;
   /** How old the backup is that a restore goes back to. Default up to 60 s. */
@@ -209,7 +209,7 @@ class SimulationRun {
   }
 
   async #settle(): Promise<SimulationReport> {
-    const { settleMs = 20 * 60_000, mostRequestsPerMinute = 120 } = this.#options;
+    const { settleMs = 20 * 60_000, maxRequestsPerMinute = 120 } = this.#options;
     this.#note("faults stop");
     this.#network.faults = noFaults;
     this.#trouble.stop();
@@ -227,7 +227,7 @@ class SimulationRun {
     if (missing !== undefined) throw new Error(`settled, and then no longer: ${missing}`);
     for (const { name } of this.#hosts) {
       const perMinute = ((this.#requests.get(name) ?? 0) - (before.get(name) ?? 0)) / (watchedMs / 60_000);
-      if (perMinute > mostRequestsPerMinute) throw new Error(`${name} makes ${perMinute.toFixed(0)} requests a minute though everything is settled`);
+      if (perMinute > maxRequestsPerMinute) throw new Error(`${name} makes ${perMinute.toFixed(0)} requests a minute though everything is settled`);
     }
     await this.#stopAll();
     const requests = [...this.#requests.values()].reduce((sum, count) => sum + count, 0);

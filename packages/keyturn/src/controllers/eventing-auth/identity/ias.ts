@@ -27,7 +27,7 @@ export function isApplicationId(id: string): boolean {
 }
 
 /** The API's limit. */
-const longestFilter = 255;
+const maxFilter = 255;
 
 /**
  * The filter that finds applications by name; undefined if the name is too long for one. The API documents bare words; a name that is no such
@@ -35,7 +35,7 @@ const longestFilter = 255;
  */
 export function filterByName(name: string): string | undefined {
   const filter = `name eq ${/^[\w.-]+$/.test(name) ? name : JSON.stringify(name)}`;
-  return filter.length <= longestFilter ? filter : undefined;
+  return filter.length <= maxFilter ? filter : undefined;
 }
 
 /** What is left at an application to know it by: the API gives it out again with every list. */
@@ -128,9 +128,9 @@ type DirectoryRequest = Omit<ProviderRequest, "url" | "headers"> & { readonly pa
 
 const listing = "failed to fetch existing applications";
 /** Ten thousand applications of one name: whatever answers like that does not heed the filter. */
-const mostPages = 100;
+const maxPages = 100;
 /** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
-const mostSecretTries = 3;
+const maxSecretTries = 3;
 
 /** Opens a tenant. Nothing is asked before it is needed. The errors start with the original's words. */
 export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDependencies): IdentityProvider {
@@ -147,7 +147,7 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
     const request = { step: "find", attempt: listing, method: "GET" } as const;
     const query = new URLSearchParams({ filter });
     const found: ListedApplication[] = [];
-    for (let pages = 0; pages < mostPages; pages++) {
+    for (let pages = 0; pages < maxPages; pages++) {
       const page = await ask({ ...request, path: `?${query.toString()}` }, readPage, signal);
       if (!page) {
         // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
@@ -158,7 +158,7 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       if (!page.nextCursor) return found;
       query.set("cursor", page.nextCursor);
     }
-    throw new IdentityError(`${listing}: the list has more than ${mostPages} pages`, { code: "Transient", step: "find" });
+    throw new IdentityError(`${listing}: the list has more than ${maxPages} pages`, { code: "Transient", step: "find" });
   };
   /** An application that was not found by its id is gone only if the list does not have it either. */
   const assertUnlisted = async (id: string, { step, attempt }: Pick<ProviderRequest, "step" | "attempt">, signal?: AbortSignal): Promise<void> => {
@@ -211,12 +211,12 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       if (!isApplicationId(id))
         throw new IdentityError(`${request.attempt}: ${id} is no id of an application`, { code: "Terminal", step: request.step });
       const body = newSecretBody(validToMs);
-      for (let tries = 0; tries < mostSecretTries; tries++) {
+      for (let tries = 0; tries < maxSecretTries; tries++) {
         const issued = await ask({ ...request, path: `${id}/apiSecrets`, body }, readIssued, signal);
         // Two with one hint cannot be told apart when one is to be deleted. The one at hand is dropped; nobody will ever know it.
         if (!known.includes(issued.hint)) return issued;
       }
-      throw new IdentityError(`${request.attempt}: ${mostSecretTries} new ones had hints that are in use`, { code: "Transient", step: request.step });
+      throw new IdentityError(`${request.attempt}: ${maxSecretTries} new ones had hints that are in use`, { code: "Transient", step: request.step });
     },
 
     async listSecrets({ id }, signal) {

@@ -213,18 +213,18 @@ export interface ProviderHttpOptions {
   readonly observe?: (record: RequestRecord) => void;
 }
 
-const mostTries = 3;
-const backoff: BackoffOptions = { firstMs: 250, longestMs: 2000 };
+const maxTries = 3;
+const backoff: BackoffOptions = { firstMs: 250, maxMs: 2000 };
 /** A tenant that asks for more is left to the caller's own backoff, so that no worker waits for it. */
-const longestWaitMs = 5000;
+const maxWaitMs = 5000;
 /** A 429 without `Retry-After`. */
 const defaultPauseMs = 1000;
 /** No header makes us forget a tenant for longer, however many digits it has. */
-const longestPauseMs = 300_000;
+const maxPauseMs = 300_000;
 /** Longer than 100 applications with everything that they can have. */
-const longestAnswerBytes = 4 * 1024 * 1024;
+const maxAnswerBytes = 4 * 1024 * 1024;
 /** A condition's message is read by people. */
-const longestMessage = 600;
+const maxMessage = 600;
 
 /**
  * The way to one tenant.
@@ -251,7 +251,7 @@ export class ProviderHttp {
       try {
         return read(await this.#once(request, signal));
       } catch (error) {
-        if (!(error instanceof IdentityError) || tries >= mostTries || !mayRepeat(request, error)) throw error;
+        if (!(error instanceof IdentityError) || tries >= maxTries || !mayRepeat(request, error)) throw error;
         await sleep(clock, Math.max(error.retryAfterMs ?? 0, backoffDelayMs(tries, backoff, random)), signal);
       }
     }
@@ -284,7 +284,7 @@ export class ProviderHttp {
     const { clock, random, slots } = this.#options;
     for (;;) {
       const leftMs = this.#pausedUntilMs - clock.monotonic();
-      if (leftMs > longestWaitMs) {
+      if (leftMs > maxWaitMs) {
         const message = `${attempt}: the identity provider asked to wait for another ${Math.ceil(leftMs / 1000)} s`;
         throw new IdentityError(message, { code: "Transient", step, status: 429, retryAfterMs: leftMs });
       }
@@ -311,9 +311,8 @@ export class ProviderHttp {
     try {
       const sent = { method, path: `${pathname}${search}`, timeoutMs, ...(headers && { headers }), ...(body !== undefined && { body }) };
       const response = await transport.send(sent, ended.signal);
-      const text = await readText(response, longestAnswerBytes);
-      if (text === undefined)
-        throw new IdentityError(`${attempt}: the answer is longer than ${longestAnswerBytes} bytes`, { code: "Transient", step });
+      const text = await readText(response, maxAnswerBytes);
+      if (text === undefined) throw new IdentityError(`${attempt}: the answer is longer than ${maxAnswerBytes} bytes`, { code: "Transient", step });
       return { step, attempt, status: response.status, headers: response.headers, text, clean };
     } catch (cause) {
       if (!(cause instanceof ConnectionError)) throw cause;
@@ -329,7 +328,7 @@ export class ProviderHttp {
     const { status, headers } = answer;
     if (status < 500 && status !== 408 && status !== 425 && status !== 429 && (status < 300 || status > 399)) return answer;
     const askedMs = retryAfterOf(headers["retry-after"], this.#options.clock.now());
-    const pauseMs = askedMs === undefined ? undefined : Math.min(askedMs, longestPauseMs);
+    const pauseMs = askedMs === undefined ? undefined : Math.min(askedMs, maxPauseMs);
     if (status !== 429) throw refusalOf(answer, pauseMs);
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#options.clock.monotonic() + (pauseMs ?? defaultPauseMs));
     throw refusalOf(answer, pauseMs ?? defaultPauseMs);
@@ -361,13 +360,13 @@ export class ProviderHttp {
 function cleaned(text: string, secrets: readonly string[]): string {
   // Shorter ones are no secrets, and would be found in every other word.
   const hidden = secrets.filter((secret) => secret.length > 3).reduce((current, secret) => current.replaceAll(secret, "[redacted]"), text);
-  return redactAndCut(hidden.replaceAll(/\s+/g, " "), longestMessage);
+  return redactAndCut(hidden.replaceAll(/\s+/g, " "), maxMessage);
 }
 
 /** Requests that can be repeated without harm, and those that were turned away unread. */
 function mayRepeat({ method }: ProviderRequest, { code, status, retryAfterMs = 0 }: IdentityError): boolean {
   const harmless = method === "GET" || method === "DELETE" || status === 429;
-  return code === "Transient" && harmless && retryAfterMs <= longestWaitMs;
+  return code === "Transient" && harmless && retryAfterMs <= maxWaitMs;
 }
 
 // Tries a client's credentials at the token endpoint, as the eventing webhooks will.

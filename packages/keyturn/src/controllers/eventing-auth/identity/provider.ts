@@ -196,7 +196,7 @@ export interface IdentityProvidersOptions {
   /** From the start of a request to the end of its answer. Default 30,000. */
   readonly timeoutMs?: number;
   /** Requests under way at once. Default 50. */
-  readonly mostRequests?: number;
+  readonly maxRequests?: number;
   readonly clock: Clock;
   readonly random: Random;
   /** Where `HTTPS_PROXY` and the like are looked up. Default: nowhere. */
@@ -208,7 +208,7 @@ export interface IdentityProvidersOptions {
 const defaultTimeoutMs = 30_000;
 
 /** SAP allows 50 concurrent requests per originating address; every replica has its own. */
-const defaultMostRequests = 50;
+const defaultMaxRequests = 50;
 
 /** Opens providers and keeps the last one. One per process: the limit on requests under way counts over all that it opens. */
 export class IdentityProviders {
@@ -218,7 +218,7 @@ export class IdentityProviders {
 
   constructor(options: IdentityProvidersOptions) {
     this.#options = options;
-    this.#slots = new Semaphore(options.mostRequests ?? defaultMostRequests);
+    this.#slots = new Semaphore(options.maxRequests ?? defaultMaxRequests);
   }
 
   /** How many requests are under way. */

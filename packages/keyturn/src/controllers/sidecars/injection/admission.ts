@@ -101,11 +101,11 @@ function patched(pod: Pod, text: string): ReviewOutcome {
 }
 
 /** istiod quotes the whole pod in some of its messages, with values that nobody should read elsewhere. */
-const longestMessage = 200;
+const maxMessage = 200;
 
 function inShort(message: string): string {
   const line = message.replaceAll(/\s+/g, " ").trim();
-  return line.length > longestMessage ? `${line.slice(0, longestMessage)}…` : line;
+  return line.length > maxMessage ? `${line.slice(0, maxMessage)}…` : line;
 }
 
 function failed(message: string): ReviewOutcome {

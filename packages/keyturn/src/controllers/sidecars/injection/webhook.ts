@@ -76,7 +76,7 @@ export interface WebhookCallerOptions {
   /** Where a Service is reached instead of by its name. Default: by its name, as within the cluster. */
   readonly resolveService?: ResolveService;
   /** Longer answers are not read. Default 4 MiB: a pod has at most 1.5 MiB. */
-  readonly largestAnswerBytes?: number;
+  readonly maxAnswerBytes?: number;
   /** Told of every call. */
   readonly onAnswer?: (call: WebhookCall) => void;
   /** Default the machine's. */
@@ -100,14 +100,14 @@ export function createWebhookCaller(options: WebhookCallerOptions = {}): Webhook
 class HttpWebhookCaller implements WebhookCaller {
   readonly #options: WebhookCallerOptions;
   readonly #clock: Clock;
-  readonly #largestAnswerBytes: number;
+  readonly #maxAnswerBytes: number;
   /** By server; a new caBundle replaces the connections made with the old one. */
   readonly #transports = new Map<string, { readonly target: WebhookTarget; readonly transport: Transport }>();
 
   constructor(options: WebhookCallerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#largestAnswerBytes = options.largestAnswerBytes ?? 4 * 1024 * 1024;
+    this.#maxAnswerBytes = options.maxAnswerBytes ?? 4 * 1024 * 1024;
   }
 
   async review(webhook: MutatingWebhook, pod: Pod, signal?: AbortSignal): Promise<ReviewOutcome> {
@@ -149,7 +149,7 @@ class HttpWebhookCaller implements WebhookCaller {
     let bytes = 0;
     for await (const chunk of response.body) {
       bytes += chunk.byteLength;
-      if (bytes > this.#largestAnswerBytes) throw new Error(`its answer is longer than ${this.#largestAnswerBytes} bytes`);
+      if (bytes > this.#maxAnswerBytes) throw new Error(`its answer is longer than ${this.#maxAnswerBytes} bytes`);
       chunks.push(chunk);
     }
     if (response.status !== 200) throw new Error(`it answered with HTTP status ${response.status}`);
