@@ -1,6 +1,6 @@
 // The sources of the rotation scenarios, and how all of them are changed at once.
 import { type Client, Secret } from "@keyturn/runtime";
-import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { forEachIndex } from "./for-each-index.ts";
 
 /** The name of a set. */
@@ -11,7 +11,7 @@ export function setName(index: number): string {
 /** The source of a set. */
 export function sourceOf(namespace: string, index: number, value: string): Secret {
   return {
-    metadata: { namespace, name: `${setName(index)}-source`, annotations: { [rotationSetMark]: setName(index), [sourceMark]: "true" } },
+    metadata: { namespace, name: `${setName(index)}-source`, annotations: { [rotationSetAnnotation]: setName(index), [sourceAnnotation]: "true" } },
     type: "Opaque",
     data: { key: Buffer.from(value.padEnd(1000, ".")).toString("base64") },
   };

@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 import { agentAccess, type AgentProcessOptions, runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
 import type { AgentStatus } from "../../packages/keyturn/src/agent/status.ts";
 import { policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
-import type { Policies } from "../../packages/keyturn/src/agent/situations.ts";
+import type { Policies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
 import { defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";

@@ -4,7 +4,7 @@ import { createLogger, loadConfig } from "@keyturn/runtime";
 import { runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { type Disk, systemDisk } from "../../packages/keyturn/src/agent/disk.ts";
 import { policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
-import type { Policies } from "../../packages/keyturn/src/agent/situations.ts";
+import type { Policies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 
 /** How it is started. */

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import type { Alarm, Policies } from "../../packages/keyturn/src/agent/situations.ts";
+import type { Alarm, Policies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
 import { AgentNamespace, type Certificate, certificateFor, keepAll, pairsOf, type RunningAgent, servedIn, soon } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();

@@ -2,11 +2,11 @@
 import { Secret, systemClock } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotatingNamespace, soon, valueIn } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
-const marks = { [rotationSetMark]: "my-key", [sourceMark]: "true" };
+const marks = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
 
 test("two sources: neither is guessed to be the one, until one mark is taken away", async () => {
   await using place = await rotatingNamespace(cluster(), "two-sources");
@@ -26,7 +26,7 @@ test("two sources: neither is guessed to be the one, until one mark is taken awa
   expect(await place.eventSays("t1", "SourceConflict")).toBe(message);
   await place.conditionSays("t1", "Ready", "False SourceConflict");
   await place.putSource("two");
-  await cluster().kubectl("annotate", "configmap", "other", "-n", place.namespace, `${sourceMark}-`);
+  await cluster().kubectl("annotate", "configmap", "other", "-n", place.namespace, `${sourceAnnotation}-`);
   await place.holds({ t1: "two" });
   await place.conditionSays("t1", "Ready", "True UpToDate");
   expect(await place.condition("t1", "SourceConflict")).toBeUndefined();
@@ -109,7 +109,7 @@ test("an odd name of a set is fine", async () => {
   await using place = await rotatingNamespace(cluster(), "odd-set");
   await place.startOperator();
   await place.putTarget("t1", { rotationSet: "My_Key.2", rotationOrder: 1 });
-  await place.putSource("one", { [rotationSetMark]: "My_Key.2" });
+  await place.putSource("one", { [rotationSetAnnotation]: "My_Key.2" });
   await place.holds({ t1: "one" });
   expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual([expect.stringMatching(/^my-key-2-[0-9a-f]{8}-1$/)]);
 });

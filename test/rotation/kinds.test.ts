@@ -2,12 +2,12 @@
 import { ConfigMap, defineKind, type KubeObject, Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
-const marks = { [rotationSetMark]: "my-key", [sourceMark]: "true" };
+const marks = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
 
 interface Widget extends KubeObject {
   readonly spec?: { readonly size?: number; readonly colour?: string; readonly parts?: readonly string[] };

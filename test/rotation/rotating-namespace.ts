@@ -18,8 +18,8 @@ import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import {
   RotationTarget,
-  rotationSetMark,
-  sourceMark,
+  rotationSetAnnotation,
+  sourceAnnotation,
   versionAnnotation,
   versionRecordType,
 } from "../../packages/keyturn/src/controllers/rotation/api.ts";
@@ -111,7 +111,7 @@ export class RotatingNamespace implements AsyncDisposable {
 
   /** Creates the source or gives it another value, as whatever renews it would. */
   async putSource(value: string, marks: Readonly<Record<string, string>> = {}): Promise<void> {
-    const annotations = { [rotationSetMark]: "my-key", [sourceMark]: "true", ...marks };
+    const annotations = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true", ...marks };
     const source = {
       apiVersion: "v1",
       kind: "Secret",

@@ -6,8 +6,8 @@ import { drawOne } from "../../packages/runtime/src/random.ts";
 import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/json.ts";
 import {
   RotationTarget,
-  rotationSetMark,
-  sourceMark,
+  rotationSetAnnotation,
+  sourceAnnotation,
   versionAnnotation,
   versionRecordType,
 } from "../../packages/keyturn/src/controllers/rotation/api.ts";
@@ -52,7 +52,7 @@ export function rotationActions(): readonly UserAction[] {
   let count = 0;
   const putSource = (world: World): void => {
     count += 1;
-    const annotations = { [rotationSetMark]: set, [sourceMark]: "true" };
+    const annotations = { [rotationSetAnnotation]: set, [sourceAnnotation]: "true" };
     apply(world, sourcePath, {
       apiVersion: "v1",
       kind: "Secret",

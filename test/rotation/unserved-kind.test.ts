@@ -2,7 +2,7 @@
 import { defineKind, type KubeObject } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotationSetMark, sourceMark } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { soonWithin } from "../soon.ts";
 import { type RotatingNamespace, rotatingNamespace } from "./rotating-namespace.ts";
 
@@ -44,7 +44,7 @@ const gearDefinition = {
 async function putGears(place: RotatingNamespace, set: string, teeth: number): Promise<void> {
   const { namespace } = place;
   await place.putTarget(set, { rotationSet: set, rotationOrder: 1, rotationDelay: "0s" });
-  const annotations = { [rotationSetMark]: set, [sourceMark]: "true" };
+  const annotations = { [rotationSetAnnotation]: set, [sourceAnnotation]: "true" };
   const gear = { apiVersion: "unserved.example/v1", kind: "Gear", metadata: { namespace, name: `${set}-latest`, annotations }, spec: { teeth } };
   await cluster().apply(gear);
 }

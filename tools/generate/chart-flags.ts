@@ -3,7 +3,7 @@ import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.
 import { features } from "../../packages/keyturn/src/registry.ts";
 import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
-import { operatorFlags } from "../../packages/keyturn/src/feature/operator-flags.ts";
+import { operatorFlags } from "../../packages/keyturn/src/operator-flags.ts";
 
 /** A flag, and its place among the values. */
 export interface ChartFlag {

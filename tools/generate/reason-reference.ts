@@ -1,7 +1,7 @@
 // The reference page of the reasons: the words in conditions, Events and metrics, from the comments beside them in each controller's reasons.ts.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { situations } from "../../packages/keyturn/src/agent/situations.ts";
+import { alarmPolicies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
 import { markdownTable } from "./markdown-table.ts";
 
@@ -14,13 +14,13 @@ export function reasonReference(): string {
     ...features.flatMap(({ name }) => [`## ${name}`, markdownTable(["reason", "meaning"], reasonsIn(`controllers/${name}/reasons.ts`))]),
     "## agent",
     "The alarms of `keyturn agent`, in its status, log and metrics.",
-    markdownTable(["alarm", "meaning"], [...situationRows(), ...reasonsIn("agent/situations.ts")]),
+    markdownTable(["alarm", "meaning"], [...situationRows(), ...reasonsIn("agent/alarm-policies.ts")]),
     "",
   ].join("\n\n");
 }
 
 function situationRows(): readonly (readonly string[])[] {
-  return Object.entries(situations).map(([name, { help, flag }]) => [
+  return Object.entries(alarmPolicies).map(([name, { help, flag }]) => [
     `\`${name}\``,
     `${help.charAt(0).toUpperCase()}${help.slice(1)} (\`--on-${flag}\`).`,
   ]);

@@ -1,7 +1,6 @@
 // The one PEM and X.509 reader, linear, limited.
 import { Buffer } from "node:buffer";
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
-import type { LeftOutReason } from "./controllers/checksum/reasons.ts";
 
 // Certificates and private keys as anybody may write them into a Secret: one reader of PEM, and what is handed to OpenSSL.
 
@@ -145,7 +144,9 @@ function quietly<T>(read: () => T): T | undefined {
 // The certificate that a Secret's id is made from: the first PEM block of `tls.crt`.
 
 /** SHA-1 of the leaf's DER in lower-case hex, as `openssl x509 -fingerprint -sha1` prints it without colons; or why there is none. */
-export type LeafFingerprint = { readonly ok: true; readonly sha1: string } | { readonly ok: false; readonly reason: LeftOutReason };
+export type LeafFingerprint =
+  | { readonly ok: true; readonly sha1: string }
+  | { readonly ok: false; readonly reason: "CertificateMissing" | "CertificateInvalid" | "KeyInvalid" | "KeyMismatch" };
 
 /** The fingerprint of the leaf in a Secret's `tls.crt` (base64, as the API server sends it), provided that `tls.key` is its private key. */
 export function leafFingerprintOf(encodedCertificate: string | undefined, encodedKey: string | undefined): LeafFingerprint {

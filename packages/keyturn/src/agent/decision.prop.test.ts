@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { decide } from "./decision.ts";
 import { checksumFor, idsOf, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
 import { setDifference } from "../controllers/checksum/difference.ts";
-import { situationNames } from "./situations.ts";
+import { situationNames } from "./alarm-policies.ts";
 
 const now = 10_000;
 const secret = fc.record(

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { decide, type Observation } from "./decision.ts";
 import { checksumFor, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
-import type { Policies } from "./situations.ts";
+import type { Policies } from "./alarm-policies.ts";
 
 const now = 1_000_000;
 const before: TestSet = { "web-1": {}, "web-2": {} };

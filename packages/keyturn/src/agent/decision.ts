@@ -1,5 +1,6 @@
 // What the agent does with what it sees: adopt it, or stay with what it has and say exactly why. Pure.
-import type { Manifest, SecretEntry, Stamp } from "./snapshots.ts";
+import type { Stamp } from "../controllers/checksum/difference.ts";
+import type { Manifest, SecretEntry } from "./snapshots.ts";
 import {
   compareStamps,
   differenceInWords,
@@ -10,7 +11,7 @@ import {
   type ObservedSet,
   type SecretDifference,
 } from "../controllers/checksum/difference.ts";
-import type { Alarm, Policies, Situation } from "./situations.ts";
+import type { Alarm, Policies, Situation } from "./alarm-policies.ts";
 
 /** Everything that a decision is made from. */
 export interface Observation {

@@ -2,9 +2,9 @@
 import { constants, hostname } from "node:os";
 import { memberFlags } from "../controllers/checksum/flags.ts";
 import { addressFlag, choiceFlag, durationFlag, type Flag, numberFlag, switchFlag, textFlag } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { parseChangeCommand } from "./gateway.ts";
-import { type Policy, type Situation, situationNames, situations } from "./situations.ts";
+import { type Policy, type Situation, situationNames, alarmPolicies } from "./alarm-policies.ts";
 
 const onChange = textFlag({
   name: "on-change",
@@ -34,7 +34,7 @@ function isSignal(name: string): name is NodeJS.Signals {
 /** One per situation. All safe by default: a set that is served is never given up for one that something stands against. */
 export const policyFlags = Object.fromEntries(
   situationNames.map((situation) => {
-    const { flag, help } = situations[situation];
+    const { flag, help } = alarmPolicies[situation];
     return [situation, choiceFlag({ name: `on-${flag}`, choices: ["keep", "promote"], default: "keep", help: `what to do when ${help}` })];
   }),
 ) as Readonly<Record<Situation, Flag<Policy>>>;

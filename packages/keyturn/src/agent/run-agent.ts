@@ -35,7 +35,7 @@ import { lockFolder } from "./folder-lock.ts";
 import { type ChangeNotice, GatewayNotice, notifyChange } from "./gateway.ts";
 import { secretSource, viewNamespace } from "./observe.ts";
 import { ServedSet } from "./served-set.ts";
-import { alarmNames } from "./situations.ts";
+import { alarmNames } from "./alarm-policies.ts";
 import { GenerationStore, readMemory } from "./snapshots.ts";
 import { AgentLease, type AgentStatus, type Attempt, StatusFile } from "./status.ts";
 

@@ -1,4 +1,5 @@
 // Verified sets on disk, crash-safe.
+import type { Stamp } from "../controllers/checksum/difference.ts";
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { join } from "node:path";
@@ -44,7 +45,6 @@ const manifestSchema = z.object({
 
 /** What is known of one promoted Secret. */
 export type SecretEntry = DeepReadonly<z.infer<typeof secretEntry>>;
-export type Stamp = DeepReadonly<z.infer<typeof stampSchema>>;
 export type Manifest = DeepReadonly<z.infer<typeof manifestSchema>>;
 
 const wrapper = /^\{"sha256":"([0-9a-f]{64})","manifest":(.*)\}\n$/s;

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { type Client, type Clock, type DeepReadonly, Lease, type Logger, managedByLabel, sleep, type Stored } from "@keyturn/runtime";
 import type { SecretDifference } from "../controllers/checksum/difference.ts";
 import { keyturn } from "../feature/feature.ts";
-import { type Summary, timeMs, type Verdict } from "../feature/summary.ts";
+import { type Summary, timeMs, type HealthReport } from "../feature/summary.ts";
 import type { Decision } from "./decision.ts";
 import { type Disk, replaceFile } from "./disk.ts";
 import type { NoticeResult } from "./gateway.ts";
-import type { Alarm } from "./situations.ts";
+import type { Alarm } from "./alarm-policies.ts";
 import type { Generation } from "./snapshots.ts";
 
 // What the agent says about itself: one description for `/status`, `status.json`, the Lease, metrics and the log.
@@ -258,7 +258,7 @@ export function agentSummary({ metadata, spec }: DeepReadonly<Stored<Lease>>, no
 }
 
 /** An agent that no longer renews its Lease. One that ends on purpose takes it away. */
-function silence(spec: DeepReadonly<Stored<Lease>>["spec"], nowMs: number): Verdict | undefined {
+function silence(spec: DeepReadonly<Stored<Lease>>["spec"], nowMs: number): HealthReport | undefined {
   const renewedMs = timeMs(spec?.renewTime);
   const lastsMs = (spec?.leaseDurationSeconds ?? 0) * 1000;
   if (renewedMs !== undefined && renewedMs + lastsMs > nowMs) return undefined;
@@ -266,7 +266,7 @@ function silence(spec: DeepReadonly<Stored<Lease>>["spec"], nowMs: number): Verd
   return { health: "attention", reason: "AgentSilent", message, sinceMs: renewedMs };
 }
 
-function standing(note: (name: keyof typeof agentAnnotations) => string): Verdict {
+function standing(note: (name: keyof typeof agentAnnotations) => string): HealthReport {
   const state = note("state");
   const verifiedMs = timeMs(note("verifiedAt"));
   const [alarm, ...others] = note("alarms")

@@ -9,9 +9,9 @@ import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
 import { secretAccess } from "../dashboard/viewer-rights.ts";
 import { leaseLeaders } from "../dashboard/step-leaders.ts";
-import { attentionFlags } from "../feature/pause-and-selection.ts";
+import { selectionFlags } from "../feature/pause-and-selection.ts";
 import { type Flag, numberFlag, readFlags, switchFlag } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { watchLeases } from "../status/status-watches.ts";
 import { type Console, version } from "./command-line.ts";
 import { inSession, operatorNamespaceFlag } from "./session.ts";
@@ -33,7 +33,7 @@ export const dashboardFlags: readonly Flag[] = [
   ...Object.values(flags),
   operatorFlags.kubeconfig,
   operatorFlags.context,
-  ...Object.values(attentionFlags),
+  ...Object.values(selectionFlags),
   ...features.flatMap((feature) => feature.flags),
 ];
 

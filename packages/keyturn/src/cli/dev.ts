@@ -24,7 +24,7 @@ import { examplesFolder, readManifests, renderInventory, watchInventory } from "
 import { stories } from "../dev/stories.ts";
 import { keyturn } from "../feature/feature.ts";
 import { numberFlag, readFlags, textFlagWithDefault } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { controllersOf, features } from "../registry.ts";
 import { renderAge, renderTable } from "../text.ts";
 import { type Console, version } from "./command-line.ts";

@@ -4,7 +4,7 @@ import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { examine } from "../doctor/doctor.ts";
 import { findingsText } from "../doctor/finding.ts";
 import { type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
 import { outputFlag, printed } from "./output.ts";

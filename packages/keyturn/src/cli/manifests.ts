@@ -4,7 +4,7 @@ import { agentAccess } from "../agent/run-agent.ts";
 import { dashboardAccess } from "../dashboard/viewer-rights.ts";
 import { type Feature, keyturn } from "../feature/feature.ts";
 import { type Flag, readFlags, switchFlag, textFlagWithDefault } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import type { Console } from "./command-line.ts";
 

@@ -10,7 +10,7 @@ import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { sidecarsPlanReport } from "../controllers/sidecars/queries.ts";
 import type { FlagReader, Query, Report } from "../feature/feature.ts";
 import { type Flag, readFlags } from "../feature/flag.ts";
-import { attentionFlags } from "../feature/pause-and-selection.ts";
+import { selectionFlags } from "../feature/pause-and-selection.ts";
 import type { Console } from "./command-line.ts";
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { inSession, type Session, sessionFlags, watchAny } from "./session.ts";
@@ -74,7 +74,7 @@ async function followAnswer(
 export const planFlags: readonly Flag[] = [
   ...followedQueryFlags,
   allNamespacesFlag,
-  ...Object.values(attentionFlags),
+  ...Object.values(selectionFlags),
   rotationFlags.maintenanceWindows,
   rotationFlags.maintenanceTimeZone,
   ...Object.values(sidecarsFlags),

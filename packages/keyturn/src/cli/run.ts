@@ -4,7 +4,7 @@ import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { operatorDashboard, type OperatorDashboardOptions } from "../dashboard/operator-dashboard.ts";
 import { diagnosticsRunnable, onDiagnosticsSignal } from "../diagnostics/diagnostics.ts";
 import { type Flag, readFlags, type ValuesOf } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { notifyRunnables } from "../notify/notifier.ts";
 import { keyturn } from "../feature/feature.ts";
 import { connect, orUsageError } from "./session.ts";

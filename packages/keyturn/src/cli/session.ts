@@ -17,7 +17,7 @@ import {
   type Transport,
 } from "@keyturn/runtime";
 import { readFlags, textFlag, UsageError } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { whenSettled } from "../status/status-text.ts";
 import type { Console } from "./command-line.ts";
 

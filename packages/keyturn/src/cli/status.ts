@@ -5,8 +5,8 @@ import { servesRollouts } from "../controllers/sidecars/workload.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { placeOf } from "../feature/summary.ts";
 import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
-import { type Life, lifeData, lifeOf, parseSubject, placed, type Subject, summaryData } from "../status/credentials.ts";
-import { changesOf, type LifeChange, type LifeWatches, watchLife } from "../status/status-watches.ts";
+import { type CredentialStatus, statusData, credentialStatusOf, parseSubject, placed, type Subject, summaryData } from "../status/credentials.ts";
+import { changesOf, type StatusChange, type StatusWatches, watchStatus } from "../status/status-watches.ts";
 import { blindText, credentialText, healthText, overviewText, whenSettled } from "../status/status-text.ts";
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { type Paint, paintFor } from "../text.ts";
@@ -102,14 +102,14 @@ function startWatches(
     readonly argoRollouts: boolean;
     readonly signal: AbortSignal;
   },
-): LifeWatches {
+): StatusWatches {
   const { namespace, operatorNamespace, rolloutTimeout, argoRollouts, signal } = options;
   // What goes wrong with a watch is part of the answer.
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   const cachesIn = (namespaces: readonly string[]): Caches => createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
   const caches = cachesIn(namespace === undefined ? [] : [namespace]);
   const everywhere = cachesIn([]);
-  const watches = watchLife({
+  const watches = watchStatus({
     caches,
     everywhere,
     namespace,
@@ -124,30 +124,30 @@ function startWatches(
 }
 
 /** The whole, or the life of one credential. Throws a `UsageError` if there is nothing of that name. */
-function viewed(life: Life, { subject }: View): Life {
+function viewed(life: CredentialStatus, { subject }: View): CredentialStatus {
   if (!subject) return life;
-  const found = lifeOf(life, subject);
+  const found = credentialStatusOf(life, subject);
   if (placed(found).length > 0) return found;
   const where = life.namespace === undefined ? "any namespace" : `namespace ${life.namespace} (-A looks in all of them)`;
   throw new UsageError(`nothing that is called ${subject.name}, or is about a Secret or a set of that name, was found in ${where}`);
 }
 
-function reportOf(life: Life, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
-  return { text: subject ? credentialText(life, paint) : overviewText(life, paint), data: lifeData(life) };
+function reportOf(life: CredentialStatus, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
+  return { text: subject ? credentialText(life, paint) : overviewText(life, paint), data: statusData(life) };
 }
 
 /** Redraws on a terminal; elsewhere prints the whole once and then each change. */
 async function follow(
-  watches: LifeWatches,
+  watches: StatusWatches,
   view: View,
   { session, console }: { readonly session: Session; readonly console: Console },
 ): Promise<void> {
-  const look = (): Life => {
+  const look = (): CredentialStatus => {
     const life = watches.life(session.now());
-    return view.subject ? lifeOf(life, view.subject) : life;
+    return view.subject ? credentialStatusOf(life, view.subject) : life;
   };
   const screen = new LiveText({ write: console.out, height: console.height });
-  let before: Life | undefined;
+  let before: CredentialStatus | undefined;
   while (!session.signal.aborted) {
     const life = look();
     if (view.output !== "table") for (const change of changesOf(before, life)) console.out(streamed(changeData(change, life), view.output));
@@ -160,11 +160,11 @@ async function follow(
   }
 }
 
-function changeText({ type, step, summary }: LifeChange, { atMs }: Life, paint: Paint): string {
+function changeText({ type, step, summary }: StatusChange, { atMs }: CredentialStatus, paint: Paint): string {
   const about = `${new Date(atMs).toISOString()}  ${step}  ${placeOf(summary)}`;
   return type === "removed" ? `${about}  is gone` : `${about}  ${healthText(summary, paint)} (${summary.detail})`;
 }
 
-function changeData({ type, step, summary }: LifeChange, { atMs }: Life): object {
+function changeData({ type, step, summary }: StatusChange, { atMs }: CredentialStatus): object {
   return { time: new Date(atMs).toISOString(), type, step, object: summaryData(summary) };
 }

@@ -3,7 +3,7 @@ import { Deployment, isApiError } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn, type Report } from "../feature/feature.ts";
 import { type Flag, readFlags, switchFlag } from "../feature/flag.ts";
-import { operatorFlags } from "../feature/operator-flags.ts";
+import { operatorFlags } from "../operator-flags.ts";
 import { renderRows } from "../text.ts";
 import { type Console, version } from "./command-line.ts";
 import { outputFlag, printed } from "./output.ts";

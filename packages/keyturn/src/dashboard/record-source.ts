@@ -113,14 +113,14 @@ export function recordBase(
   const conditions = conditionViews(status?.conditions);
   return {
     ref: objectRef(kind, metadata),
-    ...verdictViews(summary, !conditions.some((condition) => condition.type === workingCondition && condition.status === "False")),
+    ...healthViews(summary, !conditions.some((condition) => condition.type === workingCondition && condition.status === "False")),
     ...defined("createdMs", timeMs(metadata.creationTimestamp)),
     conditions,
   };
 }
 
 /** What a summary says. */
-export function verdictViews(
+export function healthViews(
   summary: Summary,
   works: boolean,
 ): Pick<RecordBase, "health" | "reason" | "message"> & { readonly sinceMs?: number; readonly nextMs?: number } {

@@ -3,14 +3,14 @@ import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import { RefusedRequest } from "./request-limits.ts";
 import { rightsOverTime, SharedAnswers, ViewerGate } from "./viewer-gate.ts";
-import { type AccessCheck, type AccessVerdict, rightsOf, unlimitedRights } from "./viewer-rights.ts";
+import { type AccessCheck, type AccessDecision, rightsOf, unlimitedRights } from "./viewer-rights.ts";
 
 const few = rightsOf(new Map([["pods", "everywhere"]]));
-const allowed = (rights = unlimitedRights): AccessVerdict => ({ type: "allowed", viewer: { user: "u", rights } });
-const unavailable: AccessVerdict = { type: "unavailable", message: "not now" };
+const allowed = (rights = unlimitedRights): AccessDecision => ({ type: "allowed", viewer: { user: "u", rights } });
+const unavailable: AccessDecision = { type: "unavailable", message: "not now" };
 
 /** Answers one after the other. */
-function answering(...verdicts: readonly AccessVerdict[]): AccessCheck & { readonly asked: () => number } {
+function answering(...verdicts: readonly AccessDecision[]): AccessCheck & { readonly asked: () => number } {
   let asked = 0;
   return {
     access: "token",

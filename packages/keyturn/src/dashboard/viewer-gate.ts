@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { type Clock, LruMap, type TokenRate } from "@keyturn/runtime";
 import { refusedForNow, RefusedRequest, RequestLimit } from "./request-limits.ts";
-import type { AccessCheck, AccessVerdict, Rights, Viewer } from "./viewer-rights.ts";
+import type { AccessCheck, AccessDecision, Rights, Viewer } from "./viewer-rights.ts";
 
 // Lets viewers in whose token is good, and slows those down who try others.
 
@@ -37,7 +37,7 @@ export class ViewerGate {
     }
   }
 
-  async #verdict(bearer: string, client: string): Promise<AccessVerdict> {
+  async #verdict(bearer: string, client: string): Promise<AccessDecision> {
     const known = this.#access.known(bearer);
     // Only those whose token is not known to be good are slowed down: behind the same address others go on.
     if (known?.type === "allowed") return known;

@@ -53,7 +53,7 @@ export interface Viewer {
 }
 
 /** Whether the one who sent this may look. */
-export type AccessVerdict =
+export type AccessDecision =
   | { readonly type: "allowed"; readonly viewer: Viewer }
   /** Nobody knows this token, or it is no longer good. */
   | { readonly type: "unknown" }
@@ -67,9 +67,9 @@ export interface AccessCheck {
   /** What the page is told to ask for. */
   readonly access: "secret" | "token";
   /** What is known without asking anybody; undefined if somebody would have to be asked. */
-  known(bearer: string): AccessVerdict | undefined;
+  known(bearer: string): AccessDecision | undefined;
   /** Asks if need be. Never rejects. */
-  check(bearer: string): Promise<AccessVerdict>;
+  check(bearer: string): Promise<AccessDecision>;
   /** Whether the owner may list a kind that is not drawn, such as Events, in this namespace. Never rejects. */
   mayList(bearer: string, resource: { readonly group: string; readonly plural: string }, namespace: string): Promise<boolean>;
 }
@@ -106,7 +106,7 @@ const questionsAtATime = 4;
 const maxToken = 16_384;
 
 interface Remembered {
-  readonly verdict: AccessVerdict;
+  readonly verdict: AccessDecision;
   readonly user: ReviewedUser | undefined;
   readonly untilMs: number;
 }
@@ -124,11 +124,11 @@ export class TokenAccess implements AccessCheck {
     this.#options = options;
   }
 
-  known(bearer: string): AccessVerdict | undefined {
+  known(bearer: string): AccessDecision | undefined {
     return this.#fresh(digestOf(bearer))?.verdict;
   }
 
-  async check(bearer: string): Promise<AccessVerdict> {
+  async check(bearer: string): Promise<AccessDecision> {
     return (await this.#remember(bearer)).verdict;
   }
 
@@ -165,7 +165,7 @@ export class TokenAccess implements AccessCheck {
     const { clock, log, freshMs = usualFreshMs } = this.#options;
     try {
       const user = bearer.length > maxToken ? undefined : await this.#userOf(bearer);
-      const verdict: AccessVerdict = user ? await this.#verdictFor(user) : { type: "unknown" };
+      const verdict: AccessDecision = user ? await this.#verdictFor(user) : { type: "unknown" };
       const remembered = { verdict, user, untilMs: clock.monotonic() + freshMs };
       this.#remembered.set(digest, remembered);
       return remembered;
@@ -180,7 +180,7 @@ export class TokenAccess implements AccessCheck {
     return status?.authenticated ? status.user : undefined;
   }
 
-  async #verdictFor(user: ReviewedUser): Promise<AccessVerdict> {
+  async #verdictFor(user: ReviewedUser): Promise<AccessDecision> {
     const resources = this.#options.shown.resources();
     const grants = new Map<string, "everywhere" | ReadonlySet<string>>();
     await forEachParallel(resources, questionsAtATime, async (resource) => {
@@ -251,7 +251,7 @@ const secretBytes = 32;
 /** A secret for one run of the server, and the check for it. What may be seen is decided by the kubeconfig with which the server itself reads. */
 export function secretAccess(): { readonly secret: string; readonly access: AccessCheck } {
   const secret = randomBytes(secretBytes).toString("base64url");
-  const verdict = (bearer: string): AccessVerdict =>
+  const verdict = (bearer: string): AccessDecision =>
     timingSafeEqual(digest(bearer), digest(secret)) ? { type: "allowed", viewer: { user: undefined, rights: unlimitedRights } } : { type: "unknown" };
   return {
     secret,

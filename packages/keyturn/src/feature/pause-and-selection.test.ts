@@ -1,7 +1,7 @@
 import type { Condition } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import type { Flag } from "./flag.ts";
-import { attentionTo, pausedAnnotation, pausedConditions, pauseInWords, pauseOf, selectionOf, selectsAll } from "./pause-and-selection.ts";
+import { servingFor, pausedAnnotation, pausedConditions, pauseInWords, pauseOf, selectionOf, selectsAll } from "./pause-and-selection.ts";
 
 const now = Date.parse("2026-03-04T12:00:00Z");
 
@@ -43,9 +43,9 @@ describe("the selection", () => {
 
   it("comes before a pause: what is not ours is not told about either", () => {
     const annotations = { [pausedAnnotation]: "true" };
-    expect(attentionTo({ annotations }, () => false, now)).toEqual({ type: "elsewhere" });
-    expect(attentionTo({ annotations }, selectsAll, now)).toEqual({ type: "paused", untilMs: undefined });
-    expect(attentionTo({}, selectsAll, now)).toEqual({ type: "served" });
+    expect(servingFor({ annotations }, () => false, now)).toEqual({ type: "notSelected" });
+    expect(servingFor({ annotations }, selectsAll, now)).toEqual({ type: "paused", untilMs: undefined });
+    expect(servingFor({}, selectsAll, now)).toEqual({ type: "served" });
   });
 });
 

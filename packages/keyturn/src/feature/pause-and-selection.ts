@@ -13,7 +13,7 @@ const selectorText = textFlag({
 
 const selector: Flag<LabelMatcher> = { ...selectorText, parse: (text = "") => parseLabelSelector(text) };
 
-export const attentionFlags = {
+export const selectionFlags = {
   selector,
   skipNamespaces: listFlag({ name: "skip-namespaces", help: "leave everything in these namespaces as it is" }),
 };
@@ -35,7 +35,7 @@ export interface Pause {
 }
 
 /** What is to be done about an object: its work, nothing for now, or nothing ever, because it is outside of what the flags select. */
-export type Attention = { readonly type: "served" } | ({ readonly type: "paused" } & Pause) | { readonly type: "elsewhere" };
+export type Serving = { readonly type: "served" } | ({ readonly type: "paused" } & Pause) | { readonly type: "notSelected" };
 
 /** As much of an object as attention depends on. */
 type Regarded = Pick<KubeObject["metadata"], "namespace" | "labels" | "annotations">;
@@ -48,20 +48,20 @@ export const selectsAll: Selects = () => true;
 
 /** What `--selector` and `--skip-namespaces` say. */
 export function selectionOf(flag: FlagReader): Selects {
-  const matches = flag(attentionFlags.selector);
+  const matches = flag(selectionFlags.selector);
   const isSkipped = skippingOf(flag);
   return ({ namespace = "", labels = {} }) => !isSkipped(namespace) && matches(labels);
 }
 
 /** What `--skip-namespaces` says, for features that work for namespaces and not for objects. */
 export function skippingOf(flag: FlagReader): (namespace: string) => boolean {
-  const skipped = new Set(flag(attentionFlags.skipNamespaces));
+  const skipped = new Set(flag(selectionFlags.skipNamespaces));
   return (namespace) => skipped.has(namespace);
 }
 
 /** What is to be done about an object at this time. */
-export function attentionTo(metadata: Regarded, selects: Selects, nowMs: number): Attention {
-  if (!selects(metadata)) return { type: "elsewhere" };
+export function servingFor(metadata: Regarded, selects: Selects, nowMs: number): Serving {
+  if (!selects(metadata)) return { type: "notSelected" };
   const pause = pauseOf(metadata.annotations?.[pausedAnnotation], nowMs);
   return pause ? { type: "paused", ...pause } : { type: "served" };
 }

@@ -1,7 +1,7 @@
 // How objects fare, from what is stored of them.
 import type { Condition, Lease, Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import { compareSummaries, leaseSummary, readyVerdict, type Summary, unlessOverdue } from "./summary.ts";
+import { compareSummaries, leaseSummary, readyHealth, type Summary, unlessOverdue } from "./summary.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 
@@ -16,7 +16,7 @@ function summary(changes: Partial<Summary> = {}): Summary {
 
 describe("readyVerdict", () => {
   const judge = (conditions: readonly Condition[] | undefined, metadata: object = {}) =>
-    readyVerdict({ metadata: { generation: 2, creationTimestamp: "2026-01-01T00:00:00Z", ...metadata }, status: { conditions } }, ({ status }) =>
+    readyHealth({ metadata: { generation: 2, creationTimestamp: "2026-01-01T00:00:00Z", ...metadata }, status: { conditions } }, ({ status }) =>
       status === "True" ? "healthy" : "attention",
     );
 

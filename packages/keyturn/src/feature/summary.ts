@@ -13,7 +13,7 @@ export type Health = "healthy" | "moving" | "paused" | "attention" | "unknown";
 export const healths: readonly Health[] = ["attention", "unknown", "moving", "paused", "healthy"];
 
 /** What is said about an object, in the words of its controller. */
-export interface Verdict {
+export interface HealthReport {
   readonly health: Health;
   /** One word in PascalCase, from the controller's own reasons wherever it has reported one. */
   readonly reason: string;
@@ -30,7 +30,7 @@ export interface NextStep {
 }
 
 /** One object of a step. */
-export interface Summary extends Verdict {
+export interface Summary extends HealthReport {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -55,7 +55,7 @@ export interface Reported {
 const patienceMs = 60_000;
 
 /** What the condition `Ready` says; `healthOf` decides about the reasons of the controller, and gets the condition only if it is about the object as it is. */
-export function readyVerdict(object: Reported, healthOf: (ready: DeepReadonly<Condition>) => Health): Verdict {
+export function readyHealth(object: Reported, healthOf: (ready: DeepReadonly<Condition>) => Health): HealthReport {
   const { generation, creationTimestamp, deletionTimestamp } = object.metadata;
   const ready = findCondition(object.status?.conditions, "Ready");
   if (deletionTimestamp !== undefined) {
@@ -70,11 +70,11 @@ export function readyVerdict(object: Reported, healthOf: (ready: DeepReadonly<Co
     const message = "it was changed, and the operator has not reported on the change yet; is it running, with this controller?";
     return { health: "unknown", reason: "NotObserved", message, sinceMs: undefined };
   }
-  return verdictOf(ready, ready.reason === pausedReason ? "paused" : healthOf(ready));
+  return healthReportOf(ready, ready.reason === pausedReason ? "paused" : healthOf(ready));
 }
 
 /** What a condition says, as a verdict. */
-export function verdictOf({ reason, message, lastTransitionTime }: DeepReadonly<Condition>, health: Health): Verdict {
+export function healthReportOf({ reason, message, lastTransitionTime }: DeepReadonly<Condition>, health: Health): HealthReport {
   return { health, reason, message, sinceMs: timeMs(lastTransitionTime) };
 }
 

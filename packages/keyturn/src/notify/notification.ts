@@ -56,7 +56,7 @@ function escaped(text: string): string {
 // Which Events people are told about.
 
 /** What happens to credentials in the ordinary course of things. What is wrong comes as a Warning anyway. */
-const lifeEvents: ReadonlySet<string> = new Set<IssueReason | VersionReason | KeyReason | ChecksumReason | RestartReason>([
+const credentialEvents: ReadonlySet<string> = new Set<IssueReason | VersionReason | KeyReason | ChecksumReason | RestartReason>([
   "ApplicationCreated",
   "SecretIssued",
   "SecretRepaired",
@@ -75,5 +75,5 @@ const lifeEvents: ReadonlySet<string> = new Set<IssueReason | VersionReason | Ke
 /** True if people asked to be told about this. */
 export function isNotable({ type, reason }: Pick<Event, "type" | "reason">, events: NotifiedEvents): boolean {
   if (events === "all" || type === "Warning") return true;
-  return events === "life" && lifeEvents.has(reason);
+  return events === "life" && credentialEvents.has(reason);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lifeData, lifeOf, parseSubject, placed } from "./credentials.ts";
+import { statusData, credentialStatusOf, parseSubject, placed } from "./credentials.ts";
 import { lifeWith, nowMs, summary } from "./life.fixture.ts";
 
 const life = lifeWith({
@@ -18,7 +18,7 @@ const life = lifeWith({
 });
 
 function found(subject: string): readonly string[] {
-  return placed(lifeOf(life, parseSubject(subject))).map(({ summary: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
+  return placed(credentialStatusOf(life, parseSubject(subject))).map(({ summary: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
 }
 
 describe("the life of one credential", () => {
@@ -46,7 +46,7 @@ describe("the life of one credential", () => {
 
 it("has every fact, with times that programs can read", () => {
   const life = lifeWith({ rotate: [summary({ next: { atMs: nowMs + 1000, what: "gets version 2" } })] });
-  expect(lifeData(life)).toMatchObject({
+  expect(statusData(life)).toMatchObject({
     time: "2026-01-02T03:04:05.000Z",
     namespace: "shop",
     steps: [

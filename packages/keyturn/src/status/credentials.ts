@@ -15,7 +15,7 @@ export interface Unread {
 }
 
 /** One step. */
-export interface StepLife {
+export interface StageStatus {
   readonly step: StepName;
   readonly feature: FeatureName;
   /** What matters most first. */
@@ -26,11 +26,11 @@ export interface StepLife {
 }
 
 /** All steps at one moment. */
-export interface Life {
+export interface CredentialStatus {
   readonly atMs: number;
   /** Undefined for all. */
   readonly namespace: string | undefined;
-  readonly steps: readonly StepLife[];
+  readonly steps: readonly StageStatus[];
   /** Why it is not known who leads, if it is not. */
   readonly leasesUnread: Unread | undefined;
 }
@@ -42,26 +42,26 @@ export interface Placed {
 }
 
 /** How many objects of a step fare how; what nobody fares like is left out. */
-export function countsOf({ objects }: Pick<StepLife, "objects">): readonly { readonly health: Health; readonly count: number }[] {
+export function countsOf({ objects }: Pick<StageStatus, "objects">): readonly { readonly health: Health; readonly count: number }[] {
   return healths.map((health) => ({ health, count: objects.filter((object) => object.health === health).length })).filter(({ count }) => count > 0);
 }
 
 /** Everything that somebody should look at, what matters most first. */
-export function attentionOf(life: Pick<Life, "steps">): readonly Placed[] {
+export function attentionOf(life: Pick<CredentialStatus, "steps">): readonly Placed[] {
   return placed(life)
     .filter(({ summary }) => summary.health === "attention" || summary.health === "unknown")
     .sort((left, right) => compareSummaries(left.summary, right.summary));
 }
 
 /** Everything that happens by itself, the soonest first. */
-export function upcomingOf(life: Pick<Life, "steps">): readonly (Placed & { readonly next: NextStep })[] {
+export function upcomingOf(life: Pick<CredentialStatus, "steps">): readonly (Placed & { readonly next: NextStep })[] {
   return placed(life)
     .flatMap(({ step, summary }) => (summary.next ? [{ step, summary, next: summary.next }] : []))
     .sort((left, right) => left.next.atMs - right.next.atMs || compareSummaries(left.summary, right.summary));
 }
 
 /** Every object, in the order of the steps. */
-export function placed({ steps: all }: Pick<Life, "steps">): readonly Placed[] {
+export function placed({ steps: all }: Pick<CredentialStatus, "steps">): readonly Placed[] {
   return all.flatMap(({ step, objects }) => objects.map((summary) => ({ step, summary })));
 }
 
@@ -84,7 +84,7 @@ export function parseSubject(text: string): Subject {
  * The life of one credential: the objects that are named so or are about a Secret or a set of that name, and from there on everything that shares a
  * Secret or a set with them; and the checksums and agents of the namespaces in which they are.
  */
-export function lifeOf(life: Life, subject: Subject): Life {
+export function credentialStatusOf(life: CredentialStatus, subject: Subject): CredentialStatus {
   const all = placed(life).filter(({ step }) => step !== "verify");
   const found = new Set(all.filter(({ summary }) => isMeant(summary, subject)).map(({ summary }) => summary));
   for (let before = -1; before < found.size;) {
@@ -93,7 +93,7 @@ export function lifeOf(life: Life, subject: Subject): Life {
     for (const { summary } of all) if (summary.names.some((name) => known.has(`${summary.namespace}/${name}`))) found.add(summary);
   }
   const namespaces = new Set([...found].map(({ namespace }) => namespace));
-  const belongs = (step: StepLife["step"], summary: Summary): boolean =>
+  const belongs = (step: StageStatus["step"], summary: Summary): boolean =>
     step === "verify" ? namespaces.has(summary.namespace) || isMeant(summary, subject) : found.has(summary);
   return { ...life, steps: life.steps.map((each) => ({ ...each, objects: each.objects.filter((summary) => belongs(each.step, summary)) })) };
 }
@@ -108,7 +108,7 @@ function isMeant({ kind, name, names }: Summary, subject: Subject): boolean {
 // The life of credentials as data, for programs. Times are RFC 3339.
 
 /** What `-o json` and `-o yaml` print. Fields are only ever added. */
-export function lifeData({ atMs, namespace, steps, leasesUnread }: Life): object {
+export function statusData({ atMs, namespace, steps, leasesUnread }: CredentialStatus): object {
   return {
     time: time(atMs),
     namespace: namespace ?? null,

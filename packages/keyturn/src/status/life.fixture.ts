@@ -1,6 +1,6 @@
 // Lives of credentials for tests.
 import type { Summary } from "../feature/summary.ts";
-import type { Life, StepLife } from "./credentials.ts";
+import type { CredentialStatus, StageStatus } from "./credentials.ts";
 import { type StepName, steps } from "./status-watches.ts";
 
 /** The time of every life. */
@@ -14,8 +14,11 @@ export function summary(changes: Partial<Summary> = {}): Summary {
 }
 
 /** A life with these objects in these steps. */
-export function lifeWith(objects: Partial<Record<StepName, readonly Summary[]>>, changes: Partial<Record<StepName, Partial<StepLife>>> = {}): Life {
-  const stepLife = ({ step, feature }: (typeof steps)[number]): StepLife => ({
+export function lifeWith(
+  objects: Partial<Record<StepName, readonly Summary[]>>,
+  changes: Partial<Record<StepName, Partial<StageStatus>>> = {},
+): CredentialStatus {
+  const stageStatus = ({ step, feature }: (typeof steps)[number]): StageStatus => ({
     step,
     feature,
     objects: objects[step] ?? [],
@@ -23,5 +26,5 @@ export function lifeWith(objects: Partial<Record<StepName, readonly Summary[]>>,
     leases: [{ controller: feature, namespace: "ops", holder: "keyturn-0", state: "held", renewedMs: nowMs, acquiredMs: nowMs }],
     ...changes[step],
   });
-  return { atMs: nowMs, namespace: "shop", steps: steps.map(stepLife), leasesUnread: undefined };
+  return { atMs: nowMs, namespace: "shop", steps: steps.map(stageStatus), leasesUnread: undefined };
 }

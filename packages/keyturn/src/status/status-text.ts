@@ -2,7 +2,7 @@
 import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
 import { type Health, placeOf, type Summary } from "../feature/summary.ts";
 import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
-import { attentionOf, countsOf, type Life, type Placed, placed, type StepLife, type Unread, upcomingOf } from "./credentials.ts";
+import { attentionOf, countsOf, type CredentialStatus, type Placed, placed, type StageStatus, type Unread, upcomingOf } from "./credentials.ts";
 
 // The life of credentials as a text for people.
 
@@ -13,12 +13,12 @@ const maxConcerns = 20;
 const maxUpcoming = 5;
 
 /** The overview: each step, what needs somebody, what comes next, and what could not be read. */
-export function overviewText(life: Life, paint: Paint): string {
+export function overviewText(life: CredentialStatus, paint: Paint): string {
   return sections([stepsTable(life, paint), attentionText(life, paint), upcomingText(life, paint), notesOf(life)]);
 }
 
 /** One credential: every object that is about it, step by step. */
-export function credentialText(life: Life, paint: Paint): string {
+export function credentialText(life: CredentialStatus, paint: Paint): string {
   const rows = placed(life).map(({ step, summary }) => [
     step,
     placeOf(summary),
@@ -41,7 +41,7 @@ function sections(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-function stepsTable(life: Life, paint: Paint): string {
+function stepsTable(life: CredentialStatus, paint: Paint): string {
   const header = ["STEP", "OBJECTS", "LED BY", "NEXT"].map((title) => paint("strong", title));
   return renderRows([
     header,
@@ -53,7 +53,7 @@ function stepsTable(life: Life, paint: Paint): string {
   ]);
 }
 
-function countsText(step: StepLife, paint: Paint): string {
+function countsText(step: StageStatus, paint: Paint): string {
   const counts = countsOf(step).map(({ health, count }) => paint(tones[health], `${count} ${health}`));
   // A watch that has broken off still has what it read before.
   const age = step.unread.some(({ reason }) => reason === "failing") ? paint("doubtful", " (as last read)") : "";
@@ -61,7 +61,7 @@ function countsText(step: StepLife, paint: Paint): string {
   return step.unread.length > 0 ? paint("faint", step.unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
 }
 
-function leadersText({ leases }: StepLife, { leasesUnread }: Life, paint: Paint): string {
+function leadersText({ leases }: StageStatus, { leasesUnread }: CredentialStatus, paint: Paint): string {
   if (leases.length === 0) return leasesUnread ? paint("faint", "not readable") : paint("doubtful", "nobody");
   const texts = leases.map(({ holder, state }) => {
     if (state === "held") return holder ?? "";
@@ -70,7 +70,7 @@ function leadersText({ leases }: StepLife, { leasesUnread }: Life, paint: Paint)
   return [...new Set(texts)].join(", ");
 }
 
-function attentionText(life: Life, paint: Paint): string {
+function attentionText(life: CredentialStatus, paint: Paint): string {
   const concerns = attentionOf(life);
   if (concerns.length === 0) return "";
   const lines = concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint));
@@ -83,7 +83,7 @@ function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): r
   return [`  ${step}: ${placeOf(summary)} ${paint(tones[summary.health], summary.reason)}${since}`, `    ${summary.message}`];
 }
 
-function upcomingText(life: Life, paint: Paint): string {
+function upcomingText(life: CredentialStatus, paint: Paint): string {
   const upcoming = upcomingOf(life).filter(({ next }) => next.atMs >= life.atMs);
   if (upcoming.length === 0) return "";
   const lines = upcoming
@@ -92,13 +92,13 @@ function upcomingText(life: Life, paint: Paint): string {
   return [paint("strong", "NEXT"), ...lines].join("\n");
 }
 
-function notesOf({ steps, leasesUnread }: Life): string {
+function notesOf({ steps, leasesUnread }: CredentialStatus): string {
   const unread = steps.flatMap((step) => step.unread.map((each) => `${step.step}: ${unreadText(each)}`));
   return [...unread, ...(leasesUnread ? [`led by: ${unreadText(leasesUnread)}`] : [])].join("\n");
 }
 
 /** What to say if nothing at all could be read. */
-export function blindText({ steps, leasesUnread }: Life): string {
+export function blindText({ steps, leasesUnread }: CredentialStatus): string {
   const [first, ...more] = [...steps.flatMap(({ unread }) => unread), ...(leasesUnread ? [leasesUnread] : [])].filter(
     ({ reason }) => reason !== "missing",
   );

@@ -28,7 +28,7 @@ import { type RestartedWorkload, sidecarsSummary } from "../controllers/sidecars
 import { keepAny, Rollout } from "../controllers/sidecars/workload.ts";
 import { type FeatureName, keyturn } from "../feature/feature.ts";
 import { compareSummaries, type LeaseSummary, leaseSummary, placeOf, type Summary } from "../feature/summary.ts";
-import { type Life, placed, type Unread } from "./credentials.ts";
+import { type CredentialStatus, placed, type Unread } from "./credentials.ts";
 
 // The five steps of a credential's life, and which feature does each.
 
@@ -47,7 +47,7 @@ export type StepName = (typeof steps)[number]["step"];
 // Watches everything that the five steps leave for people to see, and puts it together at any moment.
 
 /** Where to look. */
-export interface LifeWatchOptions {
+export interface StatusWatchOptions {
   /** For the objects of the steps; limited to `namespace` if one is given. */
   readonly caches: Caches;
   /** For the operator's Leases, wherever they are. */
@@ -65,11 +65,11 @@ export interface LifeWatchOptions {
 }
 
 /** The watches at work. */
-export interface LifeWatches {
+export interface StatusWatches {
   /** All of them, to wait for. */
   readonly caches: readonly WatchedCache[];
   /** What they show. `nowMs` is the API server's time. */
-  life(nowMs: number): Life;
+  life(nowMs: number): CredentialStatus;
 }
 
 /** A cache and how its watch fares. */
@@ -84,7 +84,7 @@ interface Source extends WatchedCache {
 }
 
 /** Declares the watches. Nothing is requested before the caches are started. */
-export function watchLife(options: LifeWatchOptions): LifeWatches {
+export function watchStatus(options: StatusWatchOptions): StatusWatches {
   const { namespace, controllers } = options;
   const sources = sourcesOf(options);
   const leases = watchLeases(options, Object.values(controllers).flat());
@@ -108,7 +108,7 @@ export function watchLife(options: LifeWatchOptions): LifeWatches {
   };
 }
 
-function sourcesOf({ caches, rolloutTimeoutMs, argoRollouts }: LifeWatchOptions): Readonly<Record<FeatureName, readonly Source[]>> {
+function sourcesOf({ caches, rolloutTimeoutMs, argoRollouts }: StatusWatchOptions): Readonly<Record<FeatureName, readonly Source[]>> {
   const source = <V>(cache: Cache<V>, summaries: (cache: Cache<V>, nowMs: number) => readonly Summary[]): Source => ({
     cache,
     status: () => caches.statusOf(cache),
@@ -160,7 +160,7 @@ export interface WatchedLeases extends WatchedCache {
 
 /** Declares the watch. The Leases of nodes are not even asked for: there is one for each, renewed every ten seconds. */
 export function watchLeases(
-  { everywhere, operatorNamespace }: Pick<LifeWatchOptions, "everywhere" | "operatorNamespace">,
+  { everywhere, operatorNamespace }: Pick<StatusWatchOptions, "everywhere" | "operatorNamespace">,
   controllers: readonly string[],
 ): WatchedLeases {
   const names = new Set(controllers.map((controller) => `${keyturn.name}-${controller}`));
@@ -211,7 +211,7 @@ function unreadOf({ resource, state }: WatchStatus): Unread | undefined {
 // What has changed between two moments of the life of credentials, object by object.
 
 /** One object that came, went or fares differently. Ages change all the time and count for nothing. */
-export interface LifeChange {
+export interface StatusChange {
   readonly type: "added" | "changed" | "removed";
   readonly step: StepName;
   /** As it is now; for one that is gone, as it was. */
@@ -221,15 +221,15 @@ export interface LifeChange {
 }
 
 /** The changes, in the order of the steps; everything is new if there is no `before`. */
-export function changesOf(before: Pick<Life, "steps"> | undefined, after: Pick<Life, "steps">): readonly LifeChange[] {
+export function changesOf(before: Pick<CredentialStatus, "steps"> | undefined, after: Pick<CredentialStatus, "steps">): readonly StatusChange[] {
   const old = new Map(before ? placed(before).map((each) => [idOf(each), each]) : []);
   const now = new Map(placed(after).map((each) => [idOf(each), each]));
-  const came = [...now].flatMap(([id, { step, summary }]): readonly LifeChange[] => {
+  const came = [...now].flatMap(([id, { step, summary }]): readonly StatusChange[] => {
     const earlier = old.get(id)?.summary;
     if (!earlier) return [{ type: "added", step, summary }];
     return saying(earlier) === saying(summary) ? [] : [{ type: "changed", step, summary, before: earlier }];
   });
-  const went = [...old].flatMap(([id, { step, summary }]): readonly LifeChange[] => (now.has(id) ? [] : [{ type: "removed", step, summary }]));
+  const went = [...old].flatMap(([id, { step, summary }]): readonly StatusChange[] => (now.has(id) ? [] : [{ type: "removed", step, summary }]));
   return [...came, ...went];
 }
 

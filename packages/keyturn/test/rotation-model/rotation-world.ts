@@ -165,7 +165,7 @@ export class RotationWorld {
     const object = this.objects.get(name);
     const { changePolicy } = this;
     const objects = object ? [object] : [];
-    return { name, uid, generation: 1, order, delayMs, deletionMode, whenUnfilled, changePolicy, objectName: name, statusMark: undefined, objects };
+    return { name, uid, generation: 1, order, delayMs, deletionMode, whenUnfilled, changePolicy, objectName: name, statusDigest: undefined, objects };
   }
 
   #accepts(write: RotationWrite): boolean {

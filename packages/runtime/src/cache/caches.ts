@@ -5,7 +5,7 @@ import type { Transport } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { WriteRecord } from "../controller/run.ts";
 import type { Logger } from "../observe/logger.ts";
-import { thrownPlace } from "../observe/redaction.ts";
+import { safeErrorPlace } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";
 import { Reflector, watchSource } from "../watch/reflector.ts";
 import type { WatchLimits } from "../watch/step.ts";
@@ -188,7 +188,7 @@ export class CacheRegistry implements Caches {
     const log = this.#options.log.child({ resource: resourceOf(kind), ...selection });
     const store = new Store<unknown>({
       clock,
-      onFault: ({ what, key, error }) => log.error({ key, ...thrownPlace(error) }, `a cache ${what} threw; the cache goes on`),
+      onFault: ({ what, key, error }) => log.error({ key, ...safeErrorPlace(error) }, `a cache ${what} threw; the cache goes on`),
     });
     const reflector = new Reflector<unknown>({
       source: watchSource(kind, selection, sent),

@@ -3,7 +3,7 @@ import { ApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
-import { describeUnexpected, type UnexpectedError } from "../observe/redaction.ts";
+import { safeErrorSummary, type UnexpectedError } from "../observe/redaction.ts";
 
 // The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
 
@@ -89,7 +89,7 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ApiError) return apiFailure(thrown);
   if (thrown instanceof ConnectionError)
     return { code: "Transient", reason: "ApiServerUnreachable", message: thrown.message, retryAfterMs: undefined };
-  const unexpected = describeUnexpected(thrown);
+  const unexpected = safeErrorSummary(thrown);
   const message = `an unexpected error stopped this run (${unexpected.name}); the operator's log says where`;
   return { code: "Transient", reason: "InternalError", message, retryAfterMs: undefined, unexpected };
 }

@@ -4,7 +4,7 @@ import type { ObjectKey } from "../client/kind.ts";
 import type { Logger } from "../observe/logger.ts";
 import { initialListPriority } from "../queue/work-queue.ts";
 import type { AddOptions } from "../queue/work-queue.ts";
-import { describeUnexpected } from "../observe/redaction.ts";
+import { safeErrorSummary } from "../observe/redaction.ts";
 
 /** Asks for a run of a key. */
 export type Enqueue = (key: ObjectKey, options: AddOptions) => void;
@@ -27,7 +27,7 @@ export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => 
       try {
         for (const key of keysOf(change)) enqueue(key, { priority });
       } catch (error) {
-        const fields = { kind: cache.kind.kind, object: change.key, change: change.type, ...describeUnexpected(error) };
+        const fields = { kind: cache.kind.kind, object: change.key, change: change.type, ...safeErrorSummary(error) };
         log.error(fields, "a trigger could not name the keys of a change; they run only when something else changes");
       }
     };

@@ -2,7 +2,7 @@
 import { createHash, generateKeyPairSync } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { redactAndCut, redactData, redactText, thrownPlace } from "./redaction.ts";
+import { redactAndCut, redactData, redactText, safeErrorPlace } from "./redaction.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -152,7 +152,7 @@ describe("redactData", () => {
 // What is logged of an error whose words may be a Secret's.
 
 it("tells the frames and nothing of the message, even if that looks like frames", () => {
-  const { error, frames } = thrownPlace(new TypeError("secret\n    at secret (secret:1:1)"));
+  const { error, frames } = safeErrorPlace(new TypeError("secret\n    at secret (secret:1:1)"));
   expect(error).toBe("TypeError");
   expect(frames[0]).toMatch(/^at .*thrown-place\.test\.ts/);
   expect(JSON.stringify(frames)).not.toContain("secret:1:1");
@@ -161,5 +161,5 @@ it("tells the frames and nothing of the message, even if that looks like frames"
 it("finds the frames in a stack with a million empty lines", () => {
   const error = new Error("short");
   error.stack = `Error: ${"\n".repeat(1_000_000)}x\n    at somewhere (file.ts:1:1)`;
-  expect(thrownPlace(error).frames).toEqual(["at somewhere (file.ts:1:1)"]);
+  expect(safeErrorPlace(error).frames).toEqual(["at somewhere (file.ts:1:1)"]);
 });

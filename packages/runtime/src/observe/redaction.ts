@@ -201,7 +201,7 @@ export interface UnexpectedError {
 }
 
 /** Describes anything that was thrown. */
-export function describeUnexpected(thrown: unknown): UnexpectedError {
+export function safeErrorSummary(thrown: unknown): UnexpectedError {
   if (!(thrown instanceof Error)) return { name: `a thrown ${typeof thrown}`, errorCode: undefined, frames: [] };
   const errorCode = "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
   const stack = thrown.stack ?? "";
@@ -217,7 +217,7 @@ export function describeUnexpected(thrown: unknown): UnexpectedError {
 // Where something was thrown, without what it says: code that is handed whole objects may quote a Secret in its message.
 
 /** Fields for a log line: the error's name and its innermost frames, never its message. */
-export function thrownPlace(error: unknown): { readonly error: string; readonly frames: readonly string[] } {
+export function safeErrorPlace(error: unknown): { readonly error: string; readonly frames: readonly string[] } {
   if (!(error instanceof Error)) return { error: typeof error, frames: [] };
   // A message of several lines may look like frames, so it is cut off before they are looked for.
   const stack = (error.stack ?? "").replace(error.message, "");

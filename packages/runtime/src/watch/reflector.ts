@@ -6,7 +6,7 @@ import { retryAfterOf } from "../client/response.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../client/transport.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
-import { messageOf, thrownPlace } from "../observe/redaction.ts";
+import { messageOf, safeErrorPlace } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import { decodeProtobufStatus, protobufObjectReader, protobufType, readMetadataOnly } from "../wire/protobuf-objects.ts";
@@ -302,7 +302,7 @@ export class Reflector<V> {
     try {
       return { key, uid, resourceVersion, value: this.#options.keep(object) };
     } catch (error) {
-      this.#options.log.error({ key, ...thrownPlace(error) }, "keep threw: the object is left out of the cache");
+      this.#options.log.error({ key, ...safeErrorPlace(error) }, "keep threw: the object is left out of the cache");
       return undefined;
     }
   }

@@ -1,6 +1,5 @@
 // How a set differs from a checksum; `diff`.
 import { type DeepReadonly, Secret, type Stored } from "@keyturn/runtime";
-import type { Stamp } from "../../agent/snapshots.ts";
 import { leafOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
 import { SecretCheckSum } from "./api.ts";
@@ -115,6 +114,12 @@ function numberOfName(name: string): string {
 }
 
 // What is kept of a checksum object, and which of two is the newer.
+
+/** How new a checksum object is, in whole seconds. */
+export interface Stamp {
+  readonly timestampMs: number;
+  readonly createdMs: number;
+}
 
 /** A checksum object as the agent remembers it. */
 export interface ObservedChecksum {

@@ -1,6 +1,6 @@
 // How the checksums of a namespace fare, for people.
 import { type DeepReadonly, findCondition, type Kind, type Stored } from "@keyturn/runtime";
-import { type Health, type NextStep, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../../feature/summary.ts";
+import { type Health, type NextStep, type Summary, timeMs, unlessOverdue, type HealthReport, healthReportOf } from "../../feature/summary.ts";
 import type { CheckSumObject } from "./check-sum-object.ts";
 import type { ConditionReason } from "./reasons.ts";
 
@@ -34,7 +34,7 @@ function summaryOf(
     kind,
     namespace,
     name: metadata.name,
-    ...checksumVerdict(newest),
+    ...checksumHealth(newest),
     detail: `${count} ${count === 1 ? "object" : "objects"}, checksum ${(spec.checksum ?? "none").slice(0, 12)}`,
     next: nextOf(newest),
     names: [metadata.name],
@@ -57,13 +57,13 @@ const healthOfReason: Readonly<Record<string, Health>> = {
   Paused: "paused",
 } satisfies Readonly<Record<Exclude<ConditionReason, "TooManyIds">, Health>>;
 
-function checksumVerdict({ metadata, status }: DeepReadonly<ShownCheckSum>): Verdict {
+function checksumHealth({ metadata, status }: DeepReadonly<ShownCheckSum>): HealthReport {
   const current = findCondition(status?.conditions, "Current");
   if (!current) {
     const message = "the operator has not reported on it yet; is it running, with this controller?";
     return { health: "unknown", reason: "NotReported", message, sinceMs: timeMs(metadata.creationTimestamp) };
   }
-  const verdict = verdictOf(current, healthOfReason[current.reason] ?? "attention");
+  const verdict = healthReportOf(current, healthOfReason[current.reason] ?? "attention");
   const { problemCount = 0, problems = [] } = status ?? {};
   if (problemCount === 0 || verdict.health === "attention" || verdict.health === "paused") return verdict;
   const named = problems.slice(0, 3).map(({ name, reason }) => `${name} (${reason})`);

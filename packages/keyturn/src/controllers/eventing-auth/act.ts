@@ -13,7 +13,7 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { askedAtAnnotation, EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
-import { type StatusFacts, statusOf, type Verdict } from "./conditions.ts";
+import { type StatusFacts, statusOf, type ConditionReport } from "./conditions.ts";
 import type { grantKeeper } from "./grants.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
@@ -251,7 +251,7 @@ export async function deleteTargetSecret(observation: Observation, context: Step
 }
 
 /** Fetches a token. That the endpoint cannot be asked is a verdict too: it stands in nobody's way. */
-export async function checkCredentials(observation: Observation, context: StepContext): Promise<Verdict> {
+export async function checkCredentials(observation: Observation, context: StepContext): Promise<ConditionReport> {
   const seen = secretIn(observation);
   const secret = await askTarget(() => targetOf(context).client.get(Secret, observation.settings.targetSecret, context.run.signal));
   const credentials = secret && credentialsIn(secret);

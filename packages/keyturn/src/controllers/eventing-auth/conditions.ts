@@ -4,36 +4,40 @@ import type { EventingAuth, EventingAuthStatus } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
 
 /** One condition's verdict. */
-export interface Verdict {
+export interface ConditionReport {
   readonly holds: boolean;
   readonly reason: ConditionReason;
   readonly message: string;
 }
 
 /** What is known about each aspect; what is absent stays as it was reported last. */
-export interface Verdicts {
-  readonly application?: Verdict;
-  readonly secret?: Verdict;
-  readonly target?: Verdict;
-  readonly credentials?: Verdict;
+export interface ConditionReports {
+  readonly application?: ConditionReport;
+  readonly secret?: ConditionReport;
+  readonly target?: ConditionReport;
+  readonly credentials?: ConditionReport;
   /** Something else that stands in the way of being ready. */
-  readonly blocker?: Verdict;
+  readonly blocker?: ConditionReport;
 }
 
 /** The original's two good verdicts, word for word: its users' scripts may look for them. */
-export const applicationCreated: Verdict = { holds: true, reason: "IASApplicationCreated", message: "IAS application is successfully created." };
-export const secretCreated: Verdict = {
+export const applicationCreated: ConditionReport = {
+  holds: true,
+  reason: "IASApplicationCreated",
+  message: "IAS application is successfully created.",
+};
+export const secretCreated: ConditionReport = {
   holds: true,
   reason: "SecretCreated",
   message: "Eventing webhook authentication secret is successfully created.",
 };
-export const targetReached: Verdict = { holds: true, reason: "TargetReached", message: "the cluster of the runtime answers" };
+export const targetReached: ConditionReport = { holds: true, reason: "TargetReached", message: "the cluster of the runtime answers" };
 
-export function applicationFailed(message: string): Verdict {
+export function applicationFailed(message: string): ConditionReport {
   return { holds: false, reason: "IASApplicationCreationFailed", message };
 }
 
-export function secretFailed(message: string): Verdict {
+export function secretFailed(message: string): ConditionReport {
   return { holds: false, reason: "SecretCreationFailed", message };
 }
 
@@ -50,7 +54,11 @@ const types = { application: "IASApplicationReady", secret: "SecretReady", targe
 const order: readonly string[] = [...Object.values(types), "Ready"];
 
 /** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(object: Stored<EventingAuth>, verdicts: Verdicts, facts: StatusFacts & { readonly nowMs: number }): EventingAuthStatus {
+export function statusOf(
+  object: Stored<EventingAuth>,
+  verdicts: ConditionReports,
+  facts: StatusFacts & { readonly nowMs: number },
+): EventingAuthStatus {
   const before = object.status;
   const observedGeneration = object.metadata.generation;
   let conditions: readonly Condition[] = before?.conditions ?? [];
@@ -70,7 +78,7 @@ export function statusOf(object: Stored<EventingAuth>, verdicts: Verdicts, facts
 }
 
 /** A verdict, or what an earlier one says in the status. */
-type Blocker = Omit<Verdict, "reason"> & { readonly reason: string };
+type Blocker = Omit<ConditionReport, "reason"> & { readonly reason: string };
 
 /** The original's rule: ready once both conditions are true. */
 function firstBlocker(conditions: readonly Condition[]): Blocker | undefined {

@@ -3,7 +3,7 @@ import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { IssuingWorld } from "./issuing-world.fixture.ts";
 import type { Observed } from "./observe.ts";
-import { SettledKeys } from "./controller.ts";
+import { IdleKeys } from "./controller.ts";
 import type { Rest } from "./plan.ts";
 
 const rest: Rest = { type: "rest", verdicts: {}, settled: true, nextAtMs: undefined };
@@ -13,7 +13,7 @@ function setUp() {
   const world = new IssuingWorld();
   world.run();
   const observed = (): Observed => ({ observation: world.observe(), provider: undefined, target: undefined });
-  return { clock, world, observed, settled: new SettledKeys({ clock, random: () => 1, checkEveryMs: 3_600_000 }) };
+  return { clock, world, observed, settled: new IdleKeys({ clock, random: () => 1, checkEveryMs: 3_600_000 }) };
 }
 
 test("until the next check, if nothing changes", async () => {

@@ -23,10 +23,10 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { afterPause, attentionTo, type Pause, pausedConditions, pausedEvent, type Selects } from "../../feature/pause-and-selection.ts";
+import { afterPause, servingFor, type Pause, pausedConditions, pausedEvent, type Selects } from "../../feature/pause-and-selection.ts";
 import { carryOutAct, carryOutLook, type StepContext, writeStatusOf } from "./act.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
-import { applicationFailed, secretFailed, statusOf, type Verdict, type Verdicts } from "./conditions.ts";
+import { applicationFailed, secretFailed, statusOf, type ConditionReport, type ConditionReports } from "./conditions.ts";
 import { type EventingAuthSettings, keyOfRuntime, runtimeOf } from "./flags.ts";
 import { grantKeeper } from "./grants.ts";
 import { IdentityError } from "./identity/provider-http.ts";
@@ -105,7 +105,7 @@ export class Reporting {
     if (isApiError(error, "Conflict", "AlreadyExists", "NotFound")) return error;
     const { object } = observation;
     const passes = !(error instanceof IdentityError) || error.code === "Transient";
-    const verdicts = failureVerdicts(error);
+    const verdicts = failureReports(error);
     if (object.status?.state !== "Ready" || !passes || run.failures >= toleratedFailures) {
       const blocker = blockerOf(verdicts);
       const deleting = isBeingDeleted(object) && blocker ? { blocker: { ...blocker, reason: "DeletionWaiting" as const } } : {};
@@ -155,7 +155,7 @@ export class Reporting {
     this.#options.show(key, undefined);
   }
 
-  async #write(observation: Observation, verdicts: Verdicts, run: Run): Promise<Stored<EventingAuth>> {
+  async #write(observation: Observation, verdicts: ConditionReports, run: Run): Promise<Stored<EventingAuth>> {
     const { object, target } = observation;
     const { targetSecret } = this.#options.settings;
     const written = verdicts.secret?.holds;
@@ -170,7 +170,7 @@ export class Reporting {
   }
 
   /** An Event for what went wrong, told once: for as long as the condition says the same, nothing is new. */
-  #tell(object: Stored<EventingAuth>, verdicts: Verdicts): void {
+  #tell(object: Stored<EventingAuth>, verdicts: ConditionReports): void {
     const blocker = verdicts.blocker ?? blockerOf(verdicts);
     const before = object.status?.conditions?.find(({ type }) => type === "Ready");
     if (!blocker || (before?.reason === blocker.reason && before.message === blocker.message)) return;
@@ -178,11 +178,11 @@ export class Reporting {
   }
 }
 
-function blockerOf({ blocker, application, secret }: Verdicts): Verdict | undefined {
+function blockerOf({ blocker, application, secret }: ConditionReports): ConditionReport | undefined {
   return blocker ?? [application, secret].find((verdict) => verdict?.holds === false);
 }
 
-function failureVerdicts(error: unknown): Verdicts {
+function failureReports(error: unknown): ConditionReports {
   if (error instanceof IdentityError) return { application: applicationFailed(error.message) };
   if (error instanceof TargetError) return { secret: secretFailed(error.message) };
   if (isApiError(error)) return { blocker: { holds: false, reason: "ControlPlaneRefused", message: error.message } };
@@ -198,7 +198,7 @@ function failureVerdicts(error: unknown): Verdicts {
 
 // Objects that were found as they should be: nobody need be asked about them again until something changes or a while has passed.
 
-interface Settled {
+interface Idle {
   /** Whom it was settled with: another one has to be asked again. */
   readonly provider: Observed["provider"];
   readonly fingerprint: string;
@@ -206,8 +206,8 @@ interface Settled {
 }
 
 /** Saves requests to the identity provider. Nothing is decided from it but whether to look again now or later. */
-export class SettledKeys {
-  readonly #settled = new Map<ObjectKey, Settled>();
+export class IdleKeys {
+  readonly #settled = new Map<ObjectKey, Idle>();
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #checkEveryMs: number;
@@ -292,7 +292,7 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
-      const settled = new SettledKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
+      const settled = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
       const show = scope.show<ObjectNumbers>({
         show: (key, shown) => numbers.objects.show(key, shown),
         hide(key) {
@@ -305,13 +305,13 @@ export function issuingController({ selects, settings, provider }: IssuingOption
 
       return async (run) => {
         const object = watches.objects.get(run.key);
-        const attention = object && attentionTo(object.metadata, selects, run.now);
-        if (object && attention?.type === "paused") {
+        const serving = object && servingFor(object.metadata, selects, run.now);
+        if (object && serving?.type === "paused") {
           settled.forget(run.key);
-          await reporting.paused(object, attention, run);
-          return afterPause(attention, run.now);
+          await reporting.paused(object, serving, run);
+          return afterPause(serving, run.now);
         }
-        const isServed = attention?.type === "served";
+        const isServed = serving?.type === "served";
         const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers }) : undefined;
         numbers.targets.set(pool.size);
         if (!observed) {

@@ -12,7 +12,7 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { afterPause, attentionTo, pausedAnnotation, type Selects } from "../../feature/pause-and-selection.ts";
+import { afterPause, servingFor, pausedAnnotation, type Selects } from "../../feature/pause-and-selection.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
 import { kymaAccess } from "./controller.ts";
 
@@ -90,9 +90,9 @@ export function kymaController(selects: Selects): ControllerDefinition {
         const { namespace = "", name: runtime } = nameOf(key);
         const auth = auths.get(key);
         const kyma = kymas.get(key);
-        const attentions = [kyma && attentionTo(kyma, () => kyma.isSelected, now), auth && attentionTo(auth.metadata, selects, now)];
-        if (attentions.some((attention) => attention?.type === "elsewhere")) return {};
-        const pause = attentions.find((attention) => attention?.type === "paused");
+        const servings = [kyma && servingFor(kyma, () => kyma.isSelected, now), auth && servingFor(auth.metadata, selects, now)];
+        if (servings.some((serving) => serving?.type === "notSelected")) return {};
+        const pause = servings.find((serving) => serving?.type === "paused");
         if (pause) return afterPause(pause, now);
         const step = planKyma(kyma, auth);
         if (step.type === "create") {

@@ -15,7 +15,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { EventingAuth } from "./api.ts";
-import type { Verdict } from "./conditions.ts";
+import type { ConditionReport } from "./conditions.ts";
 import { type EventingAuthSettings, keyOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { Application, Endpoints, FoundApplication, IdentityProvider, IdentityProviders, SecretListing } from "./identity/provider.ts";
@@ -99,7 +99,7 @@ export interface ObservedTenant {
   readonly secrets?: readonly SecretListing[];
   readonly endpoints?: Endpoints;
   /** Whether a token was given for what is in the runtime's cluster. */
-  readonly credentials?: Verdict;
+  readonly credentials?: ConditionReport;
   /** The client secret is lost, and this application gives no other. */
   readonly secretLost?: boolean;
 }

@@ -1,7 +1,15 @@
 // Pure: next look or action; deletion.
 import { earliest, type Owner } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation } from "./api.ts";
-import { applicationCreated, applicationFailed, secretCreated, secretFailed, targetReached, type Verdict, type Verdicts } from "./conditions.ts";
+import {
+  applicationCreated,
+  applicationFailed,
+  secretCreated,
+  secretFailed,
+  targetReached,
+  type ConditionReport,
+  type ConditionReports,
+} from "./conditions.ts";
 import type { Application, Endpoints } from "./identity/provider.ts";
 import { type Observation, ownerOfObservation } from "./observe.ts";
 import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
@@ -46,7 +54,7 @@ export type Act =
 /** Nothing more to do for now. */
 export interface Rest {
   readonly type: "rest";
-  readonly verdicts: Verdicts;
+  readonly verdicts: ConditionReports;
   /** True if everything is as it should be, so that the identity provider need not be asked again soon. */
   readonly settled: boolean;
   /** When time alone brings something to do; undefined if it does not. */
@@ -133,7 +141,7 @@ function waitForApplication(object: Observation["object"], nowMs: number): Rest 
   const { message, nextAtMs } = awaited;
   const before = object.status?.conditions?.find(({ type }) => type === "IASApplicationReady");
   // What the provider said when it was asked tells more.
-  const application: Verdict | undefined =
+  const application: ConditionReport | undefined =
     before?.reason === applicationFailed("").reason ? undefined : { holds: false, reason: "InProgress", message };
   return { ...rest({ ...(application && { application }), target: targetReached }), nextAtMs };
 }
@@ -192,7 +200,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   const old = noted.hint === undefined || !overlaps ? [] : hints.filter((hint) => hint !== noted.hint);
   if (old.length > 0 && nowMs >= issuedAtMs + overlapMs) return { type: "deleteSecrets", id: application.id, hints: old };
 
-  const credentials = checkCredentials ? credentialsVerdict(observation, issuedAtMs) : undefined;
+  const credentials = checkCredentials ? credentialsReport(observation, issuedAtMs) : undefined;
   if (credentials === "unchecked") return { type: "check" };
   return {
     ...rest({ application: applicationCreated, secret: secretCreated, target: targetReached, ...(credentials && { credentials }) }),
@@ -223,7 +231,7 @@ function stateOf(
 }
 
 /** What is reported about credentials of this date, or that it is not known yet. */
-function credentialsVerdict({ object, tenant }: Observation, issuedAtMs: number): Verdict | "unchecked" {
+function credentialsReport({ object, tenant }: Observation, issuedAtMs: number): ConditionReport | "unchecked" {
   if (tenant.credentials) return tenant.credentials;
   const before = object.status?.conditions?.find(({ type }) => type === "CredentialsValid");
   const issuedAt = new Date(issuedAtMs).toISOString();
@@ -232,24 +240,24 @@ function credentialsVerdict({ object, tenant }: Observation, issuedAtMs: number)
 }
 
 /** What is said when a token was given for credentials; their date tells later whether it is about the present ones. */
-export function tokenIssued(issuedAtMs: number): Verdict {
+export function tokenIssued(issuedAtMs: number): ConditionReport {
   return { holds: true, reason: "TokenIssued", message: `a token was issued for the credentials of ${new Date(issuedAtMs).toISOString()}` };
 }
 
 /** Nothing can be seen or done in the cluster. What was reported about application and Secret stays, but nobody should take it for certain. */
 function withoutTarget({ object }: Observation, { reason, message }: TargetTrouble): Rest {
-  const verdict: Verdict = { holds: false, reason, message };
-  const verdicts: Verdicts = { target: verdict, blocker: verdict, ...(!object.status?.secret && { secret: secretFailed(message) }) };
+  const verdict: ConditionReport = { holds: false, reason, message };
+  const verdicts: ConditionReports = { target: verdict, blocker: verdict, ...(!object.status?.secret && { secret: secretFailed(message) }) };
   return { ...rest(verdicts), quiet: reason === "TargetConnecting" };
 }
 
-function notServed({ settings }: Observation): Verdict {
+function notServed({ settings }: Observation): ConditionReport {
   const { namespace } = settings.kubeconfigs;
   const message = `EventingAuths count in the namespace ${namespace} only, where the kubeconfigs are; nothing is done for this one: delete it`;
   return { holds: false, reason: "NamespaceNotServed", message };
 }
 
-function rest(verdicts: Verdicts): Rest {
+function rest(verdicts: ConditionReports): Rest {
   return { type: "rest", verdicts, settled: false, nextAtMs: undefined };
 }
 
@@ -328,8 +336,8 @@ function waitingForProvider(message: string): Rest {
 }
 
 function waiting(
-  blocker: Verdict,
-  { nextAtMs, ...verdicts }: { readonly target?: Verdict; readonly application?: Verdict; readonly nextAtMs?: number },
+  blocker: ConditionReport,
+  { nextAtMs, ...verdicts }: { readonly target?: ConditionReport; readonly application?: ConditionReport; readonly nextAtMs?: number },
 ): Rest {
   return { type: "rest", verdicts: { ...verdicts, blocker }, settled: false, nextAtMs };
 }

@@ -1,6 +1,6 @@
 // How an EventingAuth fares, for people.
 import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
-import { type Health, readyVerdict, type Summary, type Verdict, verdictOf } from "../../feature/summary.ts";
+import { type Health, readyHealth, type Summary, type HealthReport, healthReportOf } from "../../feature/summary.ts";
 import type { EventingAuth } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
 
@@ -15,7 +15,7 @@ export function eventingAuthSummary(object: DeepReadonly<Stored<EventingAuth>>):
     kind: "EventingAuth",
     namespace: metadata.namespace ?? "",
     name: metadata.name,
-    ...eventingAuthVerdict(object),
+    ...eventingAuthHealth(object),
     detail: [iasApplication ? `application ${iasApplication.uuid}` : "no application", ...(secret ? [`Secret ${secret.namespacedName}`] : [])].join(
       ", ",
     ),
@@ -25,8 +25,8 @@ export function eventingAuthSummary(object: DeepReadonly<Stored<EventingAuth>>):
   };
 }
 
-function eventingAuthVerdict(object: DeepReadonly<Stored<EventingAuth>>): Verdict {
-  const verdict = readyVerdict(object, ({ status, reason }): Health => {
+function eventingAuthHealth(object: DeepReadonly<Stored<EventingAuth>>): HealthReport {
+  const verdict = readyHealth(object, ({ status, reason }): Health => {
     if (status === "True") return "healthy";
     return passing.has(reason) ? "moving" : "attention";
   });
@@ -34,5 +34,5 @@ function eventingAuthVerdict(object: DeepReadonly<Stored<EventingAuth>>): Verdic
   // Ready is the original's word for "made"; whether it works is known from these.
   const doubts = ["TargetReachable", "CredentialsValid"].map((type) => findCondition(object.status?.conditions, type));
   const doubt = doubts.find((condition) => condition?.status === "False" && !passing.has(condition.reason));
-  return doubt ? verdictOf(doubt, "attention") : verdict;
+  return doubt ? healthReportOf(doubt, "attention") : verdict;
 }

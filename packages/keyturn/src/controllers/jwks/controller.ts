@@ -30,14 +30,14 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { attentionTo, pausedPlan, type Selects } from "../../feature/pause-and-selection.ts";
+import { servingFor, pausedPlan, type Selects } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "./certificates.ts";
 import { keyMetrics } from "./metrics.ts";
 import { claimKey } from "./name-claims.ts";
 import { claimsOf, type JwksObject, nameOfObject, type Observation, observeJwks, ownerOfObservation } from "./observe.ts";
 import { planJwks, planJwksDeletion } from "./plan.ts";
-import { nextPassAt, type PassLimits, rememberPass } from "./rate-limit.ts";
+import { nextWriteAt, type RateLimits, rememberWrite } from "./rate-limit.ts";
 import type { SettingsResult } from "./settings.ts";
 
 // Every right that the JWKS controllers need.
@@ -152,7 +152,7 @@ export interface JwksControllerOptions {
   readonly name: string;
   readonly kind: Kind<JwksObject>;
   readonly readSettings: ReadSettings;
-  readonly limits: PassLimits;
+  readonly limits: RateLimits;
   readonly configMapIntervalMs: number;
   /** Which objects are looked after. */
   readonly selects: Selects;
@@ -174,12 +174,12 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
 
       return async (run) => {
         const cached = watches.objects.get(run.key);
-        const attention = cached && attentionTo(cached.metadata, selects, run.now);
-        if (cached && attention?.type === "paused") {
+        const serving = cached && servingFor(cached.metadata, selects, run.now);
+        if (cached && serving?.type === "paused") {
           const paused = { run, operator: keyturn, controller: name, kind, object: cached, events: scope.events };
-          return carryOut(pausedPlan<JwksStatus>(cached, attention, run.now), paused);
+          return carryOut(pausedPlan<JwksStatus>(cached, serving, run.now), paused);
         }
-        const isServed = attention?.type === "served";
+        const isServed = serving?.type === "served";
         const observed = isServed && (await observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }));
         if (!observed) {
           countKeys(run.key, undefined);
@@ -196,9 +196,9 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
         if (writes.length > 0) {
           const nowMs = scope.clock.monotonic();
           const earlier = passes.get(run.key) ?? [];
-          const atMs = plan.urgent ? nowMs : nextPassAt(earlier, limits, nowMs);
+          const atMs = plan.urgent ? nowMs : nextWriteAt(earlier, limits, nowMs);
           if (atMs > nowMs) return { requeueAfterMs: atMs - nowMs };
-          passes.set(run.key, rememberPass(earlier, nowMs));
+          passes.set(run.key, rememberWrite(earlier, nowMs));
         }
         try {
           return await carryOut({ ...plan, writes }, context);

@@ -40,7 +40,7 @@ import type { JwksSettings } from "./settings.ts";
 // What an object's status says, made from what is published and what stands in the way.
 
 /** One condition's verdict. */
-export interface Verdict {
+export interface ConditionReport {
   readonly holds: boolean;
   readonly reason: ConditionReason;
   readonly message: string;
@@ -53,11 +53,11 @@ export interface StatusInput {
   readonly nowMs: number;
   readonly history: History;
   /** The ConfigMap says what the sources say. */
-  readonly published: Verdict;
+  readonly published: ConditionReport;
   /** Pods answer with it; absent if none are asked for. */
-  readonly served: Verdict | undefined;
+  readonly served: ConditionReport | undefined;
   /** Retired keys had to go early; absent to leave what is said about it. */
-  readonly truncated: Verdict | undefined;
+  readonly truncated: ConditionReport | undefined;
   /** When nginx's configuration was last changed; absent if there is none. */
   readonly nginxConfigUpdated: string | undefined;
 }
@@ -84,8 +84,8 @@ export function statusOf(input: StatusInput): JwksStatus {
 
 function conditionsOf({ previous, generation, nowMs, published, served, truncated }: StatusInput): readonly Condition[] {
   const blocking = [published, served].find((verdict) => verdict?.holds === false);
-  const ready: Verdict = blocking ?? { holds: true, reason: "Ready", message: published.message };
-  const set = (conditions: readonly Condition[], type: string, verdict: Verdict): readonly Condition[] => {
+  const ready: ConditionReport = blocking ?? { holds: true, reason: "Ready", message: published.message };
+  const set = (conditions: readonly Condition[], type: string, verdict: ConditionReport): readonly Condition[] => {
     const { holds, reason, message } = verdict;
     return setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration: generation }, nowMs);
   };
@@ -104,9 +104,9 @@ export interface Publication {
   readonly history: History;
   /** The ConfigMap to apply; undefined to leave what is there, or nothing, as it is. */
   readonly configMap: ConfigMap | undefined;
-  readonly verdict: Verdict;
+  readonly verdict: ConditionReport;
   /** Whether retired keys had to go early; undefined if the document does not change. */
-  readonly truncated: Verdict | undefined;
+  readonly truncated: ConditionReport | undefined;
   /** What happens to keys by this write. */
   readonly changes: readonly KeyChange[];
   /** When time alone makes it different. */
@@ -130,7 +130,7 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
 
   const problems = sources.flatMap(({ name, result }) => (result.type === "refused" ? [{ name, ...result }] : []));
   const expiries = sources.flatMap(({ result }) => (result.type === "key" ? [result.key.notAfterMs] : []));
-  const sourcesVerdict = (history: History): Verdict => {
+  const sourcesReport = (history: History): ConditionReport => {
     const [first] = problems;
     if (first) {
       const stays = history.keys.length > 0 ? "; what was published stays published" : "";
@@ -140,7 +140,7 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
       return { holds: false, reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
     return { holds: true, reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
   };
-  const left = (verdict: Verdict, nextAtMs: number | undefined): Publication => ({
+  const left = (verdict: ConditionReport, nextAtMs: number | undefined): Publication => ({
     history: before,
     configMap: undefined,
     verdict,
@@ -158,11 +158,11 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   const nextAtMs = earliest([step.nextAtMs, ...expiries]);
 
   // Nothing was ever published, and there is nothing to publish.
-  if (before.revision === 0 && step.keys.length === 0) return left(sourcesVerdict(before), nextAtMs);
+  if (before.revision === 0 && step.keys.length === 0) return left(sourcesReport(before), nextAtMs);
 
   const same: History = { ...before, keys: step.keys };
   if (live.configMap && publishesSame(live.configMap, build(same))) {
-    return { history: same, configMap: build(same), verdict: sourcesVerdict(same), truncated: undefined, changes: [], nextAtMs };
+    return { history: same, configMap: build(same), verdict: sourcesReport(same), truncated: undefined, changes: [], nextAtMs };
   }
 
   const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
@@ -175,18 +175,18 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   const allowedAtMs = untouched && !revoking ? nextUpdateAt(before.updatedAtMs, observation.configMapIntervalMs, nowMs) : nowMs;
   if (allowedAtMs > nowMs) {
     const message = `a change waits until ${timestamp(allowedAtMs)}: the ConfigMap is changed at most once in ${formatDuration(observation.configMapIntervalMs)}`;
-    const verdict = problems.length > 0 ? sourcesVerdict(before) : { holds: false, reason: "UpdateDeferred" as const, message };
+    const verdict = problems.length > 0 ? sourcesReport(before) : { holds: false, reason: "UpdateDeferred" as const, message };
     return left(verdict, earliest([allowedAtMs, ...expiries]));
   }
 
   const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys: step.keys };
   const dropped = step.changes.filter(({ type }) => type === "Dropped").length;
-  const truncated: Verdict = {
+  const truncated: ConditionReport = {
     holds: dropped > 0 && history.keys.length < (settings.maxKeys ?? Number.POSITIVE_INFINITY),
     reason: "DocumentTooLarge",
     message: `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`,
   };
-  return { history, configMap: build(history), verdict: sourcesVerdict(history), truncated, changes: step.changes, nextAtMs };
+  return { history, configMap: build(history), verdict: sourcesReport(history), truncated, changes: step.changes, nextAtMs };
 }
 
 function countOf({ keys }: History): string {
@@ -199,7 +199,7 @@ function countOf({ keys }: History): string {
 export interface Serving {
   readonly writes: readonly Write[];
   /** Undefined if nobody asked for nginx. */
-  readonly verdict: Verdict | undefined;
+  readonly verdict: ConditionReport | undefined;
   readonly nginxConfigUpdated: string | undefined;
 }
 
@@ -207,13 +207,13 @@ export interface Serving {
 export function servingOf(
   observation: Observation,
   settings: JwksSettings,
-  { hasDocument, conflict, nowMs }: { readonly hasDocument: boolean; readonly conflict: Verdict | undefined; readonly nowMs: number },
+  { hasDocument, conflict, nowMs }: { readonly hasDocument: boolean; readonly conflict: ConditionReport | undefined; readonly nowMs: number },
 ): Serving {
   const { object, kind, live } = observation;
   const { nginx } = settings;
   if (!nginx) return { writes: [], verdict: undefined, nginxConfigUpdated: undefined };
   const { nginxConfigUpdated } = object.status ?? {};
-  const refusal: Verdict | undefined =
+  const refusal: ConditionReport | undefined =
     observation.nginxRefusal === undefined ? undefined : { holds: false, reason: "NginxRefused", message: observation.nginxRefusal };
   const blocker = conflict ?? refusal;
   if (blocker) return { writes: [], verdict: blocker, nginxConfigUpdated };
@@ -240,7 +240,7 @@ export function servingOf(
   };
 }
 
-function unavailable(message: string): Verdict {
+function unavailable(message: string): ConditionReport {
   return { holds: false, reason: "PodsNotAvailable", message };
 }
 
@@ -305,7 +305,7 @@ export function planJwksDeletion(
 }
 
 /** Something must be put right by a person first: nothing is written but the status. */
-function hindered(observation: Observation, published: Verdict, nowMs: number): JwksPlan {
+function hindered(observation: Observation, published: ConditionReport, nowMs: number): JwksPlan {
   const { object } = observation;
   return {
     writes: [],
@@ -326,7 +326,7 @@ function hindered(observation: Observation, published: Verdict, nowMs: number): 
 }
 
 /** What is said if any of the names is somebody else's. */
-function conflictOver(claims: readonly Claim[], observation: Observation): Verdict | undefined {
+function conflictOver(claims: readonly Claim[], observation: Observation): ConditionReport | undefined {
   const owner = ownerOfObservation(observation);
   const createdAt = observation.object.metadata.creationTimestamp ?? "";
   const conflicts = conflictsOf(claims, { operator: keyturn, owner, createdAt, rivals: observation.rivals });
@@ -345,7 +345,7 @@ function removalsOf(observation: Observation, settings: JwksSettings): readonly 
 const passing: ReadonlySet<ConditionReason> = new Set(["UpdateDeferred", "PodsNotAvailable"]);
 
 /** Told once: for as long as the condition says the same, nothing is new. */
-function eventsOfReport({ object }: Observation, condition: string, { holds, reason, message }: Verdict): readonly PlannedEvent[] {
+function eventsOfReport({ object }: Observation, condition: string, { holds, reason, message }: ConditionReport): readonly PlannedEvent[] {
   const before = object.status?.conditions?.find(({ type }) => type === condition);
   if (holds || passing.has(reason) || (before?.reason === reason && before.message === message)) return [];
   return [{ type: "Warning", reason, message }];

@@ -1,20 +1,20 @@
 // The limits: the first never waits, later ones are spaced, and no window of a minute is ever overfull.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nextPassAt, nextUpdateAt, rememberPass } from "./rate-limit.ts";
+import { nextWriteAt, nextUpdateAt, rememberWrite } from "./rate-limit.ts";
 
 const limits = { intervalMs: 5000, perMinute: 12 };
 
 describe("passes", () => {
   test("the first is at once, the second 5 s later", () => {
-    expect(nextPassAt([], limits, 100)).toBe(100);
-    expect(nextPassAt([100], limits, 101)).toBe(5100);
+    expect(nextWriteAt([], limits, 100)).toBe(100);
+    expect(nextWriteAt([100], limits, 101)).toBe(5100);
   });
 
   test("0 switches a limit off", () => {
-    expect(nextPassAt([100, 100, 100], { intervalMs: 0, perMinute: 0 }, 100)).toBe(100);
-    expect(nextPassAt([0, 1, 2], { intervalMs: 0, perMinute: 3 }, 2)).toBe(60_000);
-    expect(nextPassAt([0, 1, 2], { intervalMs: 10, perMinute: 0 }, 2)).toBe(12);
+    expect(nextWriteAt([100, 100, 100], { intervalMs: 0, perMinute: 0 }, 100)).toBe(100);
+    expect(nextWriteAt([0, 1, 2], { intervalMs: 0, perMinute: 3 }, 2)).toBe(60_000);
+    expect(nextWriteAt([0, 1, 2], { intervalMs: 10, perMinute: 0 }, 2)).toBe(12);
   });
 
   test("whenever somebody asks, passes keep their distance and their number, and none waits for nothing", () => {
@@ -25,7 +25,7 @@ describe("passes", () => {
         let nowMs = 0;
         for (const pause of pauses) {
           nowMs += pause;
-          const at = Math.max(nowMs, nextPassAt(remembered, limits, nowMs));
+          const at = Math.max(nowMs, nextWriteAt(remembered, limits, nowMs));
           const waited = at > nowMs;
           nowMs = at;
           const isAllowed = (time: number): boolean =>
@@ -34,7 +34,7 @@ describe("passes", () => {
           expect(isAllowed(at)).toBe(true);
           expect(waited && isAllowed(at - 1)).toBe(false);
           all.push(at);
-          remembered = rememberPass(remembered, at);
+          remembered = rememberWrite(remembered, at);
         }
       }),
     );

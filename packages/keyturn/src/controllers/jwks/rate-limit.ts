@@ -1,7 +1,7 @@
 // The document's limits: how often one object may be worked on, and how often its ConfigMap may change.
 
 /** Limits on the passes of one object; 0 switches a limit off. */
-export interface PassLimits {
+export interface RateLimits {
   /** From one pass to the next. */
   readonly intervalMs: number;
   /** In any 60 seconds. */
@@ -14,7 +14,7 @@ const minuteMs = 60_000;
  * When the next pass may be. `passes` are the times of earlier ones, oldest first, on a clock that never runs backwards.
  * At or before `nowMs` means now; the first pass never waits.
  */
-export function nextPassAt(passes: readonly number[], limits: PassLimits, nowMs: number): number {
+export function nextWriteAt(passes: readonly number[], limits: RateLimits, nowMs: number): number {
   const last = passes.at(-1);
   const spaced = last === undefined ? nowMs : last + limits.intervalMs;
   // With a full minute behind us, the pass that fills it has to leave the window first.
@@ -23,7 +23,7 @@ export function nextPassAt(passes: readonly number[], limits: PassLimits, nowMs:
 }
 
 /** The passes worth remembering after one at `nowMs`. */
-export function rememberPass(passes: readonly number[], nowMs: number): readonly number[] {
+export function rememberWrite(passes: readonly number[], nowMs: number): readonly number[] {
   return [...passes.filter((at) => at > nowMs - minuteMs), nowMs];
 }
 

@@ -1,6 +1,6 @@
 // How a JWKSConfig or JWKS fares, for people.
 import { type DeepReadonly, findCondition, type Kind, type KubeObject, type Stored } from "@keyturn/runtime";
-import { type NextStep, readyVerdict, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../../feature/summary.ts";
+import { type NextStep, readyHealth, type Summary, timeMs, unlessOverdue, type HealthReport, healthReportOf } from "../../feature/summary.ts";
 import type { JwksStatus, KeyStatus } from "./api.ts";
 
 /** An object of either kind, as far as it is shown. */
@@ -32,7 +32,7 @@ export function jwksSummary(kind: Pick<Kind, "kind">, object: JwksObject, nowMs:
     kind: kind.kind,
     namespace: metadata.namespace ?? "",
     name: metadata.name,
-    ...jwksVerdict(object, nowMs),
+    ...jwksHealth(object, nowMs),
     detail:
       status?.keyCount === undefined ? "nothing published" : `${status.keyCount} ${status.keyCount === 1 ? "key" : "keys"} in ${spec.configMapName}`,
     next: removal,
@@ -42,13 +42,13 @@ export function jwksSummary(kind: Pick<Kind, "kind">, object: JwksObject, nowMs:
   return { ...checked, next: earlier(next, nextExpiry(object, nowMs)) };
 }
 
-function jwksVerdict(object: JwksObject, nowMs: number): Verdict {
-  const verdict = readyVerdict(object, ({ status, reason, lastTransitionTime }) => {
+function jwksHealth(object: JwksObject, nowMs: number): HealthReport {
+  const verdict = readyHealth(object, ({ status, reason, lastTransitionTime }) => {
     if (status === "True") return "healthy";
     return isPassing(reason, nowMs - (timeMs(lastTransitionTime) ?? 0)) ? "moving" : "attention";
   });
   const truncated = findCondition(object.status?.conditions, "Truncated");
-  return truncated?.status === "True" && verdict.health !== "attention" ? verdictOf(truncated, "attention") : verdict;
+  return truncated?.status === "True" && verdict.health !== "attention" ? healthReportOf(truncated, "attention") : verdict;
 }
 
 function isPassing(reason: string, lastedMs: number): boolean {

@@ -15,7 +15,7 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { keepMarks } from "./annotations.ts";
+import { keepAnnotations } from "./annotations.ts";
 import { appliedAtAnnotation, digestAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
 import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
 import { contentOfRecord, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
@@ -230,7 +230,7 @@ class PlanCarrier {
     const { resource, name, uid, content } = source;
     const kind = this.#kindOf(resource);
     const object = await client.get(kind, { namespace, name }, signal);
-    const marks = object && keepMarks(object).source;
+    const marks = object && keepAnnotations(object).source;
     const again = object && marks?.set === set && object.metadata.uid === uid ? readSource(object, resource, marks) : undefined;
     const isSame = again?.content.ok && again.content.digest === content.digest && again.content.watchDigest === content.watchDigest;
     if (!object || !again?.payload || !isSame) throw changedSince(`${resource}/${name}`);

@@ -17,22 +17,22 @@ import {
   digestAnnotation,
   parseTime,
   parseVersion,
-  rotatePathMark,
-  rotationSetMark,
+  rotatePathAnnotation,
+  rotationSetAnnotation,
   RotationTarget,
   type RotationTargetStatus,
-  sourceMark,
+  sourceAnnotation,
   versionAnnotation,
-  watchPathMark,
+  watchPathAnnotation,
 } from "./api.ts";
-import { type RecordMarks, recordMarksOf } from "./history.ts";
+import { type RecordAnnotations, recordAnnotationsOf } from "./history.ts";
 import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
 import type { SourcePaths } from "./source.ts";
 
 // What is kept of the objects that may be sources or targets: their marks, and nothing at all of the many that have none.
 
 /** The marks of an object. */
-export interface Marks {
+export interface RotationAnnotations {
   readonly source?: SourcePaths & { readonly set: string; /** The annotation that pauses the set, as it was written. */ readonly paused?: string };
   readonly target?: {
     /** The key of the RotationTarget in the same namespace that it is kept for, if that is another than its own. */
@@ -40,27 +40,27 @@ export interface Marks {
     readonly applied: ObjectObservation["applied"] | undefined;
     readonly ownerUids: readonly string[];
   };
-  readonly record?: RecordMarks;
+  readonly record?: RecordAnnotations;
 }
 
 /** One value for all that have no owners. */
 const nobody: readonly string[] = Object.freeze([]);
 
 /** One value for all objects that have no marks. */
-const none: Marks = Object.freeze({});
+const none: RotationAnnotations = Object.freeze({});
 
 /** For a watch of metadata: the marks of an object. */
-export function keepMarks(object: KubeObject): Marks {
+export function keepAnnotations(object: KubeObject): RotationAnnotations {
   const { labels = {}, annotations = {} } = object.metadata;
   const isOurs = labels[managedByLabel] === keyturn.name;
-  const record = isOurs ? recordMarksOf(object) : undefined;
+  const record = isOurs ? recordAnnotationsOf(object) : undefined;
   if (record) return { record };
   const mark = (name: string): string | undefined => annotations[name] ?? labels[name];
-  const set = mark(rotationSetMark);
+  const set = mark(rotationSetAnnotation);
   const paused = annotations[pausedAnnotation];
   const source =
-    set !== undefined && mark(sourceMark) === "true"
-      ? { set, watchPath: mark(watchPathMark), rotatePath: mark(rotatePathMark), ...(paused !== undefined && { paused }) }
+    set !== undefined && mark(sourceAnnotation) === "true"
+      ? { set, watchPath: mark(watchPathAnnotation), rotatePath: mark(rotatePathAnnotation), ...(paused !== undefined && { paused }) }
       : undefined;
   const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
   if (!source && owner === undefined) return none;
@@ -98,8 +98,8 @@ export interface TargetSettings extends Pick<TargetObservation, "order" | "delay
   readonly paused: string | undefined;
   /** The name of the object to keep, if it is another than the target's own. */
   readonly targetName: string | undefined;
-  /** See `statusMark`; undefined if there is none. */
-  readonly statusMark: string | undefined;
+  /** See `statusDigest`; undefined if there is none. */
+  readonly statusDigest: string | undefined;
 }
 
 /** For the watch of RotationTargets. What the API server should have refused takes part in no set. */
@@ -124,12 +124,12 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
     whenUnfilled: spec.whenUnfilled,
     changePolicy: spec.changePolicy,
     targetName: spec.targetName,
-    statusMark: status && statusMark(status),
+    statusDigest: status && statusDigest(status),
   };
 }
 
 /** Two statuses with the same mark say the same, whenever their conditions began to. */
-export function statusMark({ conditions = [], ...rest }: RotationTargetStatus): string {
+export function statusDigest({ conditions = [], ...rest }: RotationTargetStatus): string {
   const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
   // Twelve characters are 72 bits; of a longer piece V8 would keep the whole text that it was cut from.
   return hash("sha256", canonicalJson({ ...rest, conditions: lasting }), "base64").slice(0, 12);
@@ -144,7 +144,7 @@ type Known = Pick<SetObservation, "sources" | "records">;
  * The targets with only those marks that prove themselves. What lies in a target's own place is the target's all the same, and is repaired;
  * anything else that is not what it says is left alone.
  */
-export function withBelievedMarks(targets: readonly TargetObservation[], known: Known): readonly TargetObservation[] {
+export function withBelievedAnnotations(targets: readonly TargetObservation[], known: Known): readonly TargetObservation[] {
   const kinds = new Set([...known.sources, ...known.records].map(({ resource }) => resource));
   return targets.map((target) => ({
     ...target,

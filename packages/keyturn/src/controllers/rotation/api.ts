@@ -16,10 +16,10 @@ import * as z from "zod";
 const domain = "rotator.k8s.telekom.com";
 
 /** On a source, as annotations or as labels. */
-export const rotationSetMark = `${domain}/rotation-set`;
-export const sourceMark = `${domain}/source`;
-export const watchPathMark = `${domain}/watch-path`;
-export const rotatePathMark = `${domain}/rotate-path`;
+export const rotationSetAnnotation = `${domain}/rotation-set`;
+export const sourceAnnotation = `${domain}/source`;
+export const watchPathAnnotation = `${domain}/watch-path`;
+export const rotatePathAnnotation = `${domain}/rotate-path`;
 
 /** On a target's object: the version that it was written with, the digest of that version's content, and when. Written in one request with the content. */
 export const versionAnnotation = `${domain}/version`;

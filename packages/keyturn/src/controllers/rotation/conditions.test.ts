@@ -1,10 +1,10 @@
 // What the statuses of targets say, from plans.
 import { expect, test } from "vitest";
 import type { TargetObservation } from "./observe.ts";
-import type { RotationPlan, TargetOutlook } from "./plan.ts";
+import type { RotationPlan, TargetSchedule } from "./plan.ts";
 import type { RotationTargetStatus } from "./api.ts";
 import { conditionEvents, statusOf, versionEvents } from "./conditions.ts";
-import { statusMark } from "./annotations.ts";
+import { statusDigest } from "./annotations.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
 const target: TargetObservation = {
@@ -17,10 +17,10 @@ const target: TargetObservation = {
   whenUnfilled: "Backfill",
   changePolicy: "Settled",
   objectName: "live",
-  statusMark: undefined,
+  statusDigest: undefined,
   objects: [],
 };
-const outlook: TargetOutlook = {
+const schedule: TargetSchedule = {
   rank: 1,
   held: { seq: 4, digest: "d4", atMs: nowMs },
   replaced: undefined,
@@ -32,10 +32,10 @@ const outlook: TargetOutlook = {
   removed: false,
 };
 
-function planWith(change: Partial<TargetOutlook>, rest: Partial<RotationPlan> = {}): RotationPlan {
+function planWith(change: Partial<TargetSchedule>, rest: Partial<RotationPlan> = {}): RotationPlan {
   return {
     writes: [],
-    targets: new Map([["live", { ...outlook, ...change }]]),
+    targets: new Map([["live", { ...schedule, ...change }]]),
     setBlocker: undefined,
     source: { resource: "secrets", name: "latest", uid: "s", content: { ok: true, watchDigest: "w", digest: "d" } },
     policyConflict: false,
@@ -132,10 +132,10 @@ test("conditions that no longer hold go, and equal plans give equal statuses", (
 
 test("the mark of a status tells whether it says something else, whenever its conditions began and in whatever order they stand", () => {
   const plan = planWith({ gapMs: 1000 });
-  const mark = statusMark(statusOf(target, plan, { before: undefined, nowMs }));
+  const mark = statusDigest(statusOf(target, plan, { before: undefined, nowMs }));
   const later = statusOf(target, plan, { before: undefined, nowMs: nowMs + 60_000 });
-  expect(statusMark({ ...later, conditions: (later.conditions ?? []).toReversed() })).toBe(mark);
-  expect(statusMark(statusOf(target, planWith({}), { before: undefined, nowMs }))).not.toBe(mark);
+  expect(statusDigest({ ...later, conditions: (later.conditions ?? []).toReversed() })).toBe(mark);
+  expect(statusDigest(statusOf(target, planWith({}), { before: undefined, nowMs }))).not.toBe(mark);
 });
 
 test("what happened to versions is told", () => {

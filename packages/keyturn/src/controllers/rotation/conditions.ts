@@ -3,10 +3,10 @@ import { type Condition, formatDuration, type PlannedEvent, removeCondition, set
 import type { RotationTargetStatus } from "./api.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { ConditionReason, VersionReason } from "./reasons.ts";
-import type { RotationPlan, TargetOutlook } from "./plan.ts";
+import type { RotationPlan, TargetSchedule } from "./plan.ts";
 
 /** One condition's verdict; absent conditions are those with nothing to report. */
-interface Verdict {
+interface ConditionReport {
   readonly status: "True" | "False";
   readonly reason: ConditionReason;
   readonly message: string;
@@ -23,9 +23,9 @@ export interface StatusContext {
 
 /** The whole status of one target. Equal input gives an equal status, so that nothing is written when nothing happened. */
 export function statusOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): RotationTargetStatus {
-  const outlook = plan.targets.get(target.name);
+  const schedule = plan.targets.get(target.name);
   const { generation } = target;
-  const { held, pending, rank, removed } = outlook ?? { held: undefined, pending: undefined, rank: undefined, removed: false };
+  const { held, pending, rank, removed } = schedule ?? { held: undefined, pending: undefined, rank: undefined, removed: false };
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     ...(rank !== undefined && { rank }),
@@ -38,12 +38,12 @@ export function statusOf(target: TargetObservation, plan: RotationPlan, { before
 
 /** What has happened to the versions of one target, in words for people. */
 export function versionEvents({ name }: TargetObservation, { targets, writes }: RotationPlan): readonly PlannedEvent[] {
-  const outlook = targets.get(name);
-  if (!outlook) return [];
+  const schedule = targets.get(name);
+  if (!schedule) return [];
   const notice = (reason: VersionReason, message: string): readonly PlannedEvent[] => [{ type: "Normal", reason, message }];
-  const { held, replaced, restored } = outlook;
+  const { held, replaced, restored } = schedule;
   const isWritten = writes.some((write) => write.verb === "writeTarget" && write.target === name);
-  const isDeleted = outlook.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
+  const isDeleted = schedule.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
   if (isDeleted) return notice("TargetRemoved", "the source is gone for longer than the delay; the object was deleted");
   if (!held || !isWritten) return [];
   if (restored) return notice("DriftRepaired", `the object was not as it should be; it has the content of version ${held.seq} again`);
@@ -56,23 +56,23 @@ function timestamp(timeMs: number): string {
 }
 
 function conditionsOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): readonly Condition[] {
-  const outlook = plan.targets.get(target.name);
-  const verdicts = outlook ? verdictsOf(outlook, plan) : {};
+  const schedule = plan.targets.get(target.name);
+  const verdicts = schedule ? reportsOf(schedule, plan) : {};
   let conditions: readonly Condition[] = before?.conditions ?? [];
-  for (const [type, verdict] of Object.entries(verdicts)) {
-    conditions = setCondition(conditions, { type, ...verdict, observedGeneration: target.generation }, nowMs);
+  for (const [type, report] of Object.entries(verdicts)) {
+    conditions = setCondition(conditions, { type, ...report, observedGeneration: target.generation }, nowMs);
   }
   for (const type of exceptional) if (!(type in verdicts)) conditions = removeCondition(conditions, type);
   return conditions;
 }
 
-function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record<string, Verdict>> {
-  const { blocker, gapMs } = outlook;
+function reportsOf(schedule: TargetSchedule, plan: RotationPlan): Readonly<Record<string, ConditionReport>> {
+  const { blocker, gapMs } = schedule;
   const { setBlocker } = plan;
-  const verdicts: Record<string, Verdict> = {
-    Ready: readyVerdict(outlook, plan),
-    Filled: filledVerdict(outlook),
-    Progressing: progressVerdict(outlook, plan),
+  const verdicts: Record<string, ConditionReport> = {
+    Ready: readyReport(schedule, plan),
+    Filled: filledReport(schedule),
+    Progressing: progressReport(schedule, plan),
   };
   if (gapMs > 0) {
     const message = `a version is in neither target for ${formatDuration(gapMs)} on its way here, because this delay is so much longer than that of the target before`;
@@ -88,7 +88,7 @@ function verdictsOf(outlook: TargetOutlook, plan: RotationPlan): Readonly<Record
   return verdicts;
 }
 
-function readyVerdict({ held, blocker, pending, removed }: TargetOutlook, { setBlocker }: RotationPlan): Verdict {
+function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setBlocker }: RotationPlan): ConditionReport {
   const pause = [blocker, setBlocker].find((each) => each?.reason === "Paused");
   // Nobody is to be alarmed by a pause.
   if (pause && "message" in pause) return { status: held ? "True" : "False", reason: "Paused", message: pause.message };
@@ -96,7 +96,7 @@ function readyVerdict({ held, blocker, pending, removed }: TargetOutlook, { setB
   if (setBlocker && setBlocker.reason !== "NoSource") return { status: "False", reason: setBlocker.reason, message: setBlocker.message };
   if (removed) return { status: "False", reason: "Removed", message: "the source is gone, and the object went with it" };
   if (!held) {
-    const missing: Verdict = { status: "False", reason: "InsufficientHistory", message: "there is no version for this target yet" };
+    const missing: ConditionReport = { status: "False", reason: "InsufficientHistory", message: "there is no version for this target yet" };
     return setBlocker ? { status: "False", reason: "NoSource", message: "no object is marked as the source of this set" } : missing;
   }
   const holds = `holds version ${held.seq}`;
@@ -105,13 +105,13 @@ function readyVerdict({ held, blocker, pending, removed }: TargetOutlook, { setB
   return { status: "True", reason: "UpToDate", message: holds };
 }
 
-function filledVerdict({ held, backfilled }: TargetOutlook): Verdict {
+function filledReport({ held, backfilled }: TargetSchedule): ConditionReport {
   if (held && !backfilled) return { status: "True", reason: "HasOwnVersion", message: "holds a version of its own" };
   const instead = held ? "the oldest one is held instead" : "there is no object yet";
   return { status: "False", reason: "InsufficientHistory", message: `there are fewer versions than targets; ${instead}` };
 }
 
-function progressVerdict({ blocker }: TargetOutlook, { setBlocker, unstableSinceMs, policyConflict }: RotationPlan): Verdict {
+function progressReport({ blocker }: TargetSchedule, { setBlocker, unstableSinceMs, policyConflict }: RotationPlan): ConditionReport {
   if (setBlocker) {
     const message = setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message;
     return { status: "False", reason: setBlocker.reason, message };

@@ -19,7 +19,7 @@ import { keyturn } from "../../feature/feature.ts";
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { makeWrites, RefusedTargetError } from "./act.ts";
-import { statusMark } from "./annotations.ts";
+import { statusDigest } from "./annotations.ts";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import { conditionEvents, statusOf, versionEvents } from "./conditions.ts";
 import { DamagedRecordError } from "./history.ts";
@@ -140,11 +140,11 @@ async function reportTarget(target: TargetObservation, plan: RotationPlan, { obs
   const tell = (notice: PlannedEvent): void => events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...notice });
   // Told whether or not the status can be written: what happened has happened.
   versionEvents(target, plan).forEach(tell);
-  if (statusMark(statusOf(target, plan, { before: undefined, nowMs: run.now })) === target.statusMark) return;
+  if (statusDigest(statusOf(target, plan, { before: undefined, nowMs: run.now })) === target.statusDigest) return;
   const remembered = memory.statuses.get(uid);
-  const isCurrent = remembered && statusMark(remembered) === target.statusMark;
+  const isCurrent = remembered && statusDigest(remembered) === target.statusDigest;
   const before =
-    target.statusMark === undefined
+    target.statusDigest === undefined
       ? undefined
       : isCurrent
         ? remembered

@@ -20,7 +20,7 @@ function target(order: number, delay: number, change: Partial<TargetObservation>
     whenUnfilled: "Backfill",
     changePolicy: "Settled",
     objectName: name,
-    statusMark: undefined,
+    statusDigest: undefined,
     objects: [],
     ...change,
   };

@@ -8,7 +8,7 @@ import {
   maxContentBytes,
   ownerReferenceOf,
   parseLog,
-  recordMarksOf,
+  recordAnnotationsOf,
   recordName,
   recordSecret,
   type RotationLog,
@@ -33,7 +33,7 @@ test("a record is read as it was written", () => {
   expect(record.metadata.name).toBe("my-key-4");
   expect(record.immutable).toBe(true);
   expect(contentOfRecord(record, name)).toEqual(content);
-  const marks = recordMarksOf(record);
+  const marks = recordAnnotationsOf(record);
   expect(marks).toMatchObject({ set: "my-key", seq: 4, resource: "secrets", watchDigest: "w4", digest, seenAtMs: 1234, owners: ["t1"] });
   expect(parseLog(marks?.log ?? "")).toEqual(log);
 });
@@ -77,12 +77,12 @@ test("a record that unpacks to more than any version is damaged, and so is one w
 });
 
 test("other Secrets are no records, whatever annotations they have", () => {
-  expect(recordMarksOf({ metadata: { ...record.metadata, labels: {} } })).toBeUndefined();
-  expect(recordMarksOf({ metadata: { ...record.metadata, annotations: { [logAnnotation]: "{}" } } })).toBeUndefined();
+  expect(recordAnnotationsOf({ metadata: { ...record.metadata, labels: {} } })).toBeUndefined();
+  expect(recordAnnotationsOf({ metadata: { ...record.metadata, annotations: { [logAnnotation]: "{}" } } })).toBeUndefined();
   // A copy under another name, and a number that is no version.
-  expect(recordMarksOf({ metadata: { ...record.metadata, name: "my-key-5" } })).toBeUndefined();
+  expect(recordAnnotationsOf({ metadata: { ...record.metadata, name: "my-key-5" } })).toBeUndefined();
   const huge = { ...record.metadata.annotations, [versionAnnotation]: "9007199254740991" };
-  expect(recordMarksOf({ metadata: { ...record.metadata, name: "my-key-9007199254740991", annotations: huge } })).toBeUndefined();
+  expect(recordAnnotationsOf({ metadata: { ...record.metadata, name: "my-key-9007199254740991", annotations: huge } })).toBeUndefined();
 });
 
 test("every set has names for its records, and no two sets share one", () => {

@@ -13,7 +13,7 @@ import {
   logAnnotation,
   parseTime,
   parseVersion,
-  rotationSetMark,
+  rotationSetAnnotation,
   RotationTarget,
   seenAtAnnotation,
   versionAnnotation,
@@ -207,7 +207,7 @@ export function recordSecret(
     metadata: {
       namespace,
       name: recordName(set, write.seq),
-      labels: { [managedByLabel]: keyturn.name, [componentLabel]: component, [rotationSetMark]: set },
+      labels: { [managedByLabel]: keyturn.name, [componentLabel]: component, [rotationSetAnnotation]: set },
       annotations: {
         [versionAnnotation]: String(write.seq),
         [kindAnnotation]: write.resource,
@@ -235,15 +235,15 @@ export function ownerReferenceOf({ name, uid }: { readonly name: string; readonl
 }
 
 /** What a record is, as far as its metadata tells; its log stays text until it is needed. */
-export interface RecordMarks extends Omit<RecordObservation, "uid" | "resourceVersion" | "log"> {
+export interface RecordAnnotations extends Omit<RecordObservation, "uid" | "resourceVersion" | "log"> {
   readonly set: string;
   readonly log: string;
 }
 
 /** The marks of a record; undefined for any other Secret, such as a copy of one under another name. */
-export function recordMarksOf({ metadata }: KubeObject): RecordMarks | undefined {
+export function recordAnnotationsOf({ metadata }: KubeObject): RecordAnnotations | undefined {
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
-  const set = labels[rotationSetMark];
+  const set = labels[rotationSetAnnotation];
   if (labels[managedByLabel] !== keyturn.name || labels[componentLabel] !== component || set === undefined) return undefined;
   const seq = parseVersion(annotations[versionAnnotation]);
   const seenAtMs = parseTime(annotations[seenAtAnnotation]);

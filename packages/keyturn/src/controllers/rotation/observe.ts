@@ -16,7 +16,7 @@ import {
 } from "@keyturn/runtime";
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { type Pause, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
-import { isRecorded, type Marks, withBelievedMarks } from "./annotations.ts";
+import { isRecorded, type RotationAnnotations, withBelievedAnnotations } from "./annotations.ts";
 import { highestVersion, type RotationTargetStatus } from "./api.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import { parseLog, readableContent, recordName, type RotationLog, type VersionContent } from "./history.ts";
@@ -81,7 +81,7 @@ export interface TargetObservation {
   /** The name of the object to keep. */
   readonly objectName: string;
   /** Tells whether another status would say the same; undefined if there is none. */
-  readonly statusMark: string | undefined;
+  readonly statusDigest: string | undefined;
   /** What there is under that name of the kinds in question: the sources', the records', and whatever is marked as this target's. */
   readonly objects: readonly ObjectObservation[];
   /** What stands in the way of writing the target's object, if anything. The object is then not touched. */
@@ -132,7 +132,10 @@ export interface RecordObservation {
 
 /** What is remembered of objects that were read, by uid and for one resourceVersion. Losing any of it costs a request and nothing else. */
 export interface ReadMemory {
-  readonly sources: LruMap<string, { readonly resourceVersion: string; readonly marks: Marks["source"]; readonly read: Omit<ReadSource, "payload"> }>;
+  readonly sources: LruMap<
+    string,
+    { readonly resourceVersion: string; readonly marks: RotationAnnotations["source"]; readonly read: Omit<ReadSource, "payload"> }
+  >;
   /** The resourceVersions at which a target's object had exactly the content that it says it has. */
   readonly intact: LruMap<string, string>;
   /** The last statuses, for as many targets as are likely to change soon. */
@@ -189,7 +192,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
     const target = await observeTarget(targetKey, { ...options, resources, records, recordNameOf });
     if (target) seen.push(target);
   }
-  const targets = withBelievedMarks(seen, { sources, records });
+  const targets = withBelievedAnnotations(seen, { sources, records });
   return {
     observation: {
       namespace,
@@ -233,16 +236,16 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
   return sources;
 }
 
-function pausedBy({ paused }: NonNullable<Marks["source"]>, options: ObserveOptions): Pick<SourceObservation, "pause"> {
+function pausedBy({ paused }: NonNullable<RotationAnnotations["source"]>, options: ObserveOptions): Pick<SourceObservation, "pause"> {
   const pause = pauseOf(paused, serverTime(options));
   return pause ? { pause } : {};
 }
 
-function samePaths(a: Marks["source"], b: Marks["source"]): boolean {
+function samePaths(a: RotationAnnotations["source"], b: RotationAnnotations["source"]): boolean {
   return a?.watchPath === b?.watchPath && a?.rotatePath === b?.rotatePath;
 }
 
-export function recordsOf(key: ObjectKey, secrets: Looked<Marks> | undefined): readonly RecordObservation[] {
+export function recordsOf(key: ObjectKey, secrets: Looked<RotationAnnotations> | undefined): readonly RecordObservation[] {
   return (secrets?.byIndex("record", key) ?? []).flatMap((recordKey) => {
     const record = secrets?.get(recordKey)?.record;
     const identity = secrets?.identity(recordKey);
@@ -301,7 +304,7 @@ function refusalOf(key: ObjectKey, { memory, nowMs }: ObserveOptions): Blocker |
 
 interface ObjectOptions extends TargetOptions {
   readonly kind: Kind;
-  readonly cache: Looked<Marks>;
+  readonly cache: Looked<RotationAnnotations>;
   readonly owner: { readonly key: ObjectKey; readonly uid: string };
 }
 
@@ -330,7 +333,7 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
 }
 
 /** True if the object of this key is marked as the target's. */
-function isKeptFor(cache: Looked<Marks>, key: ObjectKey, targetKey: ObjectKey): boolean {
+function isKeptFor(cache: Looked<RotationAnnotations>, key: ObjectKey, targetKey: ObjectKey): boolean {
   const target = cache.get(key)?.target;
   return target !== undefined && (target.owner ?? key) === targetKey;
 }

@@ -117,7 +117,7 @@ export interface PendingStep {
 }
 
 /** How one target stands when the writes are made. */
-export interface TargetOutlook {
+export interface TargetSchedule {
   readonly rank: number;
   /** The version that it holds; absent if it has none. */
   readonly held: { readonly seq: number; readonly digest: string; readonly atMs: number } | undefined;
@@ -140,7 +140,7 @@ export interface TargetOutlook {
 export interface RotationPlan {
   readonly writes: readonly RotationWrite[];
   /** By name. */
-  readonly targets: ReadonlyMap<string, TargetOutlook>;
+  readonly targets: ReadonlyMap<string, TargetSchedule>;
   readonly setBlocker: SetBlocker | undefined;
   /** The source, if there is exactly one. */
   readonly source: SourceObservation | undefined;
@@ -370,13 +370,13 @@ interface TargetsLook {
   readonly after: readonly Commit[];
   readonly backfilled: readonly string[];
   readonly versions: readonly Version[];
-  pending(target: TargetObservation, rank: Rank): TargetOutlook["pending"];
+  pending(target: TargetObservation, rank: Rank): TargetSchedule["pending"];
   isRemoved(target: TargetObservation, rank: Rank): boolean;
 }
 
 /** What each target should have, and the writes that give it to them: the highest rank first. */
 function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<RotationPlan, "targets" | "writes"> {
-  const targets = new Map<string, TargetOutlook>();
+  const targets = new Map<string, TargetSchedule>();
   const writes: RotationWrite[] = [];
   for (const rank of ranks.toReversed()) {
     for (const target of rank.members) {

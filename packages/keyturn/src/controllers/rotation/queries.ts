@@ -17,7 +17,7 @@ import { UsageError } from "../../feature/flag.ts";
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { selectsAll } from "../../feature/pause-and-selection.ts";
 import { renderAge, renderRows, renderTable } from "../../text.ts";
-import { keepMarks, type Marks, targetKeeper } from "./annotations.ts";
+import { keepAnnotations, type RotationAnnotations, targetKeeper } from "./annotations.ts";
 import { RotationTarget } from "./api.ts";
 import { forecast, type ForecastStep } from "./forecast.ts";
 import { contentOfRecord } from "./history.ts";
@@ -35,13 +35,13 @@ export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
 export async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
   const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
-  const secrets = await list(client, Secret, { namespace, signal, keep: keepMarks, indexes: markIndexes });
+  const secrets = await list(client, Secret, { namespace, signal, keep: keepAnnotations, indexes: markIndexes });
   const key = setKey(namespace, set);
   const kinds = sourceKinds(await recordedKinds(client, { secrets, key, namespace, signal }));
-  const objects = new Map<string, Looked<Marks>>([[resourceOf(Secret), secrets]]);
+  const objects = new Map<string, Looked<RotationAnnotations>>([[resourceOf(Secret), secrets]]);
   for (const kind of kinds) {
     if (!objects.has(resourceOf(kind)))
-      objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepMarks, indexes: markIndexes }));
+      objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepAnnotations, indexes: markIndexes }));
   }
   const observed = await observeSet(key, {
     watches: { targets, objects },
@@ -107,7 +107,7 @@ async function recordedKinds(
     key,
     namespace,
     signal,
-  }: { readonly secrets: Listed<Marks>; readonly key: ObjectKey; readonly namespace: string; readonly signal: AbortSignal },
+  }: { readonly secrets: Listed<RotationAnnotations>; readonly key: ObjectKey; readonly namespace: string; readonly signal: AbortSignal },
 ): Promise<readonly Kind[]> {
   const kinds: Kind[] = [];
   for (const recordKey of secrets.byIndex("record", key)) {

@@ -1,6 +1,15 @@
 // How a RotationTarget fares, for people.
 import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
-import { type Health, type NextStep, readyVerdict, type Summary, timeMs, unlessOverdue, type Verdict, verdictOf } from "../../feature/summary.ts";
+import {
+  type Health,
+  type NextStep,
+  readyHealth,
+  type Summary,
+  timeMs,
+  unlessOverdue,
+  type HealthReport,
+  healthReportOf,
+} from "../../feature/summary.ts";
 import type { RotationTarget } from "./api.ts";
 
 /** From the target as it is stored: when its next version comes is what the plan has written there. */
@@ -12,7 +21,7 @@ export function rotationSummary(target: DeepReadonly<Stored<RotationTarget>>, no
     kind: "RotationTarget",
     namespace: metadata.namespace ?? "",
     name: metadata.name,
-    ...targetVerdict(target),
+    ...targetHealth(target),
     detail: `set ${rotationSet}, order ${rotationOrder}, ${version}`,
     next: nextOf(target),
     names: [...new Set([metadata.name, targetName, rotationSet, ...(status?.sourceRef ? [status.sourceRef.name] : [])])],
@@ -20,13 +29,13 @@ export function rotationSummary(target: DeepReadonly<Stored<RotationTarget>>, no
   return unlessOverdue(summary, nowMs);
 }
 
-function targetVerdict(target: DeepReadonly<Stored<RotationTarget>>): Verdict {
-  const verdict = readyVerdict(target, healthOf);
+function targetHealth(target: DeepReadonly<Stored<RotationTarget>>): HealthReport {
+  const verdict = readyHealth(target, healthOf);
   const progressing = findCondition(target.status?.conditions, "Progressing");
   // Ready, and nothing moves all the same. Without a source that was somebody's wish.
   // A pause shows in Ready as well.
   const isHeldUp = progressing?.status === "False" && progressing.reason !== "NoSource";
-  return isHeldUp && (verdict.health === "healthy" || verdict.health === "moving") ? verdictOf(progressing, "attention") : verdict;
+  return isHeldUp && (verdict.health === "healthy" || verdict.health === "moving") ? healthReportOf(progressing, "attention") : verdict;
 }
 
 function healthOf({ status, reason }: { readonly status: string; readonly reason: string }): Health {

@@ -12,7 +12,7 @@ import {
 } from "@keyturn/runtime";
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { RotationTarget } from "./api.ts";
-import { keepMarks, type Marks, targetKeeper, type TargetSettings } from "./annotations.ts";
+import { keepAnnotations, type RotationAnnotations, targetKeeper, type TargetSettings } from "./annotations.ts";
 
 /** As much of a cache as an observation looks at. */
 export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
@@ -23,7 +23,7 @@ export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
 export interface RotationWatches {
   readonly targets: Looked<TargetSettings | undefined>;
   /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and its marks. */
-  readonly objects: ReadonlyMap<string, Looked<Marks>>;
+  readonly objects: ReadonlyMap<string, Looked<RotationAnnotations>>;
 }
 
 /** By the key of the set, and by the key of the object that a target keeps if it is another than its own. */
@@ -35,9 +35,9 @@ export const targetIndexes = {
 
 /** By the key of the set whose source or record it is, and by the key of the target that it is kept for if that is another than its own. */
 export const markIndexes = {
-  source: ({ source }: DeepReadonly<Marks>, key: ObjectKey) => (source ? [setKey(nameOf(key).namespace, source.set)] : []),
-  owner: ({ target }: DeepReadonly<Marks>) => (target?.owner === undefined ? [] : [target.owner]),
-  record: ({ record }: DeepReadonly<Marks>, key: ObjectKey) => (record ? [setKey(nameOf(key).namespace, record.set)] : []),
+  source: ({ source }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (source ? [setKey(nameOf(key).namespace, source.set)] : []),
+  owner: ({ target }: DeepReadonly<RotationAnnotations>) => (target?.owner === undefined ? [] : [target.owner]),
+  record: ({ record }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (record ? [setKey(nameOf(key).namespace, record.set)] : []),
 } as const;
 
 /** The keys of the targets that want to keep the object of this key. */
@@ -55,9 +55,9 @@ export function setKey(namespace: string | undefined, set: string): ObjectKey {
 /** Declares the watches and what they trigger. */
 export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], selects: Selects): RotationWatches {
   const targets = scope.watch(RotationTarget, { keep: targetKeeper(selects), indexes: targetIndexes });
-  const watchKind = (kind: Kind): Cache<Marks> =>
+  const watchKind = (kind: Kind): Cache<RotationAnnotations> =>
     // Kinds that a flag adds are others' to install: the rest is rotated without them.
-    scope.watch<Marks>(kind, { only: "metadata", keep: keepMarks, indexes: markIndexes, optional: kind.group !== "" });
+    scope.watch<RotationAnnotations>(kind, { only: "metadata", keep: keepAnnotations, indexes: markIndexes, optional: kind.group !== "" });
   const objects = new Map(kinds.map((kind) => [resourceOf(kind), watchKind(kind)] as const));
 
   const setsOf = (keys: readonly ObjectKey[]): readonly ObjectKey[] =>
@@ -77,7 +77,7 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
 }
 
 function markedSets(
-  { source, target, record }: DeepReadonly<Marks>,
+  { source, target, record }: DeepReadonly<RotationAnnotations>,
   key: ObjectKey,
   setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[],
 ): readonly ObjectKey[] {

@@ -24,7 +24,7 @@ import { createWebhookCaller, gateCalls, type WebhookCallerOptions } from "./inj
 import { InjectorConfiguration } from "./injector-configuration.ts";
 import { idsIn, Inspector, rolloutsIn } from "./inspect.ts";
 import { fleetMetrics } from "./metrics.ts";
-import { changedLabels, NamespaceSettling } from "./pod-selection.ts";
+import { changedLabels, NamespaceStabilization } from "./pod-selection.ts";
 import type { Limits, WorkloadId } from "./rollout-plan.ts";
 import { Rollouts, controllerName } from "./rollouts.ts";
 import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
@@ -110,7 +110,7 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   const watches = watchSidecars(scope, options);
   const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
   const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
-  const settling = new NamespaceSettling(watches.namespaces, { clock, settleMs, matters: decidesInjection });
+  const settling = new NamespaceStabilization(watches.namespaces, { clock, settleMs, matters: decidesInjection });
   const told = new Set<(id: WorkloadId) => void>([(id) => enqueue(id)]);
   const expectations = new Expectations({ clock, onAnswer: (id) => told.forEach((tell) => tell(id)) });
   const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: (call) => metrics.called(call) }), callsAtATime);

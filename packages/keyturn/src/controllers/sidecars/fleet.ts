@@ -5,7 +5,7 @@ import type { SidecarsOptions } from "./controller.ts";
 import { Expectations } from "./expectations.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
 import { idsIn, type Inspection, Inspector } from "./inspect.ts";
-import { NamespaceSettling } from "./pod-selection.ts";
+import { NamespaceStabilization } from "./pod-selection.ts";
 import { expectedByApiServer } from "./queries.ts";
 import type { Candidate, Limits, WorkloadId } from "./rollout-plan.ts";
 import { idOfWorkload, type SidecarsWatches, skippedFields, watchSidecars } from "./watches.ts";
@@ -81,7 +81,7 @@ export function standaloneSidecarsView({ watch, client, clock, log, options, sig
   const watches = watchSidecars({ watch }, { ...options, istioNamespaces: [] });
   const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
   const matters = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
-  const settling = new NamespaceSettling(watches.namespaces, { clock, settleMs, matters });
+  const settling = new NamespaceStabilization(watches.namespaces, { clock, settleMs, matters });
   const told = new Set<(id: WorkloadId) => void>();
   const tellAll = (id: WorkloadId): void => told.forEach((tell) => tell(id));
   const expectations = new Expectations({ clock, onAnswer: tellAll });

@@ -1,6 +1,6 @@
 // A cluster in a few numbers: workloads whose pods have a sidecar or another, a rollout that replaces them one by one, and operators that see all of it late.
 import * as fc from "fast-check";
-import { type Candidate, type Fleet, lastOf, type Limits, planRollouts, type Verdict } from "./rollout-plan.ts";
+import { type Candidate, type Fleet, lastOf, type Limits, planRollouts, type Inspection } from "./rollout-plan.ts";
 import { countedPods } from "./pod-selection.ts";
 import { restartTime, restartTimeMs } from "./annotations.ts";
 
@@ -233,7 +233,9 @@ export class ModelWorld {
     const counted = countedPods({ ref: { kind: "Deployment" }, restartedAt: seen.restartedAt }, pods);
     const isOutdated = counted.some(({ sidecar }) => sidecar !== expected);
     if (!isOutdated && !seen.marked) return undefined;
-    const verdict: Verdict = isOutdated ? { type: "outdated", reason: "ImageDiffers", message: "", digest: String(expected) } : { type: "current" };
+    const verdict: Inspection = isOutdated
+      ? { type: "outdated", reason: "ImageDiffers", message: "", digest: String(expected) }
+      : { type: "current" };
     return {
       ref: { kind: "Deployment", namespace: "n", name: String(index) },
       verdict,

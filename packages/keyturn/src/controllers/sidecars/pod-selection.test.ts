@@ -2,7 +2,7 @@ import { Namespace } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { ManualCache } from "./manual-cache.fixture.ts";
-import { judge, NamespaceSettling } from "./pod-selection.ts";
+import { judge, NamespaceStabilization } from "./pod-selection.ts";
 import type { LivePod } from "./pods.ts";
 
 function pod(image: string | undefined): LivePod {
@@ -27,7 +27,7 @@ test.each([
 test("each namespace settles by itself, and only after a change of a label that matters", async () => {
   const clock = new VirtualClock();
   const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
-  const settling = new NamespaceSettling(namespaces, { clock, settleMs: 10_000, matters: (label) => label === "istio.io/rev" });
+  const settling = new NamespaceStabilization(namespaces, { clock, settleMs: 10_000, matters: (label) => label === "istio.io/rev" });
   for (const name of ["a", "b", "c"]) namespaces.put(name, { "istio.io/rev": "one" });
   expect(settling.settlesInMs("a")).toBe(0);
   namespaces.put("a", { "istio.io/rev": "two" });

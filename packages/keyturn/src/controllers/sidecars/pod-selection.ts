@@ -5,7 +5,7 @@ import type { Answer } from "./expectations.ts";
 import { compareSidecar, type ComparisonOptions } from "./injection/comparison.ts";
 import { isRunnableImage, type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
 import type { LivePod } from "./pods.ts";
-import type { Verdict, WorkloadRef } from "./rollout-plan.ts";
+import type { Inspection, WorkloadRef } from "./rollout-plan.ts";
 
 // Compares the live pods of a workload with what a new one would get.
 
@@ -23,7 +23,7 @@ export function countedPods<P extends Pick<LivePod, "restartedAt" | "createdAtMs
 }
 
 /** The verdict about these pods. One pod that is outdated makes its workload so. */
-export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answer["expectation"], options: ComparisonOptions): Verdict {
+export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answer["expectation"], options: ComparisonOptions): Inspection {
   switch (expectation.type) {
     case "pending":
       return { type: "unknown", reason: "Pending", message: "the webhook has not answered yet" };
@@ -46,7 +46,7 @@ function invalidImage({ image }: Sidecar): string {
   return `the sidecar of a new pod would have the image "${image}", which cannot be run; see whether it is to be injected, and what its template sets`;
 }
 
-function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | undefined, options: ComparisonOptions): Verdict {
+function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | undefined, options: ComparisonOptions): Inspection {
   const outdated = pods.flatMap((pod) => {
     const verdict = compareSidecar(pod.sidecar, expected, options);
     return verdict.type === "outdated" ? [{ pod, ...verdict }] : [];
@@ -62,7 +62,7 @@ function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | un
 type Labels = Readonly<Record<string, string>>;
 
 /** Follows the namespaces, whether or not this process leads. */
-export class NamespaceSettling {
+export class NamespaceStabilization {
   readonly #changedMs = new Map<ObjectKey, number>();
   readonly #clock: Clock;
   readonly #settleMs: number;

@@ -25,7 +25,7 @@ export function workloadRef(id: WorkloadId): WorkloadRef {
 }
 
 /** How the live pods compare with what new ones would get. */
-export type Verdict =
+export type Inspection =
   | { readonly type: "current" }
   /** `digest` stands for the sidecar that was expected. */
   | { readonly type: "outdated"; readonly reason: OutdatedReason; readonly message: string; readonly digest: string }
@@ -39,7 +39,7 @@ export type Progress = "rolling" | "unhealthy" | "finished";
 /** A workload that the plan has to deal with: one that is not current, or that we restarted and whose rollout is not finished. */
 export interface Candidate {
   readonly ref: WorkloadRef;
-  readonly verdict: Verdict;
+  readonly verdict: Inspection;
   readonly progress: Progress;
   /** It carries our mark: we restarted it and have not seen its rollout finished. */
   readonly restarting: boolean;

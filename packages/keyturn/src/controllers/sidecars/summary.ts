@@ -1,6 +1,6 @@
 // How a workload that was restarted for its sidecar fares, for people.
 import { restartTimeMs } from "./annotations.ts";
-import type { NextStep, Summary, Verdict } from "../../feature/summary.ts";
+import type { NextStep, Summary, HealthReport } from "../../feature/summary.ts";
 import { skipInWords } from "./rollouts.ts";
 import type { Workload } from "./workload.ts";
 
@@ -23,21 +23,21 @@ export function sidecarsSummary(
     kind: ref.kind,
     namespace: ref.namespace,
     name: ref.name,
-    ...verdictOf(restarting, { stuck: stuckAtMs !== undefined && stuckAtMs <= nowMs, progress, sinceMs }),
+    ...healthReportOf(restarting, { stuck: stuckAtMs !== undefined && stuckAtMs <= nowMs, progress, sinceMs }),
     detail: desired === undefined ? "" : `${desired} ${desired === 1 ? "pod" : "pods"}`,
     next,
     names: [ref.name],
   };
 }
 
-function verdictOf(
+function healthReportOf(
   restarting: boolean,
   {
     stuck,
     progress,
     sinceMs,
   }: { readonly stuck: boolean; readonly progress: Workload["progress"] | undefined; readonly sinceMs: number | undefined },
-): Verdict {
+): HealthReport {
   if (!restarting) return { health: "attention", reason: "RestartWithoutEffect", message: skipInWords("RestartWithoutEffect"), sinceMs };
   if (stuck)
     return {

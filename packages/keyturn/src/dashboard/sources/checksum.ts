@@ -29,7 +29,7 @@ import {
   type RecordSource,
   type SourceScope,
   summaryAgainAtMs,
-  verdictViews,
+  healthViews,
 } from "../record-source.ts";
 
 type CheckSum = DeepReadonly<ShownCheckSum>;
@@ -141,7 +141,7 @@ export function agentRecord(lease: AgentLease, { counting, nowMs }: { readonly c
     id: agentId(metadata),
     step: "checksum",
     ref: objectRef(Lease, metadata),
-    ...verdictViews(summary, summary.reason !== "AgentSilent"),
+    ...healthViews(summary, summary.reason !== "AgentSilent"),
     ...defined("createdMs", timeMs(metadata.creationTimestamp)),
     conditions: [],
     identity: spec?.holderIdentity ?? metadata.name,

@@ -23,7 +23,7 @@ import {
   statesOf,
   type Stored,
 } from "@keyturn/runtime";
-import { keepMarks, type Marks, withBelievedMarks } from "../../controllers/rotation/annotations.ts";
+import { keepAnnotations, type RotationAnnotations, withBelievedAnnotations } from "../../controllers/rotation/annotations.ts";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
 import { forecast } from "../../controllers/rotation/forecast.ts";
 import type { Commit, RotationLog } from "../../controllers/rotation/history.ts";
@@ -50,7 +50,7 @@ import {
   type RecordSource,
   type SourceScope,
   summaryAgainAtMs,
-  verdictViews,
+  healthViews,
 } from "../record-source.ts";
 
 /** What is remembered of one set, for as long as this process lives. */
@@ -122,7 +122,7 @@ export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { rea
   const source = sourceRefOf(shown.targets, { namespace, kinds });
   const sources = sourcesOf(newest, source);
   const seen = shown.targets.map((target) => observedTarget(target, shown));
-  const observed = withBelievedMarks(seen, { sources, records });
+  const observed = withBelievedAnnotations(seen, { sources, records });
   const ranks = ranksOf(observed);
   const byName = new Map(shown.targets.map((target) => [target.metadata.name, target]));
   const first = byName.get(ranks[0]?.members[0]?.name ?? "");
@@ -186,7 +186,7 @@ function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObs
     whenUnfilled: spec.whenUnfilled,
     changePolicy: spec.changePolicy,
     objectName: spec.targetName ?? metadata.name,
-    statusMark: undefined,
+    statusDigest: undefined,
     objects: objectsOf(target),
     ...(reason && { blocker: { reason, message: ready?.message ?? "" } }),
   };
@@ -280,7 +280,7 @@ function laneOf(target: ShownTarget, { member, rank, ranks, summary, held, plann
   const conditions = conditionViews(status?.conditions);
   const object = member.objects.find(({ ours }) => ours);
   const kind = kinds.find((candidate) => resourceOf(candidate) === object?.resource);
-  const { health, reason, message } = verdictViews(summary, !conditions.some(({ type, status: holds }) => type === "Ready" && holds === "False"));
+  const { health, reason, message } = healthViews(summary, !conditions.some(({ type, status: holds }) => type === "Ready" && holds === "False"));
   const pending = status?.pending;
   return {
     target: objectRef(RotationTarget, metadata),
@@ -321,9 +321,9 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
     indexes: { set: (target, key) => [setKey(nameOf(key).namespace, target.spec.rotationSet)] },
   });
   const objects = new Map(
-    kinds.map((kind): readonly [string, Cache<Marks>] => [
+    kinds.map((kind): readonly [string, Cache<RotationAnnotations>] => [
       resourceOf(kind),
-      watch<Marks>(kind, { ...selection, only: "metadata", keep: keepMarks, indexes: markIndexes }),
+      watch<RotationAnnotations>(kind, { ...selection, only: "metadata", keep: keepAnnotations, indexes: markIndexes }),
     ]),
   );
   const memories = new Map<string, RotationMemory>();
@@ -377,7 +377,7 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
 }
 
 /** The objects of one kind that are kept for a target, as intact as their marks say. */
-function keptObjects({ metadata, spec }: ShownTarget, resource: string, cache: Cache<Marks>): readonly ObjectObservation[] {
+function keptObjects({ metadata, spec }: ShownTarget, resource: string, cache: Cache<RotationAnnotations>): readonly ObjectObservation[] {
   const { namespace, name, uid } = metadata;
   const place = namespace === undefined ? {} : { namespace };
   const targetKey = keyOf({ ...place, name });

@@ -73,20 +73,20 @@ export function workloadRecord({ ref, kind, row, workload }: ShownWorkload): Wor
   };
 }
 
-interface Verdict extends Pick<WorkloadRecord, "phase" | "reason" | "message"> {
+interface WorkloadPhase extends Pick<WorkloadRecord, "phase" | "reason" | "message"> {
   readonly health: Health;
 }
 
-const done: Verdict = { health: "ok", phase: "done", reason: "Current", message: "its pods have the sidecar that new ones would get" };
+const done: WorkloadPhase = { health: "ok", phase: "done", reason: "Current", message: "its pods have the sidecar that new ones would get" };
 
-const rolling: Verdict = {
+const rolling: WorkloadPhase = {
   health: "busy",
   phase: "rolling",
   reason: "Rolling",
   message: "was restarted for its sidecar; its pods are being replaced",
 };
 
-function verdictOf(decision: Decision): Verdict {
+function verdictOf(decision: Decision): WorkloadPhase {
   switch (decision.type) {
     case "restart":
       return { health: "busy", phase: "outdated", reason: "Outdated", message: "is restarted next" };

@@ -5,7 +5,9 @@ import { sameImage, type Sidecar, sidecarParts } from "./sidecar.ts";
 export type OutdatedReason = "SidecarMissing" | "SidecarUnwanted" | "ImageDiffers" | "RevisionDiffers" | "SidecarDiffers";
 
 /** What came out. The message is for people and has no more than what the pod's spec says in the open. */
-export type SidecarVerdict = { readonly type: "current" } | { readonly type: "outdated"; readonly reason: OutdatedReason; readonly message: string };
+export type SidecarComparison =
+  | { readonly type: "current" }
+  | { readonly type: "outdated"; readonly reason: OutdatedReason; readonly message: string };
 
 /** How strictly to compare. */
 export interface ComparisonOptions {
@@ -13,13 +15,13 @@ export interface ComparisonOptions {
   readonly compareHub: boolean;
 }
 
-const current: SidecarVerdict = { type: "current" };
+const current: SidecarComparison = { type: "current" };
 
 /**
  * Compares the sidecar of a live pod with that of a pod that would be made now. Undefined stands for a pod without one.
  * Revisions are compared if both pods say theirs; parts if both were taken.
  */
-export function compareSidecar(live: Sidecar | undefined, expected: Sidecar | undefined, options: ComparisonOptions): SidecarVerdict {
+export function compareSidecar(live: Sidecar | undefined, expected: Sidecar | undefined, options: ComparisonOptions): SidecarComparison {
   if (!live) return expected ? outdated("SidecarMissing", `has no sidecar; a new pod would get ${expected.image}`) : current;
   if (!expected) return outdated("SidecarUnwanted", `has the sidecar ${live.image}; a new pod would get none`);
   if (!sameImage(live.image, expected.image, options)) {
@@ -34,6 +36,6 @@ export function compareSidecar(live: Sidecar | undefined, expected: Sidecar | un
   return current;
 }
 
-function outdated(reason: OutdatedReason, message: string): SidecarVerdict {
+function outdated(reason: OutdatedReason, message: string): SidecarComparison {
   return { type: "outdated", reason, message };
 }

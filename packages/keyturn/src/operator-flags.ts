@@ -1,8 +1,8 @@
 // The flags of `keyturn run` that are not a controller's own.
-import { diagnosticsFlags } from "../diagnostics/diagnostics.ts";
-import { notifyFlags } from "../notify/webhook.ts";
-import { attentionFlags } from "./pause-and-selection.ts";
-import { addressFlag, choiceFlag, durationFlag, type Flag, listFlag, switchFlag, textFlag, textFlagWithDefault } from "./flag.ts";
+import { diagnosticsFlags } from "./diagnostics/diagnostics.ts";
+import { notifyFlags } from "./notify/webhook.ts";
+import { selectionFlags } from "./feature/pause-and-selection.ts";
+import { addressFlag, choiceFlag, durationFlag, type Flag, listFlag, switchFlag, textFlag, textFlagWithDefault } from "./feature/flag.ts";
 
 const leaseDuration = durationFlag({
   name: "leader-elect-lease-duration",
@@ -37,7 +37,7 @@ export const operatorFlags = {
   }),
   context: textFlag({ name: "context", placeholder: "NAME", help: "the context of the kubeconfig to use; otherwise its current one" }),
   namespaces: listFlag({ name: "namespaces", help: "limit the operator to these namespaces; otherwise all" }),
-  ...attentionFlags,
+  ...selectionFlags,
   leaderElect: switchFlag({ name: "leader-elect", default: true, help: "hold a Lease per controller, so that several replicas can run" }),
   leaderElectNamespace: textFlag({
     name: "leader-elect-namespace",

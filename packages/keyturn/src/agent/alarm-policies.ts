@@ -4,7 +4,7 @@
 export type Policy = "keep" | "promote";
 
 /** The situations for which there is a policy; each has a flag `--on-<name>`. */
-export const situations = {
+export const alarmPolicies = {
   MissingCrd: { flag: "missing-crd", help: "the API server does not serve SecretCheckSum" },
   NoChecksum: { flag: "no-checksum", help: "there is no checksum object in the namespace" },
   StaleChecksum: { flag: "stale-checksum", help: "the Secrets have differed from every checksum for longer than --stale-after" },
@@ -20,10 +20,10 @@ export const situations = {
 } as const satisfies Readonly<Record<string, { readonly flag: string; readonly help: string }>>;
 
 /** A situation with a policy. */
-export type Situation = keyof typeof situations;
+export type Situation = keyof typeof alarmPolicies;
 
 /** All of them, in the order of the table. */
-export const situationNames = Object.keys(situations) as readonly Situation[];
+export const situationNames = Object.keys(alarmPolicies) as readonly Situation[];
 
 /** What is done in each situation. */
 export type Policies = Readonly<Record<Situation, Policy>>;
