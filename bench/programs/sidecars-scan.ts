@@ -45,17 +45,16 @@ await runOperator(
 );
 
 function lookOut({ metrics }: ControllerScope): void {
-  const sum = (name: string): number =>
-    metrics.registry
-      .textOf(name)
+  const sum = async (name: string): Promise<number> =>
+    (await metrics.registry.getSingleMetricAsString(name))
       .split("\n")
       .filter((line) => line.startsWith(`${name}{`))
       .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" "))), 0);
-  const look = (): void => {
-    const outdated = sum("keyturn_sidecars_outdated_workloads");
-    if (outdated < expected || sum("keyturn_sidecars_unknown_workloads") > 0) return;
+  const look = async (): Promise<void> => {
+    const outdated = await sum("keyturn_sidecars_outdated_workloads");
+    if (outdated < expected || (await sum("keyturn_sidecars_unknown_workloads")) > 0) return;
     clearInterval(looking);
     report({ type: "done", ms: performance.now() - startedMs, outdated, hold: endProbe?.() });
   };
-  const looking = setInterval(look, lookEveryMs);
+  const looking = setInterval(() => void look(), lookEveryMs);
 }

@@ -1,12 +1,34 @@
 // The registry: its names, and what the runtime's parts make of them.
+import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { createMetrics, metricDocs } from "./metrics.ts";
+import { createMetrics, metricDocs, metricsOf } from "./metrics.ts";
 import { controllerMetrics, observeCaches, observeProcess, observeWatches, requestMetrics } from "./runtime-metrics.ts";
 
 /** The lines of one metric. */
 async function linesOf(metrics: ReturnType<typeof createMetrics>, name: string): Promise<readonly string[]> {
   return (await metrics.text()).split("\n").filter((line) => line.startsWith(name));
 }
+
+describe("tables", () => {
+  const table = { doors_total: { type: "counter", help: "Doors.", labels: ["house"] } } as const;
+
+  test("that are the same share their metrics; others may not use their names", async () => {
+    const metrics = createMetrics();
+    metricsOf(metrics, table).doors_total.inc({ house: "a" });
+    metricsOf(metrics, table).doors_total.inc({ house: "a" });
+    expect(await linesOf(metrics, "doors_total{")).toEqual(['doors_total{house="a"} 2']);
+    expect(() => metricsOf(metrics, { doors_total: { ...table.doors_total, type: "gauge" } })).toThrow(
+      "cannot make the metric doors_total, a gauge with the labels (house): there is one of this name, a counter with the labels (house)",
+    );
+  });
+
+  test("go into the registry that is given, beside what is there", async () => {
+    const registry = new Registry();
+    metricsOf({ registry }, table).doors_total.inc({ house: "b" });
+    const { text } = createMetrics({ registry });
+    expect(await text()).toContain('doors_total{house="b"} 1');
+  });
+});
 
 describe("createMetrics", () => {
   test("has controller-runtime's names and labels, and ours beside them", () => {

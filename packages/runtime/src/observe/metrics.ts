@@ -1,7 +1,5 @@
-// Metrics as declared tables.
-import { Registry } from "./prometheus.ts";
-
-// Every metric of the runtime, its help text and labels, in one table: the registry and the reference are both made from it.
+// Metrics as declared tables, on prom-client: the registry and the reference are both made from them.
+import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 
 /** What a metric is. */
 export interface MetricRow {
@@ -127,9 +125,7 @@ export function metricDocs(): readonly MetricDoc[] {
   return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-// The runtime's metrics, under controller-runtime's names where it has one, so that existing dashboards work.
-
-/** A registry of this manager's own; there is no global one. */
+/** Where metrics are collected. There is no global registry; bring your own to have them beside others of your process. */
 export interface Metrics {
   readonly registry: Registry;
 }
@@ -180,24 +176,44 @@ export interface RuntimeMetrics extends Metrics {
   text(): Promise<string>;
 }
 
-/** Makes a registry with all metrics of the table. Nothing runs between scrapes. */
-export function createMetrics(): RuntimeMetrics {
-  const registry = new Registry();
+/** All metrics of the table, in a registry of their own or in one that is given. Nothing runs between scrapes. */
+export function createMetrics({ registry = new Registry() }: Partial<Metrics> = {}): RuntimeMetrics {
   const collectors: (() => void)[] = [];
   return {
     registry,
     of: metricsOf({ registry }, metricTable),
     beforeScrape: (collect) => void collectors.push(collect),
-    async text() {
+    text() {
       for (const collect of collectors) collect();
-      return registry.text();
+      return registry.metrics();
     },
   };
 }
 
-/** The metrics of a controller's own table, typed by it. Controllers that share a table share the metrics. */
+/** The metrics of a controller's own table, typed by it. Controllers that share a table share the metrics. Throws if a name is taken by a metric of another shape. */
 export function metricsOf<const Table extends Readonly<Record<string, MetricRow>>>({ registry }: Metrics, table: Table): MetricsOf<Table> {
-  const metrics = Object.entries<MetricRow>(table).map(([name, row]) => [name, registry.metric(name, row)]);
-  // The table decides which class each name gets, and the registry follows it.
+  const metrics = Object.entries<MetricRow>(table).map(([name, row]) => [name, metricIn(registry, name, row)]);
+  // The table decides which class each name gets, and what it is called with is what prom-client takes.
   return Object.fromEntries(metrics) as MetricsOf<Table>;
+}
+
+/** What each metric was made from: prom-client gives whoever asks for a name that is taken no way to tell. */
+const shapes = new WeakMap<Metric, string>();
+
+function metricIn(registry: Registry, name: string, row: MetricRow): Metric {
+  const known = registry.getSingleMetric(name);
+  const shape = `${row.type} with the labels (${row.labels.join(", ")})${row.buckets ? ` and the buckets ${row.buckets.join(", ")}` : ""}`;
+  if (known) {
+    if (shapes.get(known) === shape) return known;
+    throw new Error(`cannot make the metric ${name}, a ${shape}: there is one of this name, a ${shapes.get(known) ?? "foreign one"}`);
+  }
+  const metric = createMetric(registry, name, row);
+  shapes.set(metric, shape);
+  return metric;
+}
+
+function createMetric(registry: Registry, name: string, { type, help, labels: labelNames, buckets = [] }: MetricRow): Metric {
+  const configuration = { name, help, labelNames, registers: [registry] };
+  if (type === "counter") return new Counter(configuration);
+  return type === "gauge" ? new Gauge(configuration) : new Histogram({ ...configuration, buckets: [...buckets] });
 }

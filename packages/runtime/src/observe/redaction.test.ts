@@ -154,7 +154,7 @@ describe("redactData", () => {
 it("tells the frames and nothing of the message, even if that looks like frames", () => {
   const { error, frames } = safeErrorPlace(new TypeError("secret\n    at secret (secret:1:1)"));
   expect(error).toBe("TypeError");
-  expect(frames[0]).toMatch(/^at .*thrown-place\.test\.ts/);
+  expect(frames[0]).toMatch(/^at .*redaction\.test\.ts/);
   expect(JSON.stringify(frames)).not.toContain("secret:1:1");
 });
 
