@@ -6,7 +6,7 @@ import { type HealthCounts, worstHealth } from "./record-list.ts";
 import { stepInfos } from "./stages.ts";
 
 /** Why nothing certain can be said about a step. `loading` passes by itself. */
-export interface Doubt {
+interface Doubt {
   readonly about: "page" | "server" | "rights" | "leader" | "loading";
   readonly message: string;
   /** When what is shown was last known to be so. */
@@ -45,7 +45,7 @@ export function stepHealth(record: StepRecord | undefined, connection: Connectio
 }
 
 /** A doubt, and the steps that share it. */
-export interface SharedDoubt {
+interface SharedDoubt {
   readonly about: Doubt["about"];
   readonly steps: readonly string[];
   /** One sentence each, with its steps before it where not all say the same. */

@@ -12,7 +12,7 @@ export interface ServerSentEvent {
 }
 
 /** What has been read so far and is not yet an event. */
-export interface ParserState {
+interface ParserState {
   readonly rest: string;
 }
 
@@ -46,7 +46,7 @@ function parseBlock(block: string): ServerSentEvent | undefined {
 const names: ReadonlySet<string> = new Set<PictureEvent["name"]>(["hello", "snapshot", "changes", "tick", "end"]);
 
 /** Undefined for events that a newer server may send and this page does not know. */
-export function decodeEvent({ id, event, data }: ServerSentEvent): PictureEvent | undefined {
+function decodeEvent({ id, event, data }: ServerSentEvent): PictureEvent | undefined {
   if (!names.has(event)) return undefined;
   return { name: event, id, data: JSON.parse(data) } as PictureEvent;
 }

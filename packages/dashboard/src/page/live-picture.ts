@@ -19,7 +19,7 @@ export type Connection =
 export type LoginReason = "needed" | "wrong" | "refused" | "ended";
 
 /** What can happen. */
-export type ConnectionInput =
+type ConnectionInput =
   | { readonly type: "opened"; readonly nowMs: number }
   /** `spread` is a number from 0 to 1, so that a thousand pages do not come back at once. */
   | { readonly type: "failed"; readonly nowMs: number; readonly why: string; readonly spread: number }

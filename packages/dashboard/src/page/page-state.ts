@@ -61,10 +61,10 @@ export function startClock(): PageClock {
 
 // How somebody likes the page: remembered by the browser, nowhere else.
 
-export type Theme = "system" | "light" | "dark";
-export type TimeStyle = "relative" | "absolute";
+type Theme = "system" | "light" | "dark";
+type TimeStyle = "relative" | "absolute";
 
-export interface Settings {
+interface Settings {
   readonly theme: Signal<Theme>;
   readonly timeStyle: Signal<TimeStyle>;
 }

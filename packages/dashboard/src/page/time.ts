@@ -52,24 +52,20 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-const minuteMsTimeRange = 60_000;
-const hourMsTimeRange = 60 * minuteMsTimeRange;
-const dayMsTimeRange = 24 * hourMsTimeRange;
-
 /** The narrowest and the widest stretch: from minutes to years. */
-export const narrowestMs = 2 * minuteMsTimeRange;
-export const widestMs = 4 * 365 * dayMsTimeRange;
+export const narrowestMs = 2 * minuteMs;
+export const widestMs = 4 * 365 * dayMs;
 
 /** The stretches that have a button of their own. */
 export const zoomSteps = [
-  { name: "5m", spanMs: 5 * minuteMsTimeRange, label: "5 minutes" },
-  { name: "15m", spanMs: 15 * minuteMsTimeRange, label: "15 minutes" },
-  { name: "1h", spanMs: hourMsTimeRange, label: "1 hour" },
-  { name: "6h", spanMs: 6 * hourMsTimeRange, label: "6 hours" },
-  { name: "1d", spanMs: dayMsTimeRange, label: "1 day" },
-  { name: "1w", spanMs: 7 * dayMsTimeRange, label: "1 week" },
-  { name: "1M", spanMs: 30 * dayMsTimeRange, label: "1 month" },
-  { name: "6M", spanMs: 182 * dayMsTimeRange, label: "6 months" },
+  { name: "5m", spanMs: 5 * minuteMs, label: "5 minutes" },
+  { name: "15m", spanMs: 15 * minuteMs, label: "15 minutes" },
+  { name: "1h", spanMs: hourMs, label: "1 hour" },
+  { name: "6h", spanMs: 6 * hourMs, label: "6 hours" },
+  { name: "1d", spanMs: dayMs, label: "1 day" },
+  { name: "1w", spanMs: 7 * dayMs, label: "1 week" },
+  { name: "1M", spanMs: 30 * dayMs, label: "1 month" },
+  { name: "6M", spanMs: 182 * dayMs, label: "6 months" },
 ] as const;
 
 /** Of what a timeline that follows the time shows, so much is past; the rest is what is planned. */
@@ -109,7 +105,7 @@ export function clampSpan(spanMs: number): number {
 /** The smallest zoom step in which all given times can be seen around now, for a first look. */
 export function fittingSpan(timesMs: readonly number[], nowMs: number): number {
   const needed = Math.max(0, ...timesMs.map((at) => (at < nowMs ? (nowMs - at) / pastShare : (at - nowMs) / (1 - pastShare))));
-  return zoomSteps.find(({ spanMs }) => spanMs >= needed)?.spanMs ?? zoomSteps[zoomSteps.length - 1]?.spanMs ?? dayMsTimeRange;
+  return zoomSteps.find(({ spanMs }) => spanMs >= needed)?.spanMs ?? zoomSteps[zoomSteps.length - 1]?.spanMs ?? dayMs;
 }
 
 // Which times a timeline's axis names, and how.
@@ -121,30 +117,27 @@ export interface Tick {
   readonly major: boolean;
 }
 
-const minuteMsTicks = 60_000;
-const hourMsTicks = 60 * minuteMsTicks;
-const dayMsTicks = 24 * hourMsTicks;
-const steps = [15_000, 30_000, ...[1, 2, 5, 10, 15, 30].map((n) => n * minuteMsTicks), ...[1, 2, 3, 6, 12].map((n) => n * hourMsTicks)];
+const steps = [15_000, 30_000, ...[1, 2, 5, 10, 15, 30].map((n) => n * minuteMs), ...[1, 2, 3, 6, 12].map((n) => n * hourMs)];
 const daySteps = [1, 2, 7, 14];
 const monthSteps = [1, 2, 3, 6, 12];
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /** A Monday, so that steps of weeks begin on Mondays. */
-const mondayMs = 4 * dayMsTicks;
+const mondayMs = 4 * dayMs;
 
 /**
  * Round times within the range, at most `most` of them, on the clock that is `offsetMinutes` ahead of UTC.
  * One offset holds for the whole axis, so around a change to summer time labels may be an hour off midnight.
  */
 export function ticksOf(range: TimeRange, { most, offsetMinutes }: { readonly most: number; readonly offsetMinutes: number }): readonly Tick[] {
-  const shift = offsetMinutes * minuteMsTicks;
+  const shift = offsetMinutes * minuteMs;
   const span = range.toMs - range.fromMs;
   const wanted = span / Math.max(1, most);
   const local = { fromMs: range.fromMs + shift, toMs: range.toMs + shift };
   const stepMs = steps.find((step) => step >= wanted);
   if (stepMs !== undefined) return everyStep(local, stepMs, 0).map((at) => clockTick(at, { stepMs, shift }));
-  const days = daySteps.find((count) => count * dayMsTicks >= wanted);
-  if (days !== undefined) return everyStep(local, days * dayMsTicks, days >= 7 ? mondayMs : 0).map((at) => dayTick(at, shift));
-  const count = monthSteps.find((step) => step * 28 * dayMsTicks >= wanted) ?? 24;
+  const days = daySteps.find((count) => count * dayMs >= wanted);
+  if (days !== undefined) return everyStep(local, days * dayMs, days >= 7 ? mondayMs : 0).map((at) => dayTick(at, shift));
+  const count = monthSteps.find((step) => step * 28 * dayMs >= wanted) ?? 24;
   return everyMonth(local, count).map((at) => monthTick(at, shift));
 }
 
@@ -169,8 +162,8 @@ const two = (value: number): string => String(value).padStart(2, "0");
 function clockTick(localMs: number, { stepMs, shift }: { readonly stepMs: number; readonly shift: number }): Tick {
   const time = new Date(localMs);
   const clock = `${two(time.getUTCHours())}:${two(time.getUTCMinutes())}`;
-  if (localMs % dayMsTicks === 0) return { ...dayTick(localMs, shift), major: true };
-  return { atMs: localMs - shift, label: stepMs < minuteMsTicks ? `${clock}:${two(time.getUTCSeconds())}` : clock, major: false };
+  if (localMs % dayMs === 0) return { ...dayTick(localMs, shift), major: true };
+  return { atMs: localMs - shift, label: stepMs < minuteMs ? `${clock}:${two(time.getUTCSeconds())}` : clock, major: false };
 }
 
 function dayTick(localMs: number, shift: number): Tick {

@@ -45,7 +45,7 @@ export type Completion =
   | { readonly type: "files" };
 
 /** Names that can be asked of a cluster. */
-export type NameSource = "namespaces" | "sets" | "objects";
+type NameSource = "namespaces" | "sets" | "objects";
 
 /** For the words after the program's name; the last of them is the one that is being typed, and may be empty. */
 export function completionOf(typedWords: readonly string[], commands: readonly CompletedCommand[]): Completion {
@@ -144,7 +144,7 @@ function positionals(words: readonly string[], flags: readonly Flag[]): number {
 const patienceMs = 3000;
 
 /** The names, or none. `words` are those of the command line, which may say where to look. */
-export async function namesIn(source: NameSource, words: readonly string[], console: Console): Promise<readonly string[]> {
+async function namesIn(source: NameSource, words: readonly string[], console: Console): Promise<readonly string[]> {
   const signal = AbortSignal.any([console.signal, AbortSignal.timeout(patienceMs)]);
   try {
     const names = await inSession(flagsAmong(words), { ...console, signal }, (session) => sources[source](session));

@@ -52,7 +52,7 @@ function keepPiece({ reportingController, eventTime, series, regarding, reason, 
 }
 
 /** Watches the Events of the whole cluster. */
-export function watchNews(caches: ReturnType<typeof createCaches>): { readonly cache: Cache<Piece | undefined>; render(nowMs: number): string } {
+function watchNews(caches: ReturnType<typeof createCaches>): { readonly cache: Cache<Piece | undefined>; render(nowMs: number): string } {
   const cache = caches.watch(Event, { keep: keepPiece });
   return {
     cache,

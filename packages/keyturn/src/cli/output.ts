@@ -42,7 +42,7 @@ export function streamed(data: unknown, output: Exclude<OutputFormat, "table">):
 // A text on the screen that follows what it shows: redrawn in place on a terminal, printed anew when it changes elsewhere.
 
 /** A terminal to draw on. */
-export interface Screen {
+interface Screen {
   readonly write: (text: string) => void;
   /** How many lines fit; undefined if it is no terminal. */
   readonly height: () => number | undefined;

@@ -21,7 +21,7 @@ import { inSession, type Session, sessionFlags, watchAny } from "./session.ts";
 export const queryFlags = [...sessionFlags, outputFlag];
 
 /** The flags of those whose answer can be followed. */
-export const followedQueryFlags = [...queryFlags, watchFlag];
+const followedQueryFlags = [...queryFlags, watchFlag];
 
 /** What an answer depends on, if it can be followed. */
 export interface Follows {

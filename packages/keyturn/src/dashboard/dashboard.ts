@@ -61,7 +61,7 @@ export const dashboardMetrics = {
 const lookEveryMs = 2000;
 
 /** What the steps are told from. */
-export interface StepsOptions {
+interface StepsOptions {
   readonly sources: () => readonly RecordSource[];
   readonly statusOf: StatusOf;
   readonly leaders: StepLeaders;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** A file that leads to the page, readable by this user alone. Goes when it is disposed of. */
-export interface LaunchPage extends AsyncDisposable {
+interface LaunchPage extends AsyncDisposable {
   readonly path: string;
 }
 
@@ -21,7 +21,7 @@ export async function makeLaunchPage(url: string): Promise<LaunchPage> {
 }
 
 /** What opens pages on a system. */
-export interface Opener {
+interface Opener {
   readonly command: string;
   readonly args: readonly string[];
 }

@@ -79,7 +79,7 @@ function ownCommands({ resource, name }: ObjectRef, record: DashboardRecord, whe
 const maxEvents = 100;
 
 /** The newest first. */
-export async function objectEvents(client: Client, { kind, namespace, name }: ObjectRef, signal: AbortSignal): Promise<readonly EventView[]> {
+async function objectEvents(client: Client, { kind, namespace, name }: ObjectRef, signal: AbortSignal): Promise<readonly EventView[]> {
   const fields = `regarding.kind=${kind},regarding.name=${name}`;
   const { items } = await client.list(Event, { namespace: namespace === "" ? "default" : namespace, fields }, signal);
   return items
@@ -95,7 +95,7 @@ interface OldEvent {
   readonly deprecatedCount?: number;
 }
 
-export function eventView(event: Event & OldEvent): EventView {
+function eventView(event: Event & OldEvent): EventView {
   const { type, reason, note = "", action, eventTime, series, reportingController, metadata } = event;
   const firstMs = timeMs(eventTime) ?? timeMs(event.deprecatedFirstTimestamp) ?? timeMs(metadata.creationTimestamp) ?? 0;
   return {
@@ -179,7 +179,7 @@ function short(digest: string): string {
 // What is told about one object beyond its record. Many may ask at a time: the API server is asked once.
 
 /** What details are made with. */
-export interface ObjectDetailsOptions {
+interface ObjectDetailsOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;

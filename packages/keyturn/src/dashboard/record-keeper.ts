@@ -32,7 +32,7 @@ export class Signal {
 // Keeps the records up to date: collects what was touched, makes those records anew a few at a time, and hands changes to the store together.
 
 /** What the records are kept with. */
-export interface RecordKeeperOptions {
+interface RecordKeeperOptions {
   readonly store: RecordStore;
   readonly clock: Clock;
   readonly log: Logger;

@@ -82,7 +82,7 @@ export function defined<Name extends string, Value>(name: Name, value: Value | u
 }
 
 /** How a summary's health is drawn. What needs attention is an error if it does not work, and else a warning. */
-export function drawnHealth({ health }: Pick<Summary, "health">, works: boolean): Health {
+function drawnHealth({ health }: Pick<Summary, "health">, works: boolean): Health {
   switch (health) {
     case "healthy":
       return "ok";

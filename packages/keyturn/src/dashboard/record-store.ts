@@ -23,14 +23,14 @@ interface Batch {
 }
 
 /** Everything at one moment, in pieces. */
-export interface Snapshot {
+interface Snapshot {
   /** The last change that is in it. */
   readonly seq: number;
   readonly frames: readonly Buffer[];
 }
 
 /** How much is remembered. */
-export interface StoreLimits {
+interface StoreLimits {
   /** Changes that a page can be behind by before it gets everything anew. */
   readonly maxBatches: number;
   readonly maxBytes: number;

@@ -17,14 +17,14 @@ import type { AccessCheck, Place, Viewer } from "./viewer-rights.ts";
 // How an answer is written: JSON, or one of the page's files.
 
 /** Answers with JSON, which nobody keeps. */
-export function answerJson(response: ServerResponse, status: number, body: object): void {
+function answerJson(response: ServerResponse, status: number, body: object): void {
   const text = JSON.stringify(body);
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store", "content-length": Buffer.byteLength(text) });
   response.end(response.req.method === "HEAD" ? undefined : text);
 }
 
 /** Answers with a file, as small as the client takes it, or with nothing but that it has not changed. */
-export function answerFile(
+function answerFile(
   path: string,
   files: StaticFiles,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
@@ -60,7 +60,7 @@ const policy = {
 };
 
 /** Nothing but the page's own files is loaded, nobody frames it, and no address of it is told to anybody. */
-export const securityHeaders: Readonly<Record<string, string>> = {
+const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": Object.entries(policy)
     .map(([name, value]) => `${name} ${value}`)
     .join("; "),
@@ -86,7 +86,7 @@ export interface Asker {
 }
 
 /** What requests are answered with. */
-export interface RequestHandlerOptions {
+interface RequestHandlerOptions {
   readonly files: StaticFiles;
   readonly store: RecordStore;
   readonly access: AccessCheck;
@@ -106,7 +106,7 @@ export interface RequestHandlerOptions {
 }
 
 /** Pages that may be open at a time. */
-export const defaultMaxStreams = 2000;
+const defaultMaxStreams = 2000;
 
 /** A request and the way to answer it. */
 interface Exchange {
@@ -121,7 +121,7 @@ interface Admitted {
 }
 
 /** Answers until the signal aborts; then every stream ends with a word. */
-export class RequestHandler {
+class RequestHandler {
   readonly #options: RequestHandlerOptions;
   readonly #signal: AbortSignal;
   readonly #isLoopback: boolean;

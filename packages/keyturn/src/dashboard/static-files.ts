@@ -5,7 +5,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { pageFiles } from "./page-files.ts";
 
 /** One file, in every form in which it may be asked for. */
-export interface StaticFile {
+interface StaticFile {
   readonly contentType: string;
   readonly etag: string;
   /** Its name changes with its content: it may be kept for ever. */

@@ -83,7 +83,7 @@ interface ShownKind {
 }
 
 /** What the check is made with. */
-export interface TokenAccessOptions {
+interface TokenAccessOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
@@ -266,7 +266,7 @@ function digest(text: string): Buffer {
 // The namespaces in which a viewer may have rights, whether or not there is anything to see in them.
 
 /** What they are found with. */
-export interface ViewerNamespacesOptions {
+interface ViewerNamespacesOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;

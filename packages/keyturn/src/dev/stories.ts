@@ -8,7 +8,7 @@ import { startIstiod } from "./stand-ins/istiod.ts";
 // A story of `keyturn dev`: what an example needs that no manifest can give, and what happens in it while somebody looks on.
 
 /** What a story has to tell. */
-export interface Story {
+interface Story {
   /** Flags that the operator is given for it, by name. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Namespaces to show besides those of the examples. */
@@ -18,7 +18,7 @@ export interface Story {
 }
 
 /** Prepares the cluster for a story, before the examples are applied. What it starts is added to `stack`, and goes with it. */
-export type BeginStory = (cluster: Cluster, stack: AsyncDisposableStack) => Promise<Story>;
+type BeginStory = (cluster: Cluster, stack: AsyncDisposableStack) => Promise<Story>;
 
 /** Does something again and again, first after one pause. */
 export async function again(everyMs: number, signal: AbortSignal, action: () => Promise<void>): Promise<void> {
@@ -68,7 +68,7 @@ export const issueStory: BeginStory = async (cluster, stack) => {
 
 const upgradeEveryMs = 60_000;
 
-export const rollOutStory: BeginStory = async (cluster, stack) => {
+const rollOutStory: BeginStory = async (cluster, stack) => {
   const istiod = stack.use(await startIstiod());
   await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: istiod.settings.namespace } });
   await cluster.apply([istiod.configMap(), istiod.revisionConfiguration()]);
@@ -89,7 +89,7 @@ export const rollOutStory: BeginStory = async (cluster, stack) => {
 const source = { namespace: "keyturn-examples", name: "signing-key" };
 const renewEveryMs = 45_000;
 
-export const rotateStory: BeginStory = async ({ client }) => ({
+const rotateStory: BeginStory = async ({ client }) => ({
   // The delays of the example are seconds instead of an hour, so keys must be published within seconds, too.
   flags: { "jwks.configmap-interval": "1s", "jwks.reconcile-interval": "1s" },
   happen: (signal) =>

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { getHeapSnapshot } from "node:v8";
 
 /** Where and how. */
-export interface CaptureOptions {
+interface CaptureOptions {
   readonly folder: string;
   /** Tells captures apart, in the names of the files. */
   readonly name: string;

@@ -5,7 +5,7 @@ import { textFlag } from "../feature/flag.ts";
 // Diagnostics as a part of the operator's process: on a signal, which only those can send who may do anything to the process anyway.
 
 /** What the companion is made from. */
-export interface DiagnosticsOptions {
+interface DiagnosticsOptions {
   /** Undefined or empty: the signal is answered by a line in the log, and nothing is written. */
   readonly folder: string | undefined;
   /** Calls `take` whenever diagnostics are asked for, until what it returns is called. */

@@ -2,7 +2,7 @@
 import type { Paint, Tone } from "../text.ts";
 
 /** How bad it is. `fail` keeps something from working; `warn` may, or could not be checked. */
-export type Level = "ok" | "warn" | "fail";
+type Level = "ok" | "warn" | "fail";
 
 /** One thing that was checked. */
 export interface Finding {

@@ -8,7 +8,7 @@ import { fail, type Finding, ok, warn } from "./finding.ts";
 // The versions of Kubernetes that the tests run on. A test holds them against the modules that the local control planes are built from.
 
 /** A minor release. */
-export interface MinorVersion {
+interface MinorVersion {
   readonly major: number;
   readonly minor: number;
 }
@@ -34,7 +34,7 @@ const maxVersionBytes = 65_536;
 const noticeableSkewMs = 2000;
 
 /** What was found, and whether there is any point in asking further. */
-export interface ServerFindings {
+interface ServerFindings {
   readonly findings: readonly Finding[];
   readonly isThere: boolean;
 }

@@ -2,7 +2,7 @@
 import { parseBindAddress, parseDuration } from "@keyturn/runtime";
 
 /** What the text of a flag can be: `list` is separated by commas; `choice` and `number` say which words and which numbers. */
-export type FlagType =
+type FlagType =
   | { readonly type: "text" | "switch" | "list" | "duration" | "address" }
   | { readonly type: "choice"; readonly choices: readonly string[] }
   | { readonly type: "number"; readonly least: number; readonly most: number };

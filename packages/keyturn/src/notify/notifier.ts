@@ -153,7 +153,7 @@ export class Notifier implements AsyncDisposable {
 // Notifications as a part of the operator's process. Only Events that this process writes are told, so that of several replicas the one that leads speaks.
 
 /** What the flags say. */
-export interface NotifyOptions {
+interface NotifyOptions {
   /** Undefined or empty: nobody is told. */
   readonly urlFile: string | undefined;
   readonly format: NotificationFormat;

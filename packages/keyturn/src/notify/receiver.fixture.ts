@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 
 /** A request as it arrived. */
-export interface Received {
+interface Received {
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -11,7 +11,7 @@ export interface Received {
 }
 
 /** How to answer. Default: 200 and nothing more. */
-export interface ReceiverAnswer {
+interface ReceiverAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -20,7 +20,7 @@ export interface ReceiverAnswer {
 }
 
 /** A running receiver. */
-export interface Receiver extends AsyncDisposable {
+interface Receiver extends AsyncDisposable {
   /** Without a path. */
   readonly url: string;
   readonly received: readonly Received[];

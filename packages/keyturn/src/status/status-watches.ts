@@ -47,7 +47,7 @@ export type StepName = (typeof steps)[number]["step"];
 // Watches everything that the five steps leave for people to see, and puts it together at any moment.
 
 /** Where to look. */
-export interface StatusWatchOptions {
+interface StatusWatchOptions {
   /** For the objects of the steps; limited to `namespace` if one is given. */
   readonly caches: Caches;
   /** For the operator's Leases, wherever they are. */
@@ -73,7 +73,7 @@ export interface StatusWatches {
 }
 
 /** A cache and how its watch fares. */
-export interface WatchedCache {
+interface WatchedCache {
   readonly cache: Cache<unknown>;
   readonly status: () => WatchStatus;
 }

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 
 // Whether a media query holds, now and later.
 
-export function useMedia(query: string): boolean {
+function useMedia(query: string): boolean {
   const [holds, setHolds] = useState(() => matchMedia(query).matches);
   useEffect(() => {
     const list = matchMedia(query);
@@ -19,13 +19,13 @@ export function useMedia(query: string): boolean {
 // Which rows of a long list are drawn: those in sight, and a few around them.
 
 /** The rows from `first` up to, and without, `end`. */
-export interface VirtualWindow {
+interface VirtualWindow {
   readonly first: number;
   readonly end: number;
 }
 
 /** All lengths in pixels; `viewTop` is how far the top of the sight is below the top of the list, negative if above. */
-export interface Viewport {
+interface Viewport {
   readonly count: number;
   readonly rowHeight: number;
   readonly viewTop: number;
@@ -93,7 +93,7 @@ export interface Column<T> {
   readonly phone?: "line" | "hidden";
 }
 
-export interface VirtualTableProps<T> {
+interface VirtualTableProps<T> {
   readonly caption: string;
   /** Must stay the same object while the table is there. */
   readonly columns: readonly Column<T>[];

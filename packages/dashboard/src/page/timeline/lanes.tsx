@@ -11,7 +11,7 @@ import { type Bar, type Fact, type GroupTrack, type LaneTrack, type Placed, plac
 // The head of a timeline: round times, and now.
 
 /** A share of a width for CSS. */
-export function percent(share: number): string {
+function percent(share: number): string {
   return `${(share * 100).toFixed(3)}%`;
 }
 
@@ -73,7 +73,7 @@ export function NowLine({ control }: { readonly control: RangeControl }): JSX.El
 
 // One row of a timeline: the heading of a group, or a lane with its bars.
 
-export interface LaneRowProps {
+interface LaneRowProps {
   readonly range: TimeRange;
   readonly nowMs: number;
   readonly selected: string | undefined;
@@ -154,12 +154,12 @@ function styleOf({ left, width }: Placed): { readonly left: string; readonly wid
 }
 
 /** Everything that the card shows, for those who cannot see it. */
-export function describeBar(bar: Bar, nowMs: number): string {
+function describeBar(bar: Bar, nowMs: number): string {
   return [`${bar.title}, ${bar.look}`, bar.label, ...bar.facts.map((fact) => `${fact.name} ${factText(fact, nowMs)}`)].join(", ");
 }
 
 /** A fact in words. */
-export function factText(fact: Fact, nowMs: number): string {
+function factText(fact: Fact, nowMs: number): string {
   if ("text" in fact) return fact.text;
   if ("spanMs" in fact) return spanText(fact.spanMs);
   return `${relativeText(fact.atMs, nowMs)} (${localText(fact.atMs)})`;
@@ -167,7 +167,7 @@ export function factText(fact: Fact, nowMs: number): string {
 
 // What there is to know about a bar: beside it while it has the pointer or the focus, and for as long as it is chosen.
 
-export interface BarCardProps {
+interface BarCardProps {
   readonly bar: Bar;
   readonly owner: ObjectRef | undefined;
   readonly pinned: boolean;

@@ -10,7 +10,7 @@ import { type Bar, type LaneTrack, neighbour, placeStretch, type Track } from ".
 
 // The width of an element, now and later.
 
-export function useElementWidth(ref: { readonly current: HTMLElement | null }): number {
+function useElementWidth(ref: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(900);
   useLayoutEffect(() => {
     const element = ref.current;
@@ -66,7 +66,7 @@ export function useRange(suggestedMs: number): RangeControl {
 
 // Wheel with Ctrl zooms around the pointer, a sideways wheel moves, and so does dragging the axis or the space between bars.
 
-export function useTimelinePointer(frame: { readonly current: HTMLElement | null }, control: RangeControl): void {
+function useTimelinePointer(frame: { readonly current: HTMLElement | null }, control: RangeControl): void {
   const latest = useRef(control);
   latest.current = control;
   useEffect(() => {

@@ -12,7 +12,7 @@ export type Fact =
   | { readonly name: string; readonly spanMs: number };
 
 /** How a bar looks. `ahead` is the part of a live bar that is still to come. */
-export type BarLook = "past" | "live" | "planned" | "retiring" | "removed";
+type BarLook = "past" | "live" | "planned" | "retiring" | "removed";
 
 /** A stretch of time in which something holds. */
 export interface Bar {

@@ -16,11 +16,11 @@ import { ViewHead } from "./stage.tsx";
 const words = { current: "agrees", awaited: "awaited", differs: "differs" } as const;
 
 /** What a standing means, in one word. */
-export function standingText(standing: ChecksumRecord["standing"]): string {
+function standingText(standing: ChecksumRecord["standing"]): string {
   return words[standing];
 }
 
-export const checksumColumns: readonly Column<ChecksumRecord>[] = [
+const checksumColumns: readonly Column<ChecksumRecord>[] = [
   {
     title: "Namespace",
     width: "minmax(170px, 1.4fr)",
@@ -88,7 +88,7 @@ export const checksumColumns: readonly Column<ChecksumRecord>[] = [
   },
 ];
 
-export const agentColumns: readonly Column<AgentRecord>[] = [
+const agentColumns: readonly Column<AgentRecord>[] = [
   {
     title: "Agent",
     width: "minmax(170px, 1.4fr)",

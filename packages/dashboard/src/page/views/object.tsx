@@ -167,7 +167,7 @@ function digest(name: string, value: string | undefined): readonly Fact[] {
 
 // Finds what the page knows about an object: its record, and the lane if it is a target among others.
 
-export interface FoundObject {
+interface FoundObject {
   readonly ref: ObjectRef;
   /** Differs when anything about it has changed. */
   readonly record: ObjectRecord;
@@ -180,7 +180,7 @@ export interface FoundObject {
 }
 
 /** Undefined if no record is about it. */
-export function findObject(tables: LiveTables, name: ObjectName): FoundObject | undefined {
+function findObject(tables: LiveTables, name: ObjectName): FoundObject | undefined {
   const lane = tables.rotationSet.value.flatMap((record) =>
     record.lanes
       .filter(({ target, object }) => isSame(target, name) || (object !== undefined && isSame(object, name)))

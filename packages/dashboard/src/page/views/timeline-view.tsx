@@ -13,12 +13,12 @@ import { TrackTable, ZoomBar } from "../timeline/timeline-controls.tsx";
 import { ViewHead } from "./stage.tsx";
 
 /** One look of a timeline and what it means; `look` is made of the classes that draw it. */
-export interface LegendEntry {
+interface LegendEntry {
   readonly look: string;
   readonly meaning: string;
 }
 
-export interface TimelineViewProps<T extends RecordBase> {
+interface TimelineViewProps<T extends RecordBase> {
   readonly view: ViewName;
   readonly records: readonly T[];
   /** Must always be the same function. */

@@ -62,7 +62,7 @@ export function checksumRecord(
   return { record, againAtMs: earliest([summaryAgainAtMs(summary, nowMs), ...leases.map((lease) => afterNow(validUntilMs(lease), nowMs))]) };
 }
 
-export function checksumId({ kind }: Pick<Kind, "kind">, namespace: string): string {
+function checksumId({ kind }: Pick<Kind, "kind">, namespace: string): string {
   return `checksum/${kind}/${namespace}`;
 }
 
@@ -162,7 +162,7 @@ export function agentRecord(lease: AgentLease, { counting, nowMs }: { readonly c
   return { record, againAtMs: afterNow(untilMs, nowMs) };
 }
 
-export function agentId({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+function agentId({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
   return `agent/${namespace}/${name}`;
 }
 

@@ -33,7 +33,7 @@ export function issuedRecord(
   return { record, againAtMs: summaryAgainAtMs(summary, nowMs) };
 }
 
-export function issuedId({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+function issuedId({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
   return `issued/${namespace}/${name}`;
 }
 

@@ -37,10 +37,7 @@ export function keySetRecord(
   return { record, againAtMs: summaryAgainAtMs(summary, nowMs) };
 }
 
-export function keySetId(
-  kind: Pick<Kind, "kind">,
-  { namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string },
-): string {
+function keySetId(kind: Pick<Kind, "kind">, { namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
   return `jwks/${kind.kind}/${namespace}/${name}`;
 }
 

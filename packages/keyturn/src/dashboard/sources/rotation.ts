@@ -111,7 +111,7 @@ export interface ShownSet {
   readonly kinds: readonly Kind[];
 }
 
-export function rotationSetId(namespace: string, set: string): string {
+function rotationSetId(namespace: string, set: string): string {
   return `rotation/${namespace}/${set}`;
 }
 

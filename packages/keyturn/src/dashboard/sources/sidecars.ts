@@ -31,7 +31,7 @@ import { Rollout, type Workload } from "../../controllers/sidecars/workload.ts";
 import { defined, objectRef, type RecordSource, shownText, type SourceScope } from "../record-source.ts";
 
 /** What is known of a workload. */
-export interface ShownWorkload {
+interface ShownWorkload {
   readonly ref: WorkloadRef;
   readonly kind: Kind;
   /** What is decided about it; undefined if there is nothing to decide. */
@@ -40,7 +40,7 @@ export interface ShownWorkload {
   readonly workload: Pick<DeepReadonly<Workload>, "restartedAt"> | undefined;
 }
 
-export function workloadRecordId({ kind, namespace, name }: WorkloadRef): string {
+function workloadRecordId({ kind, namespace, name }: WorkloadRef): string {
   return `workload/${kind}/${namespace}/${name}`;
 }
 
