@@ -25,8 +25,7 @@ describe("tables", () => {
   test("go into the registry that is given, beside what is there", async () => {
     const registry = new Registry();
     metricsOf({ registry }, table).doors_total.inc({ house: "b" });
-    const { text } = createMetrics({ registry });
-    expect(await text()).toContain('doors_total{house="b"} 1');
+    expect(await createMetrics({ registry }).text()).toContain('doors_total{house="b"} 1');
   });
 });
 
