@@ -8,7 +8,7 @@ import type { Contestant } from "./scenario.ts";
 
 /**
  * V8's young generation grows to 3 × 16 MB by default, for throughput that an operator does not need. Held at 3 × 4 MB, the process is tens of megabytes
- * smaller; held at less, garbage outlives it and is collected where that is dearer (docs/decisions/0033-semi-space.md). What runs Keyturn must set it too,
+ * smaller; held at less, garbage outlives it and is collected where that is dearer (docs/decisions/packaging.md#a-semi-space-of-4-mb). What runs Keyturn must set it too,
  * or its memory is not the one measured here.
  */
 const nodeFlags = ["--max-semi-space-size=4"];
