@@ -1,7 +1,7 @@
 // `keyturn run` as a process on a real API server.
 import { expect, it, vi } from "vitest";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { startKeyturn } from "./keyturn-process.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 
 const cluster = useSharedCluster();
 

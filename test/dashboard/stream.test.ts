@@ -1,9 +1,8 @@
 // The stream of records: live, resumed after a cut, begun anew after a restart, and free of cost for the API server however many look.
 import { type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
-import { soonWithin } from "../soon.ts";
 import { ask, openPage, type PageReader } from "./page-reader.ts";
 import { everythingShown, type ServedOperator, serveOperator, viewerToken } from "./served-operator.ts";
 import { applyIn, publishKeys, rotateKeys } from "./shown-objects.ts";

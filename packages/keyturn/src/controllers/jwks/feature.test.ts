@@ -1,6 +1,6 @@
 // The feature as a whole: what its controllers are made with.
 import { describe, expect, test } from "vitest";
-import { backoffDelayMs } from "../../../../runtime/src/queue/backoff.ts";
+import { backoffDelayMs } from "@keyturn/runtime";
 import { jwksFeature } from "./feature.ts";
 
 describe("both controllers", () => {
