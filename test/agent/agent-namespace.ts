@@ -15,7 +15,7 @@ import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/membe
 import { defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 
 /** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(30_000);
+export const soon: Soon = soonWithin(50_000);
 
 /** A Secret's content and version. */
 export interface Certificate extends KeyPair {

@@ -7,7 +7,7 @@ const cluster = useSharedCluster();
 
 it("keyturn run starts, logs what it runs as JSON, and exits with 0 on SIGTERM", async () => {
   const keyturn = startKeyturn(["run", "--metrics-bind-address=0", "--health-probe-bind-address=0"], { KUBECONFIG: cluster().adminKubeconfig });
-  await vi.waitFor(() => expect(keyturn.output.out).toContain("keyturn starts"), { timeout: 20_000 });
+  await vi.waitFor(() => expect(keyturn.output.out).toContain("keyturn starts"), { timeout: 50_000 });
   keyturn.kill("SIGTERM");
   expect(await keyturn.exit).toBe(0);
   const lines = keyturn.output.out

@@ -42,7 +42,7 @@ export interface StartOptions {
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
 
 /** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(20_000);
+export const soon: Soon = soonWithin(50_000);
 
 /** The `kid` of a certificate's key by RFC 7638, as another implementation computes it. */
 export async function kidOf({ privateKey }: TestCertificate): Promise<string> {

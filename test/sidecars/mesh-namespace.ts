@@ -28,7 +28,7 @@ export type WorkloadKind = typeof Deployment | typeof StatefulSet | typeof Daemo
 type WorkloadObject = Deployment | StatefulSet | DaemonSet;
 
 /** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(45_000);
+export const soon: Soon = soonWithin(50_000);
 
 /** Nothing waits that need not. */
 const limitsOff = { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0", "sidecars.reconcile-period": "0" };

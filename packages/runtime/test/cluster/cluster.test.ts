@@ -63,7 +63,7 @@ describe("a cluster", () => {
       await end();
       expect(etcd.pid).toBeUndefined();
       await etcd.start();
-      await vi.waitFor(async () => expect((await client.get(ConfigMap, whole))?.data).toEqual({ value: "etcd" }), { timeout: 20_000 });
+      await vi.waitFor(async () => expect((await client.get(ConfigMap, whole))?.data).toEqual({ value: "etcd" }), { timeout: 50_000 });
     }
   });
 
@@ -73,7 +73,7 @@ describe("a cluster", () => {
     const path = "/api/v1/namespaces/default/configmaps/kept";
     await expect(client.request({ method: "GET", path, timeoutMs: 300 })).rejects.toMatchObject({ code: "Connection" });
     apiServer.resume();
-    await vi.waitFor(() => client.request({ method: "GET", path, timeoutMs: 1000 }), { timeout: 20_000 });
+    await vi.waitFor(() => client.request({ method: "GET", path, timeoutMs: 1000 }), { timeout: 50_000 });
   });
 
   it("gives a ServiceAccount exactly the rights asked for", async () => {
@@ -172,7 +172,7 @@ describe("a cluster with everything", () => {
     const selection = { namespace: "default", labels: "app=web" };
     expect((await cluster().client.list(Pod, selection)).items).toHaveLength(4);
     await cluster().client.delete(Deployment, { namespace: "default", name: "web" });
-    await vi.waitFor(async () => expect((await cluster().client.list(Pod, selection)).items).toEqual([]), { timeout: 30_000 });
+    await vi.waitFor(async () => expect((await cluster().client.list(Pod, selection)).items).toEqual([]), { timeout: 50_000 });
   });
 
   it("removes a namespace with all that is in it", async () => {

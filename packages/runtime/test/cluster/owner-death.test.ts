@@ -41,7 +41,7 @@ describe("when its owner", () => {
         expect(pids.filter(isRunning)).toEqual([]);
         expect(existsSync(folder)).toBe(false);
       },
-      { timeout: 15_000 },
+      { timeout: 50_000 },
     );
   });
 
@@ -52,10 +52,10 @@ describe("when its owner", () => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", owner(waits)], { cwd: import.meta.dirname, env, stdio: "ignore" });
     const exited = once(child, "exit");
     const mine = (): string[] => readdirSync(place).filter((name) => existsSync(join(place, name, "pids/etcd")));
-    await vi.waitFor(() => expect(mine()).not.toEqual([]), { timeout: 30_000, interval: 1 });
+    await vi.waitFor(() => expect(mine()).not.toEqual([]), { timeout: 50_000, interval: 1 });
     const [name = ""] = mine();
     child.kill("SIGKILL");
     await exited;
-    await vi.waitFor(() => expect(existsSync(join(place, name))).toBe(false), { timeout: 15_000 });
+    await vi.waitFor(() => expect(existsSync(join(place, name))).toBe(false), { timeout: 50_000 });
   });
 });

@@ -94,6 +94,6 @@ it("each kind of failure lands in Ready and in an Event, and leaves the rest of 
   const before = (await client.get<Task>(Task, { namespace, name: "transient" }))?.metadata.resourceVersion;
   const retries = () => operator.logLines.filter(({ key, reason }) => key === `${namespace}/transient` && reason === "ShopClosed").length;
   const seen = retries();
-  await vi.waitFor(() => expect(retries()).toBeGreaterThan(seen), { timeout: 10_000 });
+  await vi.waitFor(() => expect(retries()).toBeGreaterThan(seen), { timeout: 50_000 });
   expect((await client.get<Task>(Task, { namespace, name: "transient" }))?.metadata.resourceVersion).toBe(before);
 });

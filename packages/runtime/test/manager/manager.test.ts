@@ -20,7 +20,7 @@ import {
 import { type Cluster, startCluster, startFaultProxy } from "@keyturn/runtime/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-const patiently = { timeout: 40_000, interval: 20 };
+const patiently = { timeout: 50_000, interval: 20 };
 const signal = new AbortController().signal;
 
 let cluster: Cluster;

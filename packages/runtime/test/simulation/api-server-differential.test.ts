@@ -28,7 +28,7 @@ beforeAll(async () => {
     server: cluster.url,
     credentials: fixedCredentials({ headers: { authorization: `Bearer ${token}` }, tls: { ca: cluster.ca } }),
   });
-  await vi.waitFor(widgetsAreServed, { timeout: 30_000 });
+  await vi.waitFor(widgetsAreServed, { timeout: 50_000 });
 });
 
 /** A CRD is said to be established a moment before its resource is served. */

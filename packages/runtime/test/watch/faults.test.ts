@@ -59,7 +59,7 @@ describe.each(kinds)("$kind", (kind) => {
       proxy.cut(watches, { manner: round % 2 === 0 ? "reset" : "close", limit: 2 });
       await writeAtRandom(writes, 60);
       // A refused WatchList is not tried twice, so only the fault that leads to it is sure to be met each time.
-      await vi.waitFor(() => expect(injected[0]?.hits).toBeGreaterThan(0), { timeout: 20_000 });
+      await vi.waitFor(() => expect(injected[0]?.hits).toBeGreaterThan(0), { timeout: 50_000 });
       for (const fault of injected) fault.remove();
       using _ = proxy.stall(watches);
       await writeAtRandom(writes, 60);

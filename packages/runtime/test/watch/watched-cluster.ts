@@ -57,8 +57,8 @@ export class WatchedCluster implements AsyncDisposable {
           return [key, { uid, resourceVersion }];
         }),
       );
-    await vi.waitFor(() => assert.deepEqual(shown(), held), { timeout: 40_000, interval: 50 });
-    await vi.waitFor(() => assert.equal(this.caches.statusOf(cache).state.type, "live"), { timeout: 10_000 });
+    await vi.waitFor(() => assert.deepEqual(shown(), held), { timeout: 50_000, interval: 50 });
+    await vi.waitFor(() => assert.equal(this.caches.statusOf(cache).state.type, "live"), { timeout: 50_000 });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
