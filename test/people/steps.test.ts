@@ -1,6 +1,6 @@
 // What `keyturn status` shows of each step, with the step's own controller at work on a real API server.
 import { Deployment } from "@keyturn/runtime";
-import { soonWithin, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
@@ -11,7 +11,7 @@ import { meshNamespace } from "../sidecars/mesh-namespace.ts";
 import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 const soon = soonWithin(120_000);
 const timeout = 300_000;
 

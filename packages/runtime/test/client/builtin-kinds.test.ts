@@ -1,17 +1,13 @@
 // Our built-in kinds are what a real API server serves under those names.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startCluster, type Cluster } from "@keyturn/runtime/testing";
+import { expect, it } from "vitest";
+import { useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import * as z from "zod";
 import * as builtinKinds from "../../src/client/builtin-kinds.ts";
 import { apiVersionOf, resourceOf } from "../../src/client/kind.ts";
 
 const discoverySchema = z.object({ resources: z.array(z.object({ name: z.string(), kind: z.string(), namespaced: z.boolean() })) });
 
-let cluster: Cluster;
-beforeAll(async () => {
-  cluster = await startCluster();
-});
-afterAll(() => cluster?.stop());
+const cluster = useSharedApiServer();
 
 it("serves every one of them, in the scope that we say", async () => {
   const kinds = Object.values(builtinKinds);
@@ -19,7 +15,7 @@ it("serves every one of them, in the scope that we say", async () => {
   const served = new Map<string, object>();
   for (const apiVersion of new Set(kinds.map(apiVersionOf))) {
     const path = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    const { resources } = discoverySchema.parse(await cluster.client.request({ method: "GET", path }));
+    const { resources } = discoverySchema.parse(await cluster().client.request({ method: "GET", path }));
     for (const { name, kind, namespaced } of resources) served.set(`${apiVersion} ${name}`, { kind, namespaced });
   }
   for (const kind of kinds) {

@@ -1,6 +1,6 @@
 // The client against a real API server: what our contracts say about writes must be what Kubernetes does.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startCluster, type Cluster } from "@keyturn/runtime/testing";
+import { useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { isApiError, type ApiErrorCode } from "../../src/client/api-error.ts";
 import { loadConfig } from "../../src/client/auth/load-config.ts";
 import { ConfigMap, CustomResourceDefinition, Lease, Namespace, SelfSubjectAccessReview, Service } from "../../src/client/builtin-kinds.ts";
@@ -14,7 +14,7 @@ import { trackAnswers, type WriteRecord } from "../../src/controller/run.ts";
 import type { Transport } from "../../src/client/transport.ts";
 import { systemClock } from "../../src/clock.ts";
 
-let cluster: Cluster;
+const cluster = useSharedApiServer();
 let transport: Transport;
 let client: Client;
 const observed: RequestObservation[] = [];
@@ -27,14 +27,12 @@ async function open(kubeconfig: string): Promise<Transport> {
 }
 
 beforeAll(async () => {
-  cluster = await startCluster();
-  transport = observeTransport(await open(cluster.adminKubeconfig), { clock: systemClock, onRequest: (request) => observed.push(request) });
+  transport = observeTransport(await open(cluster().adminKubeconfig), { clock: systemClock, onRequest: (request) => observed.push(request) });
   client = createClient(transport);
 });
 
 afterAll(async () => {
   for (const transport of opened) transport.close();
-  await cluster?.stop();
 });
 
 const namespace = "default";
@@ -265,7 +263,7 @@ describe("identities", () => {
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }];
     const subjects = [{ serviceAccount: { namespace, name: "reader" } }, { user: "jane" }];
     for (const subject of subjects) {
-      const reader = createClient(await open(await cluster.kubeconfigFor({ ...subject, namespacedRules: { [namespace]: rules } })));
+      const reader = createClient(await open(await cluster().kubeconfigFor({ ...subject, namespacedRules: { [namespace]: rules } })));
       expect((await reader.list(ConfigMap, { namespace })).items.length).toBeGreaterThan(0);
       const message = await fails(reader.create(ConfigMap, configMap("forbidden")), "Forbidden");
       expect(message).toContain("user" in subject ? '"jane"' : '"system:serviceaccount:default:reader"');
@@ -273,7 +271,7 @@ describe("identities", () => {
   });
 
   it("is nobody with a wrong token", async () => {
-    const config = await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} });
+    const config = await loadConfig({ kubeconfig: cluster().adminKubeconfig, env: {} });
     const { tls } = await config.credentials.authorize();
     const credentials = {
       authorize: () => Promise.resolve({ headers: { authorization: "Bearer wrong" }, tls: tls.ca ? { ca: tls.ca } : {} }),

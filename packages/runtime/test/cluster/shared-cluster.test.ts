@@ -1,7 +1,7 @@
 // The cluster that all test files of a run share.
-import { ConfigMap } from "@keyturn/runtime";
+import { ConfigMap, Namespace, Node } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import { tailOfServerLogs, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { tailOfServerLogs, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 
 function attempt(work: () => unknown): unknown {
   try {
@@ -22,6 +22,17 @@ describe("the shared cluster", () => {
   });
 
   it("is one", () => expect(first().folder).toBe(second().folder));
+
+  const bare = useSharedApiServer();
+
+  it("is another than the shared API server, in which nothing happens by itself", async () => {
+    expect(bare().folder).not.toBe(first().folder);
+    const namespace = await bare().namespace("still");
+    await bare().client.delete(Namespace, { name: namespace });
+    // Its controllers would finish that.
+    expect((await bare().client.get(Namespace, { name: namespace }))?.status?.phase).toBe("Terminating");
+    expect((await bare().client.list(Node)).items).toEqual([]);
+  });
 
   it("gives everybody a namespace of their own", async () => {
     const [one, two] = await Promise.all([first().namespace("mine"), second().namespace("mine")]);

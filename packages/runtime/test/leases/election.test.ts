@@ -1,8 +1,8 @@
 // Elections between real processes on a real API server: killed, paused, cut off, and asked to end.
 import { setTimeout as delay } from "node:timers/promises";
 import { seededRandom } from "@keyturn/runtime";
-import { type Cluster, startCluster } from "@keyturn/runtime/testing";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test, vi } from "vitest";
 import { handovers } from "./activity.ts";
 import { cutOffs, Fleet, type Replica } from "./fleet.ts";
 
@@ -13,11 +13,7 @@ const oneKey = { keys: ["a"] };
 /** Generous, for machines that are busy with something else. */
 const patiently = { timeout: 50_000, interval: 50 };
 
-let cluster: Cluster;
-beforeAll(async () => {
-  cluster = await startCluster();
-});
-afterAll(() => cluster?.stop());
+const cluster = useCluster();
 
 /** Waits until the replica does something that it has not done yet. */
 async function actsAgain(replica: Replica): Promise<void> {
@@ -40,7 +36,7 @@ async function pair(fleet: Fleet): Promise<readonly [Replica, Replica]> {
 
 describe("two replicas", () => {
   test("a killed leader is followed by the other", async () => {
-    await using fleet = await Fleet.open(cluster, { ...oneKey, leaseTimes: short });
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
     const [first, second] = await pair(fleet);
     first.signal("SIGKILL");
     await actsAgain(second);
@@ -48,7 +44,7 @@ describe("two replicas", () => {
   });
 
   test("a leader that is asked to end gives its lease back, and the other need not wait for it to run out", async () => {
-    await using fleet = await Fleet.open(cluster, { ...oneKey, leaseTimes: long });
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: long });
     const [first, second] = await pair(fleet);
     first.signal("SIGTERM");
     expect(await first.exited).toBe(0);
@@ -58,7 +54,7 @@ describe("two replicas", () => {
   });
 
   test("a leader that was paused does nothing when it goes on, and stands by", async () => {
-    await using fleet = await Fleet.open(cluster, { ...oneKey, leaseTimes: short });
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
     const [first, second] = await pair(fleet);
     first.signal("SIGSTOP");
     await actsAgain(second);
@@ -74,7 +70,7 @@ describe("two replicas", () => {
   });
 
   test.for(cutOffs)("a leader that is cut off (%s) stops, lives on, and takes over again later", async (how) => {
-    await using fleet = await Fleet.open(cluster, { ...oneKey, leaseTimes: short });
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
     const [first, second] = await pair(fleet);
     const cut = first.cutOff(how);
     await actsAgain(second);
@@ -95,7 +91,7 @@ test("three replicas, killed, paused and cut off at random: never two at once, a
   const seed = Number(process.env["KEYTURN_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   await annotate(`seed ${seed}`);
   const random = seededRandom(seed);
-  await using fleet = await Fleet.open(cluster, { ...oneKey, leaseTimes: short });
+  await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
   for (let i = 0; i < 3; i++) await fleet.start();
   await vi.waitFor(() => expect(fleet.acts().length).toBeGreaterThan(10), patiently);
 

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { type Cluster, cutAt, type Disturbance, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
+import { type ClusterAccess, cutAt, type Disturbance, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
 import { type Act, readActs } from "./activity.ts";
 import type { ReplicaSettings } from "./replica-settings.ts";
 
@@ -81,19 +81,19 @@ export class Replica {
 export class Fleet implements AsyncDisposable {
   readonly namespace: string;
   readonly replicas: Replica[] = [];
-  readonly #cluster: Cluster;
+  readonly #cluster: ClusterAccess;
   readonly #kubeconfig: string;
   readonly #settings: FleetSettings;
   readonly #folder = mkdtempSync(join(tmpdir(), "keyturn-leases-"));
 
-  private constructor(cluster: Cluster, namespace: string, { kubeconfig, settings }: { kubeconfig: string; settings: FleetSettings }) {
+  private constructor(cluster: ClusterAccess, namespace: string, { kubeconfig, settings }: { kubeconfig: string; settings: FleetSettings }) {
     this.#cluster = cluster;
     this.namespace = namespace;
     this.#kubeconfig = kubeconfig;
     this.#settings = settings;
   }
 
-  static async open(cluster: Cluster, settings: FleetSettings): Promise<Fleet> {
+  static async open(cluster: ClusterAccess, settings: FleetSettings): Promise<Fleet> {
     const namespace = await cluster.namespace("leases");
     const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "replica" }, namespacedRules: { [namespace]: rules } });
     return new Fleet(cluster, namespace, { kubeconfig, settings });

@@ -1,7 +1,6 @@
 // What replicas show of their keys, between real processes on a real API server: each key is shown by the one that works on it.
-import { type Cluster, startCluster } from "@keyturn/runtime/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { soonWithin } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { soonWithin, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { Fleet } from "./fleet.ts";
 
 const leaseTimes = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
@@ -9,17 +8,13 @@ const keys = Array.from({ length: 12 }, (_, index) => `key-${String(index).padSt
 /** Generous, for machines that are busy with something else. */
 const soon = soonWithin(90_000);
 
-let cluster: Cluster;
-beforeAll(async () => {
-  cluster = await startCluster();
-});
-afterAll(() => cluster?.stop());
+const cluster = useSharedApiServer();
 
 test(
   "a replica that lost its lease shows nothing, lives on, and shows its keys again when it has the lease again",
   { timeout: 300_000 },
   async () => {
-    await using fleet = await Fleet.open(cluster, { keys, leaseTimes });
+    await using fleet = await Fleet.open(cluster(), { keys, leaseTimes });
     const first = await fleet.start();
     await soon(async () => expect(await first.shownKeys()).toEqual(keys));
     const second = await fleet.start();

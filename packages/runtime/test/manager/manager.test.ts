@@ -17,17 +17,14 @@ import {
   systemClock,
   systemRandom,
 } from "@keyturn/runtime";
-import { type Cluster, startCluster, startFaultProxy } from "@keyturn/runtime/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { startFaultProxy } from "@keyturn/runtime/testing";
+import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test, vi } from "vitest";
 
 const patiently = { timeout: 50_000, interval: 20 };
 const signal = new AbortController().signal;
 
-let cluster: Cluster;
-beforeAll(async () => {
-  cluster = await startCluster();
-});
-afterAll(() => cluster?.stop());
+const cluster = useCluster();
 
 const gadgetDefinition = `
 apiVersion: apiextensions.k8s.io/v1
@@ -95,28 +92,28 @@ function noting(
 }
 
 test("a controller whose CRD is not installed waits, starts when it appears, and delays no other", async () => {
-  const namespace = await cluster.namespace("manager");
+  const namespace = await cluster().namespace("manager");
   const gadget = defineKind<KubeObject>({ group: "manager.test", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true });
   const gadgets = noting("gadgets", gadget, namespace);
   const configMaps = noting("configmaps", ConfigMap, namespace);
-  await using running = await run(cluster.adminKubeconfig, [gadgets.definition, configMaps.definition]);
-  await cluster.client.create(ConfigMap, { metadata: { namespace, name: "first" } });
+  await using running = await run(cluster().adminKubeconfig, [gadgets.definition, configMaps.definition]);
+  await cluster().client.create(ConfigMap, { metadata: { namespace, name: "first" } });
   await vi.waitFor(() => expect(configMaps.runs).toContain("first"), patiently);
   await vi.waitFor(() => expect(states(running)).toEqual(["waiting for CRD gadgets.manager.test", "active"]), patiently);
 
-  await cluster.apply(gadgetDefinition);
-  await cluster.apply([{ apiVersion: "manager.test/v1", kind: "Gadget", metadata: { namespace, name: "one" } }]);
+  await cluster().apply(gadgetDefinition);
+  await cluster().apply([{ apiVersion: "manager.test/v1", kind: "Gadget", metadata: { namespace, name: "one" } }]);
   await vi.waitFor(() => expect(gadgets.runs).toContain("one"), patiently);
   expect(states(running)).toEqual(["active", "active"]);
 });
 
 test("a right that is missing is named, in watches and in elections, and granting it is enough", async () => {
-  const namespace = await cluster.namespace("manager");
+  const namespace = await cluster().namespace("manager");
   const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] };
   const secrets = { apiGroups: [""], resources: ["secrets"], verbs: ["list", "watch"] };
   const configMaps = { apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] };
   const grant = (...rules: readonly (typeof leases)[]): Promise<string> =>
-    cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
+    cluster().kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
   const kubeconfig = await grant(configMaps);
   const controllers = [noting("secrets", Secret, namespace), noting("configmaps", ConfigMap, namespace)];
   await using running = await run(
@@ -138,25 +135,25 @@ test("a right that is missing is named, in watches and in elections, and grantin
 });
 
 test("an API server that is away, at the start or later, is waited for, and nothing that happened is missed", async () => {
-  const namespace = await cluster.namespace("manager");
+  const namespace = await cluster().namespace("manager");
   const { definition, runs } = noting("configmaps", ConfigMap, namespace);
-  await cluster.apiServer.kill();
-  await using running = await run(cluster.adminKubeconfig, [definition], namespace);
+  await cluster().apiServer.kill();
+  await using running = await run(cluster().adminKubeconfig, [definition], namespace);
   await vi.waitFor(() => expect(running.log.join("")).toContain("the API server does not answer as it should"), patiently);
   expect(states(running)).toEqual(["starting"]);
-  await cluster.apiServer.start();
+  await cluster().apiServer.start();
   await vi.waitFor(() => expect(states(running)).toEqual(["active"]), patiently);
 
-  await cluster.apiServer.kill();
-  await cluster.apiServer.start();
-  await cluster.client.create(ConfigMap, { metadata: { namespace, name: "later" } });
+  await cluster().apiServer.kill();
+  await cluster().apiServer.start();
+  await cluster().client.create(ConfigMap, { metadata: { namespace, name: "later" } });
   await vi.waitFor(() => expect(runs).toContain("later"), patiently);
   await vi.waitFor(() => expect(running.log.join("")).toContain("the API server answers again"), patiently);
 }, 120_000);
 
 test("a key is not run again before the cache shows what it wrote, however late that is", async () => {
-  const namespace = await cluster.namespace("manager");
-  const proxy = await startFaultProxy(cluster);
+  const namespace = await cluster().namespace("manager");
+  const proxy = await startFaultProxy(cluster());
   const seen: string[] = [];
   const written: string[] = [];
   let enqueue: () => void = () => {};
@@ -177,7 +174,7 @@ test("a key is not run again before the cache shows what it wrote, however late 
       };
     },
   };
-  await using running = await run(proxy.through(cluster.adminKubeconfig), [counter]);
+  await using running = await run(proxy.through(cluster().adminKubeconfig), [counter]);
   await vi.waitFor(() => expect(states(running)).toEqual(["active"]), patiently);
   using stall = proxy.stall({ watch: true });
   enqueue();

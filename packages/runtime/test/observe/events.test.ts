@@ -1,8 +1,6 @@
 // Events as a real API server takes them: series, cluster-scoped objects, limits.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startCluster } from "@keyturn/runtime/testing";
-import type { Cluster } from "@keyturn/runtime/testing";
-import { soonWithin } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { soonWithin, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { ConfigMap, Event, Namespace } from "../../src/client/builtin-kinds.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
@@ -12,18 +10,13 @@ import { systemRandom } from "../../src/random.ts";
 
 const soon = soonWithin(50_000);
 
-let cluster: Cluster;
+const cluster = useSharedApiServer();
 const lines: string[] = [];
 const metrics = createMetrics();
 
-beforeAll(async () => {
-  cluster = await startCluster();
-});
-afterAll(() => cluster?.stop());
-
 function recorder(): SeriesEventRecorder {
   const log = createLogger({ destination: { write: (line) => lines.push(line) } });
-  const { client } = cluster;
+  const { client } = cluster();
   return new SeriesEventRecorder({
     client,
     clock: systemClock,
@@ -36,7 +29,7 @@ function recorder(): SeriesEventRecorder {
 }
 
 async function notes(reason: string): Promise<readonly Event[]> {
-  const { items } = await cluster.client.list(Event, { namespace: "default" });
+  const { items } = await cluster().client.list(Event, { namespace: "default" });
   return items.filter((event) => event.reason === reason);
 }
 
@@ -55,7 +48,7 @@ test("a series is one Event with a count", async () => {
   for (let i = 0; i < 6; i++) events.record(event);
   await all.close(AbortSignal.timeout(60_000));
   expect(await notes("Repeated")).toMatchObject([{ series: { count: 7 }, reportingController: "keyturn.io/jwks", type: "Warning", note: "again" }]);
-  expect(await cluster.kubectl("get", "events", "-n", "default", "--field-selector", "reason=Repeated")).toContain("again");
+  expect(await cluster().kubectl("get", "events", "-n", "default", "--field-selector", "reason=Repeated")).toContain("again");
   expect(lines).toEqual([]);
 });
 
@@ -74,7 +67,7 @@ test("Events about cluster-scoped objects with odd names and long texts are take
   await all.close(AbortSignal.timeout(60_000));
   expect(await notes("ClusterScoped")).toHaveLength(1);
   expect(await notes("Odd")).toHaveLength(1);
-  expect(await cluster.kubectl("describe", "namespace", "default")).toBeDefined();
+  expect(await cluster().kubectl("describe", "namespace", "default")).toBeDefined();
   expect(lines).toEqual([]);
 });
 

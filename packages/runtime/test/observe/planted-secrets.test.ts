@@ -1,8 +1,7 @@
 // Plants secrets in everything that leaves the process, and then looks for them everywhere.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startCluster } from "@keyturn/runtime/testing";
-import type { Cluster } from "@keyturn/runtime/testing";
+import { beforeAll, expect, test } from "vitest";
+import { useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { ApiError } from "../../src/client/api-error.ts";
 import { ConfigMap, Event } from "../../src/client/builtin-kinds.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -23,14 +22,12 @@ const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 const jwk = privateKey.export({ format: "jwk" });
 
-let cluster: Cluster;
+const cluster = useSharedApiServer();
 let token: string;
 beforeAll(async () => {
-  cluster = await startCluster();
-  await cluster.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: "default", name: "planted" } }]);
-  token = await cluster.tokenFor({ namespace: "default", name: "planted" });
+  await cluster().apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: "default", name: "planted" } }]);
+  token = await cluster().tokenFor({ namespace: "default", name: "planted" });
 });
-afterAll(() => cluster?.stop());
 
 /** Every form in which a planted secret would be one. */
 function planted(): readonly string[] {
@@ -68,7 +65,7 @@ test("no planted secret is in logs, errors, Events, metrics, conditions or probe
   const log = createLogger({ level: "debug", destination });
   const text = createLogger({ level: "debug", format: "text", destination });
   const recorder = new SeriesEventRecorder({
-    client: cluster.client,
+    client: cluster().client,
     clock: systemClock,
     random: systemRandom,
     log,
@@ -121,7 +118,7 @@ test("no planted secret is in logs, errors, Events, metrics, conditions or probe
     ["readyz?verbose", "healthz?verbose", "metrics"].map(async (path) => (await fetch(`${server.healthUrl}/${path}`)).text()),
   );
   await server.close();
-  const { items: events } = await cluster.client.list(Event, { namespace: "default" });
+  const { items: events } = await cluster().client.list(Event, { namespace: "default" });
   expect(events.filter(({ reason }) => reason === "Planted")).toHaveLength(sentences().length);
   expect(written.length).toBeGreaterThan(50);
 

@@ -1,7 +1,7 @@
 // CRDs made from zod, as a real API server takes them: accepted in strict mode, defaults filled in, rules enforced.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { ApiError } from "../../src/client/api-error.ts";
 import { CustomResourceDefinition } from "../../src/client/builtin-kinds.ts";
 import { defineKind, type KubeObject } from "../../src/client/kind.ts";
@@ -18,8 +18,6 @@ import {
 import { crdOf } from "../../src/schema/crd.ts";
 import { ageColumn, conditionColumn, defineCustomKind, type ObjectOf } from "../../src/schema/custom-kind.ts";
 import { type Condition, setCondition } from "../../src/controller/status.ts";
-import { startCluster } from "../../src/testing/index.ts";
-import type { Cluster } from "../../src/testing/index.ts";
 
 const soon = soonWithin(50_000);
 
@@ -114,19 +112,17 @@ const Everything = defineCustomKind({
 });
 type Everything = ObjectOf<typeof Everything>;
 
-let cluster: Cluster;
+const cluster = useSharedApiServer();
 beforeAll(async () => {
-  cluster = await startCluster();
   const crd = crdOf(Everything);
-  await cluster.client.apply(CustomResourceDefinition, crd, { fieldManager: "test", dryRun: true });
-  await cluster.client.apply(CustomResourceDefinition, crd, { fieldManager: "test" });
+  await cluster().client.apply(CustomResourceDefinition, crd, { fieldManager: "test", dryRun: true });
+  await cluster().client.apply(CustomResourceDefinition, crd, { fieldManager: "test" });
   await soon(async () => {
-    const applied = await cluster.client.get(CustomResourceDefinition, { name: "everythings.test.keyturn.io" });
+    const applied = await cluster().client.get(CustomResourceDefinition, { name: "everythings.test.keyturn.io" });
     const established = applied?.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True");
     if (!established) throw new Error("the CRD is not established yet");
   });
 });
-afterAll(() => cluster?.stop());
 
 interface WithConditions extends KubeObject {
   readonly status: { readonly conditions: readonly Condition[] };
@@ -136,7 +132,7 @@ interface WithConditions extends KubeObject {
 async function stored(spec: object, name = "probe"): Promise<unknown> {
   const object: KubeObject & { spec: object } = { metadata: { namespace: "default", name }, spec };
   try {
-    const answer = await cluster.client.create<KubeObject & { spec?: unknown }>(Everything, object, { dryRun: true });
+    const answer = await cluster().client.create<KubeObject & { spec?: unknown }>(Everything, object, { dryRun: true });
     return answer.spec;
   } catch (error) {
     if (error instanceof ApiError) return error.body.details?.causes?.map(({ field, message }) => `${field}: ${message}`) ?? error.message;
@@ -244,23 +240,23 @@ describe("a CRD with every construct", () => {
 
   test("compares with the old object in rules on updates", async () => {
     const name = { namespace: "default", name: "frozen" };
-    await cluster.apply([{ apiVersion: "test.keyturn.io/v1", kind: "Everything", metadata: name, spec: { frozen: "ice" } } as KubeObject]);
-    const thaw = cluster.client.mergePatch(Everything, name, { spec: { frozen: "water" } });
+    await cluster().apply([{ apiVersion: "test.keyturn.io/v1", kind: "Everything", metadata: name, spec: { frozen: "ice" } } as KubeObject]);
+    const thaw = cluster().client.mergePatch(Everything, name, { spec: { frozen: "water" } });
     await expect(thaw).rejects.toThrow('"frozen" is invalid: spec.frozen (Invalid value)');
   });
 
   test("keeps conditions that setCondition made, one per type", async () => {
     const name = { namespace: "default", name: "conditions" };
-    const [made] = await cluster.apply([{ apiVersion: "test.keyturn.io/v1", kind: "Everything", metadata: name, spec: {} } as KubeObject]);
+    const [made] = await cluster().apply([{ apiVersion: "test.keyturn.io/v1", kind: "Everything", metadata: name, spec: {} } as KubeObject]);
     const ready = { type: "Ready", status: "False", reason: "NotYet", message: "wait", observedGeneration: 1 } as const;
     const conditions = setCondition([], ready, Date.UTC(2026, 0, 1));
     const object: WithConditions = { metadata: { ...name, uid: made?.metadata.uid ?? "" }, status: { conditions } };
-    await cluster.client.apply<WithConditions>(defineKind(Everything), object, { fieldManager: "test", subresource: "status" });
-    const read = await cluster.client.get(Everything, name);
+    await cluster().client.apply<WithConditions>(defineKind(Everything), object, { fieldManager: "test", subresource: "status" });
+    const read = await cluster().client.get(Everything, name);
     expect(read?.status?.conditions).toEqual([{ ...ready, lastTransitionTime: "2026-01-01T00:00:00Z" }]);
-    const table = await cluster.kubectl("get", "evt", "conditions");
+    const table = await cluster().kubectl("get", "evt", "conditions");
     expect(table.split("\n")[0]?.split(/\s+/)).toEqual(["NAME", "READY", "MODE", "AGE"]);
-    expect(await cluster.kubectl("get", "keyturn", "-o", "name", "--field-selector", "spec.mode=auto")).toContain(
+    expect(await cluster().kubectl("get", "keyturn", "-o", "name", "--field-selector", "spec.mode=auto")).toContain(
       "everything.test.keyturn.io/conditions",
     );
   });
@@ -270,7 +266,7 @@ test("a CRD whose rules could cost too much is refused by the dry run, and bound
   const rule = { rule: "self.all(a, self.all(b, a != b || a.contains(b)))", message: "x" };
   const kindWith = (list: z.ZodType) =>
     defineCustomKind({ group: "test.keyturn.io", kind: "Costly", scope: "Cluster", versions: [{ name: "v1", spec: z.object({ list }) }] });
-  const apply = (list: z.ZodType) => cluster.client.apply(CustomResourceDefinition, crdOf(kindWith(list)), { fieldManager: "test", dryRun: true });
+  const apply = (list: z.ZodType) => cluster().client.apply(CustomResourceDefinition, crdOf(kindWith(list)), { fieldManager: "test", dryRun: true });
   await expect(apply(z.array(z.string()).meta({ cel: [rule] }))).rejects.toMatchObject({
     body: { message: expect.stringContaining("estimated rule cost exceeds budget") },
   });

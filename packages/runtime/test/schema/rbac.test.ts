@@ -1,7 +1,6 @@
 // Declared access against a real authorizer: the generated RBAC gives exactly it, and what is missing is named.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startCluster } from "@keyturn/runtime/testing";
-import type { Cluster } from "@keyturn/runtime/testing";
+import { useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { fixedCredentials } from "../../src/client/auth/credentials.ts";
 import type { Client } from "../../src/client/client.ts";
 import { ConfigMap, Namespace, Secret } from "../../src/client/builtin-kinds.ts";
@@ -20,23 +19,21 @@ const access: readonly AccessRule[] = [
   { kind: Namespace, verbs: ["get"], why },
 ];
 
-let cluster: Cluster;
+const cluster = useSharedApiServer();
 const transports: Transport[] = [];
 beforeAll(async () => {
-  cluster = await startCluster();
   const namespace = (name: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  await cluster.apply([namespace("operator"), namespace("shop"), namespace("web")]);
+  await cluster().apply([namespace("operator"), namespace("shop"), namespace("web")]);
 });
 afterAll(async () => {
   for (const transport of transports) transport.close();
-  await cluster?.stop();
 });
 
 async function serviceAccount(name: string): Promise<Client> {
-  await cluster.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: "operator", name } }]);
-  const token = await cluster.tokenFor({ namespace: "operator", name });
-  const credentials = fixedCredentials({ headers: { authorization: `Bearer ${token}` }, tls: { ca: cluster.ca } });
-  const transport = createHttpTransport({ server: cluster.url, credentials });
+  await cluster().apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: "operator", name } }]);
+  const token = await cluster().tokenFor({ namespace: "operator", name });
+  const credentials = fixedCredentials({ headers: { authorization: `Bearer ${token}` }, tls: { ca: cluster().ca } });
+  const transport = createHttpTransport({ server: cluster().url, credentials });
   transports.push(transport);
   return createClient(transport);
 }
@@ -60,7 +57,7 @@ test("a process without rights is told every one of them", async () => {
 test("the generated objects give an operator for the whole cluster all it declared", async () => {
   const client = await serviceAccount("everywhere");
   const own = managerAccess({ operatorNamespace: "operator", controllerAccess: access });
-  await cluster.apply(
+  await cluster().apply(
     rbacObjects({
       name: "everywhere",
       serviceAccount: { namespace: "operator", name: "everywhere" },
@@ -75,7 +72,7 @@ test("the generated objects give an operator for the whole cluster all it declar
 
 test("and one that is limited to namespaces nothing beyond them", async () => {
   const client = await serviceAccount("limited");
-  await cluster.apply(rbacObjects({ name: "limited", serviceAccount: { namespace: "operator", name: "limited" }, access, namespaces: ["shop"] }));
+  await cluster().apply(rbacObjects({ name: "limited", serviceAccount: { namespace: "operator", name: "limited" }, access, namespaces: ["shop"] }));
   await expect.poll(() => missing(client, access, ["shop"])).toEqual([]);
   expect(await missing(client, [{ kind: Secret, verbs: ["get"], why }], ["shop", "web"])).toEqual(["get secrets in namespace web"]);
   expect(await missing(client, [{ kind: Secret, verbs: ["list"], why }])).toEqual(["list secrets in the cluster"]);
