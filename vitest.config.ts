@@ -1,4 +1,4 @@
-// All tests of the workspace: unit and property tests beside their source, integration tests against a real control plane under test/.
+// All tests of the workspace: unit and property tests beside their source; the runtime on a real control plane under packages/runtime/test/, the product under test/.
 // Tests that start the program as a process start the checkout's, and a choice of them runs once more with the bundle that goes into the image.
 import { defineConfig } from "vitest/config";
 
@@ -10,7 +10,8 @@ const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/diff.te
 
 const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
 
-const alike = { testTimeout: 60_000, hookTimeout: 180_000, pool: "forks" } as const;
+/** Times that only a hang reaches: the machine may be busy with something else. */
+const alike = { testTimeout: 180_000, hookTimeout: 180_000, pool: "forks" } as const;
 
 export default defineConfig({
   test: {
@@ -20,7 +21,7 @@ export default defineConfig({
         test: {
           ...alike,
           name: "source",
-          include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
+          include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [bundleOnly, "**/node_modules/**"],
           globalSetup: [sharedCluster],
         },
@@ -30,7 +31,7 @@ export default defineConfig({
           ...alike,
           name: "bundle",
           include: [bundleOnly, ...bundleToo],
-          globalSetup: [sharedCluster, "test/bundle-setup.ts"],
+          globalSetup: [sharedCluster, "test/support/bundle-setup.ts"],
           env: { KEYTURN_PROGRAM: "dist/keyturn.mjs" },
         },
       },

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../test/temporary-folder.ts";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import type { ScenarioResult } from "../measure/rounds.ts";
 import type { Goal } from "../scenario.ts";
 import { baselineOf, guardedRatios, readBaseline, writeBaseline } from "./baseline.ts";

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../test/temporary-folder.ts";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { runBuild } from "./build-progress.ts";
 
 test("says what it is at while it runs", async () => {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../test/temporary-folder.ts";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { type BenchRun, readRun, writeRun } from "./bench-run.ts";
 import { goalTable, resultsPage } from "./results-page.ts";
 import { writeResults } from "./written-results.ts";

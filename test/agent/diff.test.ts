@@ -1,9 +1,8 @@
 // `keyturn diff` on a real API server.
 import { delayBy, startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, onTestFinished, test } from "vitest";
-import { type KeyturnProcess, runKeyturn, startKeyturn } from "../cli/keyturn-process.ts";
-import { soonWithin } from "../soon.ts";
+import { type KeyturnProcess, runKeyturn, startKeyturn } from "../support/keyturn-process.ts";
 import { AgentNamespace, certificateFor } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();

@@ -4,9 +4,8 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type KeyturnProcess, startKeyturn } from "../cli/keyturn-process.ts";
-import { soonWithin } from "../soon.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { soonWithin, temporaryFolder } from "@keyturn/runtime/testing/vitest";
+import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 
 const soon = soonWithin(90_000);
 const patience = { timeout: 300_000 };

@@ -1,11 +1,10 @@
 // The document's promise: a real nginx, handshakes all the time, and everything around it fails. Not one handshake does.
 import { rm } from "node:fs/promises";
 import { crdOf } from "@keyturn/runtime";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { clusterFilesIn } from "@keyturn/runtime/testing";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { clusterFilesIn } from "../../packages/runtime/src/testing/cluster/cluster-access.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
 import { AgentNamespace, certificateFor, type RunningAgent, soon } from "./agent-namespace.ts";
 import { nginxCommand } from "./tls-configuration.ts";
 import { gatewayFolder, startTlsGateway } from "./tls-gateway.ts";

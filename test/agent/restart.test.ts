@@ -2,10 +2,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Lease } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { startKeyturn } from "../cli/keyturn-process.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 import {
   AgentNamespace,
   type Certificate,

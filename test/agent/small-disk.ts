@@ -4,8 +4,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { type Disk, systemDisk } from "../../packages/keyturn/src/agent/disk.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
 
 /** A disk that can be filled and emptied. */
 export interface SmallDisk {

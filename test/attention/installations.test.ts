@@ -1,9 +1,9 @@
 // Two installations with complementary selectors in one cluster: together they serve every object, and each object is served by one of them.
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import type { RunningOperator } from "@keyturn/runtime/testing";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { publishingNamespace, soon } from "../jwks/publishing-namespace.ts";
-import type { RunningOperator } from "../operator/running-operator.ts";
 
 const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];

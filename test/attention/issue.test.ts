@@ -1,11 +1,11 @@
 // Pausing and selecting: what issues credentials leaves paused objects and those of others as they are, here, at the identity provider and in runtimes.
 import { Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { issuingPlace, soon } from "../eventing-auth/issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 const patiently = { timeout: 180_000 };
 const paused = "keyturn.io/paused";
 

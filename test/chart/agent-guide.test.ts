@@ -6,12 +6,10 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { Pod } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { agentFlags } from "../../packages/keyturn/src/agent/flags.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
-import { startKeyturn } from "../cli/keyturn-process.ts";
-import { soonWithin } from "../soon.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 
 // A busy machine may take its time to bring pods up.
 vi.setConfig({ testTimeout: 300_000 });

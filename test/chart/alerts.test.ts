@@ -7,7 +7,7 @@ import { controllersOf, features } from "../../packages/keyturn/src/registry.ts"
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { type ChartValues, renderChart } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-flags.ts";
-import { promtool } from "../promtool.ts";
+import { promtool } from "../support/promtool.ts";
 import { foreignLabels, metricsIn, unknownMetrics } from "./metric-vocabulary.ts";
 import { type AlertStory, alertStories, healthy, storyMinutes } from "./alert-stories.ts";
 import { chartDashboard, dashboardLines } from "../../tools/generate/chart-dashboard.ts";

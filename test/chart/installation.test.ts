@@ -1,9 +1,8 @@
 // What the chart renders, given to a real API server, in a namespace that takes only pods of the standard *restricted*.
 import { expect, test, vi } from "vitest";
 import * as z from "zod";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { type ChartValues, type RenderedObject, renderChart } from "../../tools/chart-rendering.ts";
-import { soonWithin } from "../soon.ts";
 import { foreignKinds } from "./foreign-kinds.ts";
 import { podTemplateOf } from "./pod-template.ts";
 

@@ -1,8 +1,7 @@
 // Which metrics and labels there are, to find made-up ones in expressions of PromQL.
-import type { MetricRow } from "@keyturn/runtime";
+import { metricDocs, type MetricRow } from "@keyturn/runtime";
 import { agentMetrics } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
-import { metricDocs } from "../../packages/runtime/src/observe/metrics.ts";
 
 type NamedRow = Pick<MetricRow, "type" | "labels"> & { readonly name: string };
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { findBinaries } from "@keyturn/runtime/testing";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { chartFolder, type ChartValues, helmWithValues } from "../../tools/chart-rendering.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
 
 test("helm unittest passes", async () => {
   const { "helm-unittest": program } = await findBinaries(["helm-unittest"]);

@@ -1,12 +1,10 @@
 // The control plane over a simulated API server: crashes between any two writes, lost answers, silent watches, two leaders.
 import { Namespace, Secret } from "@keyturn/runtime";
 import { expect, test } from "vitest";
+import { forEachSeed, modelOperator, oneWriter, simulate } from "@keyturn/runtime/testing";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { forEachSeed, simulate } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { modelOperator } from "../simulation/model-operator.ts";
-import { oneWriter } from "../simulation/one-writer.ts";
 import { checksumActions, checksumUnsettled, choiceActions, choose, isChosen, publishedRight } from "./simulated-checksums.ts";
 
 const flags: Readonly<Record<string, string>> = {

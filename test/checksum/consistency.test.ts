@@ -1,9 +1,8 @@
 // A checksum is never computed from a cache that is behind, and two replicas, or one that takes over, do no harm.
-import { cutAt, startFaultProxy } from "@keyturn/runtime/testing";
+import { cutAt, type RunningOperator, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import type { RunningOperator } from "../operator/running-operator.ts";
-import { busyRequests, isLease } from "../busy-requests.ts";
+import { busyRequests, isLease } from "../support/busy-requests.ts";
 import { IngressCheckSum, SecretCheckSum, soon, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();

@@ -1,9 +1,6 @@
 // What users do to Secrets and checksums in a simulation, and what must hold of what is published.
-import { type Kind, type KubeObject, Namespace, Secret } from "@keyturn/runtime";
-import { objectPath } from "../../packages/runtime/src/client/kind.ts";
-import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { drawInt, drawOne } from "../../packages/runtime/src/random.ts";
-import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/json.ts";
+import { type Kind, type KubeObject, Namespace, objectPath, Secret } from "@keyturn/runtime";
+import { drawInt, drawOne, type JsonObject, objectOr, type ObservedWrite, stringOr, type UserAction, type World } from "@keyturn/runtime/testing";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { checkSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
 import { checksumOf, defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";

@@ -1,7 +1,8 @@
 // A namespace of the shared cluster in which the checksum controllers run with exactly the rights that they declare, and what tests do and look at there.
 import { Event, Ingress, type Kind, managerAccess, policyRules, Secret, type Stored } from "@keyturn/runtime";
-import type { ClusterAccess } from "@keyturn/runtime/testing";
+import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
+import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import type { CheckSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
@@ -9,8 +10,6 @@ import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
-import { type Soon, soonWithin } from "../soon.ts";
 
 /** How an operator under test is started. */
 export interface StartOptions {

@@ -2,7 +2,7 @@
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { expect, it, vi } from "vitest";
-import { startKeyturn } from "./keyturn-process.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 
 /** One line of the table for each step of a credential's life, as it should be a while after the start. */
 const steps = [

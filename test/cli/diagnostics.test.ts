@@ -1,11 +1,9 @@
 // A look into a running process: asked for by a signal, written where the flag says, for nobody else to read.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, onTestFinished, test } from "vitest";
-import { soonWithin } from "../soon.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
-import { type KeyturnProcess, startKeyturn } from "./keyturn-process.ts";
+import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 
 const cluster = useSharedCluster();
 const soon = soonWithin(120_000);

@@ -13,7 +13,7 @@ import {
   RoleBinding,
 } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { runKeyturn } from "./keyturn-process.ts";
+import { runKeyturn } from "../support/keyturn-process.ts";
 
 const cluster = useSharedCluster();
 const kinds: readonly Kind[] = [CustomResourceDefinition, ClusterRole, ClusterRoleBinding, Role, RoleBinding];

@@ -1,14 +1,12 @@
 // `keyturn run` tells a webhook what happens, and nobody else where that webhook is.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, onTestFinished, test } from "vitest";
 import { startReceiver } from "../../packages/keyturn/src/notify/receiver.fixture.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { publishingNamespace } from "../jwks/publishing-namespace.ts";
-import { soonWithin } from "../soon.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
-import { startKeyturn } from "./keyturn-process.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 
 const cluster = useSharedCluster();
 const soon = soonWithin(60_000);

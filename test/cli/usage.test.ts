@@ -2,8 +2,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../temporary-folder.ts";
-import { runKeyturn } from "./keyturn-process.ts";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
+import { runKeyturn } from "../support/keyturn-process.ts";
 
 describe("keyturn, typed wrong, says one clear line and exits with 2", () => {
   it.each([

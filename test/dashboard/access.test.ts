@@ -1,8 +1,7 @@
 // Who may look at the dashboard in a cluster, and at what: tokens and rights, as the API server sees them.
 import { readFile } from "node:fs/promises";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { soonWithin } from "../soon.ts";
 import { ask, openPage } from "./page-reader.ts";
 import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./served-operator.ts";
 import { publishKeys, rotateKeys } from "./shown-objects.ts";

@@ -1,7 +1,7 @@
 // The page and its connection: live changes, a cut and its end, and a server that no longer lets it in.
 import { afterEach, expect, it, vi } from "vitest";
+import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { soonWithin } from "../soon.ts";
 import { openInBrowser, useBrowser, whenLive } from "./chromium.ts";
 import { type ContractServer, type ContractServerOptions, startContractServer } from "./contract-server.ts";
 import { issuedRecord, syntheticRecords } from "./synthetic-records.ts";

@@ -1,7 +1,7 @@
 // Everything on the page can be reached and used without a mouse.
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { soonWithin } from "../soon.ts";
 import { openInBrowser, useBrowser, whenLive } from "./chromium.ts";
 import { type ContractServer, startContractServer } from "./contract-server.ts";
 import { syntheticRecords } from "./synthetic-records.ts";

@@ -2,15 +2,13 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
-import { startKeyturn } from "../cli/keyturn-process.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 import { restartedRollout, rolloutDefinition } from "../sidecars/rollout-definition.ts";
-import { soonWithin } from "../soon.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
 import { ask, openPage } from "./page-reader.ts";
 import { publishKeys, rotateKeys } from "./shown-objects.ts";
 

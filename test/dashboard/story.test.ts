@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { type KeyturnProcess, startKeyturn } from "../cli/keyturn-process.ts";
+import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
 import { goTo, openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
 

@@ -1,12 +1,11 @@
 // What cannot be seen is unknown and wants attention: a dead API server, missing rights, no operator, a page that is cut off.
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import type { StepRecord } from "@keyturn/dashboard/contract";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { startTyped, type TypedCommand } from "../people/typed-command.ts";
-import { soonWithin } from "../soon.ts";
+import { startTyped, type TypedCommand } from "../support/typed-command.ts";
 import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
 import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
 import { startContractServer } from "./contract-server.ts";

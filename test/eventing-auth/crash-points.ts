@@ -1,8 +1,7 @@
 // Kills an operator at a chosen point: before or after any request to the identity provider and any write to either API server.
 import { readFile } from "node:fs/promises";
-import { CutConnection, type Fault, type FaultProxy, type ProxiedRequest, startFaultProxy } from "@keyturn/runtime/testing";
+import { CutConnection, type Fault, type FaultProxy, type ProxiedRequest, type RunningOperator, startFaultProxy } from "@keyturn/runtime/testing";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
-import type { RunningOperator } from "../operator/running-operator.ts";
 import type { Flags, IssuingPlace } from "./issuing-place.ts";
 
 /** Leases are let through: a crashed leader's would only run out later. Events tell people, and nothing is decided from them. */

@@ -16,15 +16,14 @@ import {
   Secret,
   type Stored,
 } from "@keyturn/runtime";
-import type { ClusterAccess } from "@keyturn/runtime/testing";
+import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
+import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { askedAtAnnotation, EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
-import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
-import { type Soon, soonWithin } from "../soon.ts";
 
 /** Flags by name. */
 export type Flags = Readonly<Record<string, string>>;

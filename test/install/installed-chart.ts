@@ -4,10 +4,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type ClusterAccess, findBinaries } from "@keyturn/runtime/testing";
+import { type ClusterAccess, findBinaries, writeKubeconfig } from "@keyturn/runtime/testing";
 import * as z from "zod";
-import { writeKubeconfig } from "../../packages/runtime/src/testing/cluster/cluster-access.ts";
-import { type KeyturnProcess, startKeyturn } from "../cli/keyturn-process.ts";
+import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 
 const chart = fileURLToPath(new URL("../../charts/keyturn", import.meta.url));
 

@@ -1,12 +1,10 @@
 // The JWKS controller in a seeded simulation: crashes between any two writes, lost answers, stale caches, two replicas. Nothing is lost, early or late.
 import { Deployment, Service } from "@keyturn/runtime";
 import { expect, test } from "vitest";
+import { forEachSeed, modelOperator, oneWriter, simulate } from "@keyturn/runtime/testing";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { forEachSeed, simulate } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { modelOperator } from "../simulation/model-operator.ts";
-import { oneWriter } from "../simulation/one-writer.ts";
 import { publishedRight, publishingActions, publishingUnsettled } from "./simulated-publishing.ts";
 
 /** Renewing two Leases every 2 s makes 60 requests a minute. */

@@ -14,18 +14,17 @@ import {
   Service,
   type Stored,
 } from "@keyturn/runtime";
-import type { ClusterAccess } from "@keyturn/runtime/testing";
+import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { calculateJwkThumbprint, exportJWK } from "jose";
 import { createPublicKey } from "node:crypto";
 import { expect } from "vitest";
+import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
-import { type Soon, soonWithin } from "../soon.ts";
 
 /** A key in a document, as verifiers see it. */
 export type PublishedJwk = Readonly<Record<string, unknown>> & { readonly kid: string; readonly alg: string; readonly x5c: readonly string[] };
@@ -43,7 +42,7 @@ export interface StartOptions {
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
 
 /** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(20_000);
+export const soon: Soon = soonWithin(50_000);
 
 /** The `kid` of a certificate's key by RFC 7638, as another implementation computes it. */
 export async function kidOf({ privateKey }: TestCertificate): Promise<string> {

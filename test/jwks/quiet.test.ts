@@ -3,7 +3,7 @@ import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { busyRequests, isLease } from "../busy-requests.ts";
+import { busyRequests, isLease } from "../support/busy-requests.ts";
 import { publishingNamespace, soon } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();

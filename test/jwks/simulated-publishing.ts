@@ -1,9 +1,6 @@
 // What users do to JWKSConfigs, Secrets and published ConfigMaps in a simulation, and what must hold of them.
-import { ConfigMap, type Kind, Secret } from "@keyturn/runtime";
-import { objectPath } from "../../packages/runtime/src/client/kind.ts";
-import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { drawInt, drawOne } from "../../packages/runtime/src/random.ts";
-import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/json.ts";
+import { ConfigMap, type Kind, objectPath, Secret } from "@keyturn/runtime";
+import { drawInt, drawOne, type JsonObject, objectOr, type ObservedWrite, stringOr, type UserAction, type World } from "@keyturn/runtime/testing";
 import { JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { problemWithJwks } from "../../packages/keyturn/src/controllers/jwks/jwk.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";

@@ -1,7 +1,7 @@
 // A dry run of the examples, with every controller: it says what it would do, does nothing, and claims nothing.
 import { Deployment, Event, Secret } from "@keyturn/runtime";
-import { everything } from "@keyturn/runtime/testing";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { everything, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -14,8 +14,6 @@ import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/in
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { soonWithin } from "../soon.ts";
-import { type RunningOperator, startOperator } from "./running-operator.ts";
 
 // A cluster of its own: whatever changes in it is the operator's doing.
 const cluster = useCluster(everything);

@@ -1,11 +1,10 @@
 // Argo Rollouts in `keyturn status`: like other workloads where they are served, and not a word of them elsewhere.
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import { restartedForAnnotation } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
 import { restartedRollout, rolloutDefinition } from "../sidecars/rollout-definition.ts";
-import { soonWithin } from "../soon.ts";
-import { startTyped, typed } from "./typed-command.ts";
+import { startTyped, typed } from "../support/typed-command.ts";
 
 // Its own: other files install the CRD.
 const cluster = useCluster();

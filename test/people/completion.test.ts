@@ -3,14 +3,13 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findBinaries } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { scripts, shells } from "../../packages/keyturn/src/cli/completion-scripts.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
-import { soonWithin } from "../soon.ts";
-import { typed } from "./typed-command.ts";
+import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
 const soon = soonWithin(90_000);

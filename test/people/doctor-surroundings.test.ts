@@ -1,14 +1,13 @@
 // What `keyturn doctor` says of an operator's surroundings: agents on gateways, and an API server that queues by priority.
 import { Lease, managedByLabel } from "@keyturn/runtime";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, it } from "vitest";
 import { agentLeaseLabel, agentLeaseName } from "../../packages/keyturn/src/agent/status.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
-import { soonWithin } from "../soon.ts";
-import { typed } from "./typed-command.ts";
+import { typed } from "../support/typed-command.ts";
 
 // Its own, so that there are no agents but those of this file. Clusters for tests have no limits otherwise, and there is no queue without.
 const cluster = useCluster({

@@ -2,15 +2,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crdOf, CustomResourceDefinition, type KubeObject } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, temporaryFolder, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotatingNamespace } from "../rotation/rotating-namespace.ts";
-import { soonWithin } from "../soon.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
-import { typed } from "./typed-command.ts";
+import { typed } from "../support/typed-command.ts";
 
 const soon = soonWithin(90_000);
 const timeout = 240_000;

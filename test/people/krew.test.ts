@@ -7,10 +7,10 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { krewManifest } from "../../tools/plugin/krew-manifest.ts";
 import { tarArchive } from "../../tools/plugin/tar-archive.ts";
 import { pluginFiles } from "../../tools/plugin.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
 
 const run = promisify(execFile);
 

@@ -2,10 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Lease } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
-import { program } from "../program.ts";
-import { soonWithin } from "../soon.ts";
+import { program } from "../support/program.ts";
 
 const cluster = useSharedCluster();
 const soon = soonWithin(90_000);

@@ -1,13 +1,12 @@
 // `keyturn status` on a real API server: what people are told about credentials, with many rights and with few.
 import { answerWith, refuseSendInitialEvents, startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
-import { startKeyturn } from "../cli/keyturn-process.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 import { type RotatingNamespace, rotatingNamespace } from "../rotation/rotating-namespace.ts";
-import { soonWithin } from "../soon.ts";
-import { startTyped, typed } from "./typed-command.ts";
+import { startTyped, typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
 const soon = soonWithin(90_000);

@@ -1,6 +1,6 @@
 // What `keyturn status` shows of each step, with the step's own controller at work on a real API server.
 import { Deployment } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
@@ -8,11 +8,10 @@ import { verifiedNamespace } from "../checksum/verified-namespace.ts";
 import { issuingPlace } from "../eventing-auth/issuing-place.ts";
 import { publishingNamespace } from "../jwks/publishing-namespace.ts";
 import { meshNamespace } from "../sidecars/mesh-namespace.ts";
-import { soonWithin } from "../soon.ts";
-import { typed } from "./typed-command.ts";
+import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 const soon = soonWithin(120_000);
 const timeout = 300_000;
 

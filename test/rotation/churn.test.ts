@@ -1,4 +1,4 @@
-// A source that changes ten times a second for a minute, while connections are cut again and again.
+// A source that changes ten times a second, hundreds of times, while connections are cut again and again.
 import { setTimeout as wait } from "node:timers/promises";
 import { startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
@@ -7,11 +7,12 @@ import { rotatingNamespace, soon } from "./rotating-namespace.ts";
 import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
-const churnMs = 60_000;
+/** About a minute; how long it takes decides nothing. */
+const enough = { changes: 300, cuts: 60 };
 
 test(
-  "a minute of churn with cut connections: nothing unsettled is ever live, nothing that was live is lost, and little is kept",
-  { timeout: 240_000 },
+  "churn with cut connections: nothing unsettled is ever live, nothing that was live is lost, and little is kept",
+  { timeout: 400_000 },
   async () => {
     await using place = await rotatingNamespace(cluster(), "churn");
     await using proxy = await startFaultProxy(cluster());
@@ -21,12 +22,14 @@ test(
     await place.holds({ t1: "calm", t2: "calm", t3: "calm" });
     using witness = await Witness.of(place);
 
-    const endAtMs = Date.now() + churnMs;
     let changes = 0;
+    let cuts = 0;
     let maxRecords = 0;
     let unstable = "";
+    const goesOn = (): boolean => changes < enough.changes || cuts < enough.cuts || unstable === "";
     const cutting = (async () => {
-      while (Date.now() < endAtMs) {
+      while (goesOn()) {
+        cuts += 1;
         // Every other time only the watches, so that writes come through too.
         proxy.cut(changes % 2 === 0 ? { watch: true } : {});
         await wait(700);
@@ -35,7 +38,7 @@ test(
         if (progressing?.reason === "SourceUnstable") unstable = progressing.message ?? "";
       }
     })();
-    while (Date.now() < endAtMs) {
+    while (goesOn()) {
       changes += 1;
       await Promise.all([place.putSource(`v${changes}`), wait(100)]);
     }
@@ -51,7 +54,6 @@ test(
     // What is held, the newest, and what was on its way out when it was looked at.
     expect(maxRecords).toBeLessThanOrEqual(10);
     await soon(async () => expect(await place.records()).toHaveLength(2));
-    expect(changes).toBeGreaterThan(100);
     expect(operator.logLines.filter(({ level }) => level === "fatal")).toEqual([]);
   },
 );

@@ -3,8 +3,8 @@ import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationHistoryReport, rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/queries.ts";
 import type { Query } from "../../packages/keyturn/src/feature/feature.ts";
-import { runKeyturn } from "../cli/keyturn-process.ts";
-import { typed } from "../people/typed-command.ts";
+import { runKeyturn } from "../support/keyturn-process.ts";
+import { typed } from "../support/typed-command.ts";
 import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();

@@ -12,8 +12,9 @@ import {
   type Stored,
   type Transport,
 } from "@keyturn/runtime";
-import type { ClusterAccess } from "@keyturn/runtime/testing";
+import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
+import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import {
@@ -24,8 +25,6 @@ import {
   versionRecordType,
 } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
-import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
-import { type Soon, soonWithin } from "../soon.ts";
 
 /** How an operator under test is started. */
 export interface StartOptions {

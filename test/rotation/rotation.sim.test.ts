@@ -1,10 +1,8 @@
 // The rotation controller in a seeded simulation: crashes between any two writes, lost answers, stale caches, two replicas. Nothing is early, lost or out of order.
 import { expect, test } from "vitest";
+import { forEachSeed, modelOperator, oneWriter, simulate } from "@keyturn/runtime/testing";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { forEachSeed, simulate } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { modelOperator } from "../simulation/model-operator.ts";
-import { oneWriter } from "../simulation/one-writer.ts";
 import { RotatedRight, rotationActions, rotationSetup, rotationUnsettled } from "./simulated-rotation.ts";
 
 /** Renewing a Lease every 2 s makes 30 requests a minute. */

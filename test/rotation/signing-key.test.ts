@@ -3,13 +3,13 @@ import { readFile } from "node:fs/promises";
 import { ConfigMap, Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { startOperator } from "@keyturn/runtime/testing";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { kidOf, soon } from "../jwks/publishing-namespace.ts";
-import { startOperator } from "../operator/running-operator.ts";
 
 const cluster = useSharedCluster();
 const limitsOff: Readonly<Record<string, string>> = {

@@ -1,9 +1,6 @@
 // What users do to a source and its targets in a simulation, and what must hold of every write to the targets.
-import { Secret } from "@keyturn/runtime";
-import { objectPath } from "../../packages/runtime/src/client/kind.ts";
-import type { ObservedWrite, UserAction, World } from "../../packages/runtime/src/testing/simulation/index.ts";
-import { drawOne } from "../../packages/runtime/src/random.ts";
-import { type JsonObject, objectOr, stringOr } from "../../packages/runtime/src/json.ts";
+import { objectPath, Secret } from "@keyturn/runtime";
+import { drawOne, type JsonObject, objectOr, type ObservedWrite, stringOr, type UserAction, type World } from "@keyturn/runtime/testing";
 import {
   RotationTarget,
   rotationSetAnnotation,

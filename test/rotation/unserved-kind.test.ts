@@ -1,9 +1,8 @@
 // A kind of --rotation.kinds whose CRD is not installed: the others are rotated without it, and it joins and leaves by itself.
 import { defineKind, type KubeObject } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { soonWithin } from "../soon.ts";
 import { type RotatingNamespace, rotatingNamespace } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();

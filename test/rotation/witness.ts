@@ -2,8 +2,8 @@
 import { createHttpTransport, loadConfig, Secret } from "@keyturn/runtime";
 import { expect } from "vitest";
 import * as z from "zod";
+import { openWatch, type OpenWatch } from "@keyturn/runtime/testing";
 import { appliedAtAnnotation, versionAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { openWatch, type OpenWatch } from "../cluster/watch-lines.ts";
 import { type RotatingNamespace, soon, valueIn } from "./rotating-namespace.ts";
 
 const secret = z.object({

@@ -2,9 +2,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Deployment } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../temporary-folder.ts";
 import { meshNamespace, soon } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();

@@ -14,22 +14,21 @@ import {
   StatefulSet,
   type Stored,
 } from "@keyturn/runtime";
-import type { ClusterAccess, FaultProxy } from "@keyturn/runtime/testing";
+import { type ClusterAccess, type FaultProxy, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
+import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
 import { type InjectionCall, type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
-import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
-import { type Soon, soonWithin } from "../soon.ts";
 
 /** A workload with a pod template. */
 export type WorkloadKind = typeof Deployment | typeof StatefulSet | typeof DaemonSet;
 type WorkloadObject = Deployment | StatefulSet | DaemonSet;
 
 /** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(45_000);
+export const soon: Soon = soonWithin(50_000);
 
 /** Nothing waits that need not. */
 const limitsOff = { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0", "sidecars.reconcile-period": "0" };

@@ -1,13 +1,11 @@
 // From one release to the next: what the old one left is still there, with the same content and the same status, and is not written anew.
-import { everything } from "@keyturn/runtime/testing";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { everything, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { renderCrds, renderRbac } from "../../packages/keyturn/src/cli/manifests.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { type RunningOperator, startOperator } from "../operator/running-operator.ts";
-import { soonWithin } from "../soon.ts";
 import { isOurs, readObject, type RecordedObject, recordedFile, recordedObjects, restore } from "./recorded-release.ts";
 
 vi.setConfig({ testTimeout: 180_000 });

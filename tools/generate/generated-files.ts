@@ -2,6 +2,7 @@
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { chartFiles } from "./chart-files.ts";
 import { commandReference } from "./command-reference.ts";
+import { defectTable } from "./defects.ts";
 import { kindReference } from "./kind-reference.ts";
 import { kustomizeFiles } from "./kustomize-files.ts";
 import { metricReference } from "./metric-reference.ts";
@@ -17,6 +18,7 @@ function sourceFiles(): FileTexts {
   return {
     ...chartFiles(),
     "config/crd/keyturn.yaml": renderCrds(),
+    "docs/migration/defects.md": defectTable(),
     "docs/reference/command-line.md": commandReference(),
     "docs/reference/kinds.md": kindReference(),
     "docs/reference/metrics.md": metricReference(),

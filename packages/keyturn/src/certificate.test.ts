@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createPublicKey } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { integer, objectIdentifier, octetString, sequence } from "../../runtime/src/testing/x509.ts";
+import { integer, objectIdentifier, octetString, sequence } from "@keyturn/runtime/testing";
 import { makeCertificate } from "../test/certificates.ts";
 import { certificateLimits, readCertificate, readPrivateKey } from "./certificate.ts";
 

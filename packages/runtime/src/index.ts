@@ -42,6 +42,7 @@ export {
   type ObjectKey,
   type ObjectMeta,
   type ObjectName,
+  objectPath,
   type OwnerReference,
   resourceOf,
   type Stored,
@@ -132,7 +133,7 @@ export {
 export { limitConnections } from "./observe/connection-limit.ts";
 export type { EventRecorder, EventToRecord } from "./observe/events.ts";
 export { createLogger, type Logger } from "./observe/logger.ts";
-export { createMetrics, type MetricRow, type Metrics, type MetricsOf, metricsOf, type RuntimeMetrics } from "./observe/metrics.ts";
+export { createMetrics, metricDocs, type MetricRow, type Metrics, type MetricsOf, metricsOf, type RuntimeMetrics } from "./observe/metrics.ts";
 export { observeCaches, observeProcess, observeWatches } from "./observe/runtime-metrics.ts";
 export { fullBucket, takeToken, type TokenBucket, type TokenRate } from "./rate-limit.ts";
 

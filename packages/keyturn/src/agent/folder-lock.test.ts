@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Logger, systemClock, systemRandom } from "@keyturn/runtime";
 import { expect, onTestFinished, test } from "vitest";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { systemDisk } from "./disk.ts";
 import { type FolderLock, type FolderLockOptions, lockFolder } from "./folder-lock.ts";
 

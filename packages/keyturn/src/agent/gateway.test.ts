@@ -114,7 +114,7 @@ test("at its deadline it is ended, with whatever it has started", async () => {
   const result = await notify(command('sleep 1000 & echo $! > "$KEYTURN_AGENT_DIR/pid"; wait', 500), folder);
   expect(result).toMatchObject({ ok: false, detail: "ended after its deadline of 500 ms" });
   const pid = Number(await readFile(join(folder, "pid"), "utf8"));
-  await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
 });
 
 test("it does not outlive the agent", async () => {

@@ -1,4 +1,4 @@
-// What the client sends, and what it makes of odd answers. What the API server really answers is tested in test/client.
+// What the client sends, and what it makes of odd answers. What the API server really answers is tested in packages/runtime/test/client.
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { ConfigMap, Namespace, Secret } from "./builtin-kinds.ts";

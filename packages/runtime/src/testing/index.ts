@@ -1,10 +1,12 @@
 // The public surface of `@keyturn/runtime/testing`: virtual time, real clusters, and faults between an operator and its API server.
+export { type RunningOperator, startOperator } from "./running-operator.ts";
 export { VirtualClock } from "./virtual-clock.ts";
+export { type Line, type OpenWatch, openWatch } from "./watch-lines.ts";
 export { everything, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
-export type { ClusterAccess, Grant, ServiceAccountName, Subject } from "./cluster/cluster-access.ts";
+export { type ClusterAccess, clusterFilesIn, type Grant, type ServiceAccountName, type Subject, writeKubeconfig } from "./cluster/cluster-access.ts";
 export type { Manifests } from "./cluster/manifests.ts";
-export type { ServerProcess } from "./cluster/server-process.ts";
+export { freePort, type ServerProcess } from "./cluster/server-process.ts";
 export { BuildError, findBinaries } from "./cluster/binaries.ts";
 export { clusterToolNames, toolNames } from "./cluster/tool-module.ts";
 export type { ToolName } from "./cluster/tool-module.ts";
@@ -13,8 +15,12 @@ export {
   type CertificateContent,
   type CertificateRequest,
   createAuthority,
+  integer,
   issueCertificate,
   type KeyPair,
+  objectIdentifier,
+  octetString,
+  sequence,
   signCertificate,
 } from "./x509.ts";
 export {

@@ -1,6 +1,7 @@
 // The feature as a whole: what its controllers are made with.
 import { describe, expect, test } from "vitest";
-import { backoffDelayMs } from "../../../../runtime/src/queue/backoff.ts";
+import { backoffDelayMs, policyRules } from "@keyturn/runtime";
+import { jwksAccess } from "./controller.ts";
 import { jwksFeature } from "./feature.ts";
 
 describe("both controllers", () => {
@@ -13,4 +14,13 @@ describe("both controllers", () => {
       expect(delays).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
     }
   });
+});
+
+test("the operator may neither make nor delete the objects that users make", () => {
+  const rules = policyRules(jwksAccess).filter(({ apiGroups }) => apiGroups.some((group) => group === "keyturn.io" || group === "rieset.io"));
+  const verbs = new Set(rules.flatMap((rule) => rule.verbs));
+  expect([...verbs].toSorted()).toEqual(["get", "list", "patch", "update", "watch"]);
+  const updated = rules.filter((rule) => rule.verbs.includes("update")).flatMap(({ resources }) => resources);
+  expect(updated).toEqual(["jwksconfigs/finalizers", "jwks/finalizers"]);
+  expect(policyRules(jwksAccess).find(({ resources }) => resources.includes("secrets"))?.verbs).toEqual(["list", "watch"]);
 });

@@ -1,7 +1,6 @@
 // Numbers about published keys come and go with the objects.
-import { keyOf } from "@keyturn/runtime";
+import { createMetrics, keyOf } from "@keyturn/runtime";
 import { expect, test } from "vitest";
-import { createMetrics } from "../../../../runtime/src/observe/metrics.ts";
 import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
 import { keyMetrics } from "./metrics.ts";
 

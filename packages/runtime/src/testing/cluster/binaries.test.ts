@@ -122,11 +122,11 @@ describe("findBinaries", () => {
     const hold = flag("hold");
     const first = anotherProcess();
     const firstExit = once(first, "exit");
-    await vi.waitFor(() => expect(calls()).toHaveLength(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(calls()).toHaveLength(1), { timeout: 50_000 });
     const second = anotherProcess();
     const secondExit = once(second, "exit");
     await vi.waitFor(() => expect(second.said()).toBe(`waiting for process ${first.pid}, which builds ${readToolModule("newest").title}\n`), {
-      timeout: 20_000,
+      timeout: 50_000,
     });
     rmSync(hold);
     expect(await firstExit).toEqual([0, null]);
@@ -138,10 +138,10 @@ describe("findBinaries", () => {
   it("is not disturbed by a build that was killed", async () => {
     const hold = flag("hold");
     const victim = anotherProcess();
-    await vi.waitFor(() => expect(calls()).toHaveLength(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(calls()).toHaveLength(1), { timeout: 50_000 });
     const compilerPid = Number.parseInt(calls()[0] ?? "", 10);
     victim.kill("SIGKILL");
-    await vi.waitFor(() => expect(isRunning(compilerPid)).toBe(false), { timeout: 20_000 });
+    await vi.waitFor(() => expect(isRunning(compilerPid)).toBe(false), { timeout: 50_000 });
     rmSync(hold);
     const { etcd } = await findBinaries(["etcd"], { environment, progress });
     expect(readFileSync(etcd, "utf8")).toBe("half whole");

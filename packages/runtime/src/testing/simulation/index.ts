@@ -15,4 +15,7 @@ export type { ServerAnswer, SimulatedApiServerOptions } from "./simulated-api-se
 export { SimulatedNetwork } from "./network.ts";
 export { type FaultRates, manyFaults, manyWorldFaults, noFaults, type WorldFaults } from "./world-trouble.ts";
 export type { KindTraits } from "./object-store.ts";
-export type { Json, JsonObject } from "../../json.ts";
+export { modelOperator, type ModelOperatorOptions } from "./model-operator.ts";
+export { oneWriter } from "./one-writer.ts";
+export { drawInt, drawOne } from "../../random.ts";
+export { type Json, type JsonObject, objectOr, stringOr } from "../../json.ts";

@@ -35,9 +35,21 @@ export async function tailOfServerLogs(folder: string, lastLines = 30): Promise<
  * Use namespaces of your own (`cluster().namespace("x")`), and do not stop its servers. Needs `global-setup.ts` in vitest's configuration.
  */
 export function useSharedCluster(): () => ClusterAccess {
+  return useShared("keyturnSharedCluster");
+}
+
+/**
+ * Like `useSharedCluster`, but an API server and etcd alone, in which nothing happens by itself: for tests of single requests, and as the other cluster
+ * of an operator that works in two.
+ */
+export function useSharedApiServer(): () => ClusterAccess {
+  return useShared("keyturnSharedApiServer");
+}
+
+function useShared(which: "keyturnSharedCluster" | "keyturnSharedApiServer"): () => ClusterAccess {
   let cluster: ClusterAccess | undefined;
   beforeAll(async () => {
-    cluster = accessCluster(await askForFolder(inject("keyturnSharedCluster")));
+    cluster = accessCluster(await askForFolder(inject(which)));
   });
   return whenThere(() => cluster);
 }

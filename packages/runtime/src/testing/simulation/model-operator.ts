@@ -1,0 +1,71 @@
+// A whole operator as a process of a simulation: caches, election, queue, Events and metrics, wired as in production but for the probes.
+import { createCaches } from "../../cache/caches.ts";
+import { createClient } from "../../client/kube-client.ts";
+import type { Transport } from "../../client/transport.ts";
+import { conditionReporter } from "../../controller/status.ts";
+import type { ControllerDefinition } from "../../controller/controller.ts";
+import { createManager, type Manager } from "../../manager/manager.ts";
+import type { Logger } from "../../observe/logger.ts";
+import { createMetrics } from "../../observe/metrics.ts";
+import { SeriesEventRecorder } from "../../observe/events.ts";
+import type { Operator } from "../../controller/owned-objects.ts";
+import type { SimulatedProcess } from "./process.ts";
+
+const silentLog: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
+
+/** How a process of the model operator is set up. */
+export interface ModelOperatorOptions {
+  readonly controllers: readonly ControllerDefinition[];
+  /** Whose controllers they are. */
+  readonly operator: Operator;
+  /** Told of each start. */
+  readonly onStart?: (manager: Manager) => void;
+  readonly log?: Logger;
+  /** Without election every process acts. Default true. */
+  readonly elects?: boolean;
+  /** Stands between the process and the wire. */
+  readonly wrap?: (transport: Transport) => Transport;
+}
+
+/** A process that runs the controllers with leader election. */
+export function modelOperator(name: string, options: ModelOperatorOptions): SimulatedProcess {
+  const { controllers, operator, onStart, log = silentLog, elects = true, wrap = (transport) => transport } = options;
+  return {
+    name,
+    async start({ transport: wire, clock, random, signal, incarnation }) {
+      const transport = wrap(wire);
+      const client = createClient(transport, { clock, random });
+      const caches = createCaches({ transport, clock, random, log });
+      const metrics = createMetrics();
+      const identity = `${name}/${incarnation}`;
+      const recorder = new SeriesEventRecorder({
+        client,
+        clock,
+        random,
+        log,
+        metrics,
+        reportingDomain: operator.domain,
+        reportingInstance: identity,
+      });
+      const events = (controller: string): ReturnType<typeof recorder.forController> => recorder.forController(controller);
+      const manager = createManager({
+        client,
+        caches,
+        clock,
+        random,
+        log,
+        metrics,
+        events,
+        controllers,
+        report: (report, reportSignal) => conditionReporter({ operator, events: events(report.controller) })(report, reportSignal),
+        leaderElection: { enabled: elects, namespace: "kube-system", identity },
+      });
+      onStart?.(manager);
+      await manager.run(signal);
+      const lastEvents = new AbortController();
+      const timer = clock.setTimer(2_000, () => lastEvents.abort());
+      await recorder.close(lastEvents.signal);
+      timer.cancel();
+    },
+  };
+}

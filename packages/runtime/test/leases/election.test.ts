@@ -1,0 +1,140 @@
+// Elections between real processes on a real API server: killed, paused, cut off, and asked to end.
+import { setTimeout as delay } from "node:timers/promises";
+import { seededRandom } from "@keyturn/runtime";
+import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test, vi } from "vitest";
+import { handovers } from "./activity.ts";
+import { cutOffs, Fleet, type Replica } from "./fleet.ts";
+
+const short = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 250 };
+/** Longer than anybody here waits. */
+const long = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 250 };
+const oneKey = { keys: ["a"] };
+/** Generous, for machines that are busy with something else. */
+const patiently = { timeout: 50_000, interval: 50 };
+
+const cluster = useCluster();
+
+/** Waits until the replica does something that it has not done yet. */
+async function actsAgain(replica: Replica): Promise<void> {
+  const before = replica.acts().length;
+  await vi.waitFor(() => expect(replica.acts().length).toBeGreaterThan(before), patiently);
+}
+
+/** Waits until one of them does something that nobody has done yet. */
+async function someoneActs(fleet: Fleet): Promise<void> {
+  const before = fleet.acts().length;
+  await vi.waitFor(() => expect(fleet.acts().length).toBeGreaterThan(before), patiently);
+}
+
+/** Two replicas, the first of which acts. */
+async function pair(fleet: Fleet): Promise<readonly [Replica, Replica]> {
+  const first = await fleet.start();
+  await actsAgain(first);
+  return [first, await fleet.start()];
+}
+
+describe("two replicas", () => {
+  test("a killed leader is followed by the other", async () => {
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
+    const [first, second] = await pair(fleet);
+    first.signal("SIGKILL");
+    await actsAgain(second);
+    expect(handovers(fleet.acts())).toHaveLength(1);
+  });
+
+  test("a leader that is asked to end gives its lease back, and the other need not wait for it to run out", async () => {
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: long });
+    const [first, second] = await pair(fleet);
+    first.signal("SIGTERM");
+    expect(await first.exited).toBe(0);
+    await actsAgain(second);
+    expect(handovers(fleet.acts())).toMatchObject([{ from: { replica: first.name }, to: { replica: second.name } }]);
+    expect(await first.log).toContain("lease given back");
+  });
+
+  test("a leader that was paused does nothing when it goes on, and stands by", async () => {
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
+    const [first, second] = await pair(fleet);
+    first.signal("SIGSTOP");
+    await actsAgain(second);
+    const takenOverMs = second.acts()[0]?.atMs ?? 0;
+    first.signal("SIGCONT");
+    await actsAgain(second);
+    await vi.waitFor(() => expect(first.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length).toBeGreaterThan(2), patiently);
+    // What was sent before the pause may be written down after it.
+    expect(first.acts().filter(({ atMs }) => atMs > takenOverMs)).toEqual([]);
+    expect(first.running).toBe(true);
+    second.signal("SIGKILL");
+    await actsAgain(first);
+  });
+
+  test.for(cutOffs)("a leader that is cut off (%s) stops, lives on, and takes over again later", async (how) => {
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
+    const [first, second] = await pair(fleet);
+    const cut = first.cutOff(how);
+    await actsAgain(second);
+    const before = first.acts().length;
+    await actsAgain(second);
+    expect(first.acts()).toHaveLength(before);
+    expect(first.running).toBe(true);
+    cut.undo();
+    second.signal("SIGKILL");
+    await actsAgain(first);
+    const [there, back] = handovers(fleet.acts());
+    expect(there?.gapMs).toBeGreaterThan(short.leaseDurationMs - short.renewDeadlineMs);
+    expect(back?.gapMs).toBeGreaterThan(short.leaseDurationMs - short.renewDeadlineMs);
+  });
+});
+
+test("three replicas, killed, paused and cut off at random: never two at once, and always one again", async ({ annotate }) => {
+  const seed = Number(process.env["KEYTURN_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+  await annotate(`seed ${seed}`);
+  const random = seededRandom(seed);
+  await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
+  for (let i = 0; i < 3; i++) await fleet.start();
+  await vi.waitFor(() => expect(fleet.acts().length).toBeGreaterThan(10), patiently);
+
+  const faults = { kill: 0, pause: 0, cut: 0 };
+  const lasting: (() => void)[] = [];
+  const actor = (): Replica | undefined => fleet.replicas.find(({ name }) => name === fleet.acts().toSorted((a, b) => b.atMs - a.atMs)[0]?.replica);
+  for (let i = 0; i < 12; i++) {
+    const living = fleet.replicas.filter(({ running }) => running);
+    // Mostly whoever acts, because that is where it hurts.
+    const acting = actor();
+    const victim = living.find((replica) => replica === acting && random() < 0.85) ?? living[Math.floor(random() * living.length)];
+    const type = (["kill", "pause", "cut"] as const)[Math.floor(random() * 3)] ?? "kill";
+    faults[type]++;
+    if (type === "kill") {
+      victim?.signal("SIGKILL");
+      await fleet.start();
+    } else if (type === "pause") {
+      victim?.signal("SIGSTOP");
+      lasting.push(() => victim?.signal("SIGCONT"));
+    } else {
+      const cut = victim?.cutOff(cutOffs[Math.floor(random() * cutOffs.length)] ?? "silence");
+      lasting.push(() => cut?.undo());
+    }
+    // Faults of several replicas overlap, or do not; one replica is always free of them. They end before the lease does, or after somebody else has it.
+    await delay(random() * 2_500);
+    const atMost = Math.floor(random() * 3);
+    while (lasting.length > atMost) lasting.shift()?.();
+    if (random() < 0.5) await someoneActs(fleet);
+  }
+  for (const end of lasting) end();
+  await someoneActs(fleet);
+  const leader = actor();
+  faults.kill++;
+  leader?.signal("SIGKILL");
+  await leader?.exited;
+  await someoneActs(fleet);
+
+  // Nobody gave a lease back, so each handover needs at least what a lease outlasts the right to act.
+  const margins = handovers(fleet.acts()).map(({ gapMs }) => gapMs);
+  await annotate(`${JSON.stringify(faults)}, ${margins.length} handovers, shortest after ${Math.round(Math.min(...margins))} ms`);
+  expect(margins).not.toEqual([]);
+  expect(margins.filter((gapMs) => gapMs < short.leaseDurationMs - short.renewDeadlineMs)).toEqual([]);
+  // Whoever we did not kill is still there.
+  const ends = await Promise.all(fleet.replicas.filter(({ running }) => !running).map(({ exited }) => exited));
+  expect(ends).toEqual(Array.from({ length: faults.kill }, () => "SIGKILL"));
+}, 400_000);

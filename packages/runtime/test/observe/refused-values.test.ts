@@ -1,0 +1,166 @@
+// Values that a real API server refuses, and quotes while doing so: they reach neither log, condition, Event nor metric.
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import {
+  type Client,
+  conditionsSchema,
+  crdOf,
+  defineCustomKind,
+  defineKind,
+  Event,
+  findCondition,
+  type Kind,
+  type KubeObject,
+  nameOf,
+  type ObjectOf,
+  TransientError,
+} from "@keyturn/runtime";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { startOperator } from "@keyturn/runtime/testing";
+
+const soon = soonWithin(50_000);
+
+const Vault = defineCustomKind({
+  group: "refusals.example",
+  kind: "Vault",
+  scope: "Namespaced",
+  versions: [
+    {
+      name: "v1",
+      spec: z.object({ password: z.string().regex(/^[a-z]+$/), tags: z.array(z.enum(["a", "b"])).optional() }),
+      status: z.object({ conditions: conditionsSchema.optional() }),
+    },
+  ],
+});
+type Vault = ObjectOf<typeof Vault>;
+
+const secret = `Hunter-2-${randomBytes(6).toString("hex")}`;
+const cluster = useSharedCluster();
+
+/** Denies, and quotes what it denies. */
+const policy = [
+  {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name: "no-mirrors" },
+    spec: {
+      matchConstraints: { resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }] },
+      validations: [{ expression: "!has(object.data) || !('mirrored' in object.data)", messageExpression: "'refused: ' + object.data.mirrored" }],
+    },
+  },
+  {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata: { name: "no-mirrors" },
+    spec: { policyName: "no-mirrors", validationActions: ["Deny"] },
+  },
+];
+
+interface Loose extends KubeObject {
+  readonly spec: unknown;
+}
+/** The same kind for objects that it does not allow. */
+const LooseVault: Kind<Loose> = defineKind({ group: Vault.group, version: Vault.version, kind: Vault.kind, plural: Vault.plural, namespaced: true });
+
+/** Writes that carry the secret and are refused, each with what may be told of them. */
+const refusals: Readonly<Record<string, readonly [write: (client: Client, namespace: string) => Promise<unknown>, told: string]>> = {
+  pattern: [
+    (client, namespace) => create(client, namespace, { spec: { password: secret } }),
+    'Vault "refused" is invalid: spec.password (Invalid value)',
+  ],
+  member: [
+    (client, namespace) => create(client, namespace, { spec: { password: [secret] } }),
+    'Vault "refused" is invalid: spec.password (Invalid type)',
+  ],
+  choice: [
+    (client, namespace) => create(client, namespace, { spec: { password: "a", tags: [secret] } }),
+    'Vault "refused" is invalid: spec.tags[0] (Unsupported value)',
+  ],
+  field: [
+    (client, namespace) => create(client, namespace, { spec: { password: "a", nonsense: secret } }),
+    'bad request: unknown field "spec.nonsense"',
+  ],
+  patch: [
+    (client, namespace) => client.mergePatch(LooseVault, { namespace, name: "patch" }, { spec: { password: secret } }),
+    'Vault "patch" is invalid: spec.password (Invalid value)',
+  ],
+  apply: [
+    (client, namespace) =>
+      client.apply(LooseVault, { metadata: { namespace, name: "refused" }, spec: { password: [secret] } }, { fieldManager: "test" }),
+    "bad request: .spec.password (expected string)",
+  ],
+  label: [
+    (client, namespace) => post(client, `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: "refused", labels: { a: `${secret}!` } } }),
+    'ConfigMap "refused" is invalid: metadata.labels (Invalid value)',
+  ],
+  kind: [
+    (client, namespace) => post(client, `/apis/refusals.example/v1/namespaces/${namespace}/vaults`, { spec: { password: secret } }),
+    "bad request: Object 'Kind' is missing",
+  ],
+  time: [
+    (client, namespace) => post(client, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, { spec: { renewTime: secret } }),
+    "bad request: parsing time",
+  ],
+  policy: [
+    async (client, namespace) => {
+      await post(client, `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: "refused" }, data: { mirrored: secret } });
+      throw new TransientError("the policy is not in force yet", { reason: "NotYet", retryAfterMs: 200 });
+    },
+    `configmaps "refused" is invalid: ValidatingAdmissionPolicy 'no-mirrors' with binding 'no-mirrors' denied request`,
+  ],
+};
+
+function create(client: Client, namespace: string, { spec }: { readonly spec: object }): Promise<unknown> {
+  return client.create(LooseVault, { metadata: { namespace, name: "refused" }, spec }, { dryRun: true });
+}
+
+function post(client: Client, path: string, object: object): Promise<unknown> {
+  return client.request({
+    method: "POST",
+    path: `${path}?dryRun=All`,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(object),
+  });
+}
+
+it("no refused value is in logs, conditions, Events or metrics, and each refusal still says what is wrong", async () => {
+  await cluster().apply([crdOf(Vault), ...policy]);
+  const { client } = cluster();
+  const namespace = await cluster().namespace("refusals");
+  for (const name of Object.keys(refusals)) await client.create<Vault>(Vault, { metadata: { namespace, name }, spec: { password: "a" } });
+  await using operator = await startOperator({
+    kubeconfig: cluster().adminKubeconfig,
+    namespaces: [namespace],
+    leaderElection: { namespace },
+    controllers: [
+      {
+        name: "vaults",
+        primary: Vault,
+        access: [],
+        setup({ watch, trigger }) {
+          trigger(watch<Vault>(Vault));
+          return async (run) => {
+            await refusals[nameOf(run.key).name]?.[0](run.client, namespace);
+          };
+        },
+      },
+    ],
+  });
+
+  const told = Object.fromEntries(Object.entries(refusals).map(([name, [, text]]) => [name, expect.stringContaining(text)]));
+  await soon(async () => {
+    const { items: vaults } = await client.list<Vault>(Vault, { namespace });
+    expect(Object.fromEntries(vaults.map(({ metadata, status }) => [metadata.name, findCondition(status?.conditions, "Ready")?.message]))).toEqual(
+      told,
+    );
+    const { items: events } = await client.list(Event, { namespace });
+    const lastNotes = new Map(events.filter(({ reason }) => reason !== "NotYet").map(({ regarding, note }) => [regarding?.name, note]));
+    expect(Object.fromEntries(lastNotes)).toMatchObject(told);
+    const logged = operator.logLines.filter(({ reason }) => reason === "Invalid" || reason === "BadRequest");
+    expect(Object.fromEntries(logged.map(({ key, error }) => [String(key).split("/")[1], error]))).toEqual(told);
+  });
+  const { items: events } = await client.list(Event, { namespace });
+  const { items: vaults } = await client.list<Vault>(Vault, { namespace });
+  expect(JSON.stringify([operator.logLines, events, vaults, await operator.metrics()])).not.toContain(secret);
+});

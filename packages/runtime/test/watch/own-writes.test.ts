@@ -1,0 +1,86 @@
+// Own writes are seen: on a real API server, through a stalled watch, and after a restore of etcd that took resourceVersions back.
+import { cp, rm } from "node:fs/promises";
+import { ConfigMap, type Stored } from "@keyturn/runtime";
+import { describe, expect, it } from "vitest";
+import { useCluster } from "@keyturn/runtime/testing/vitest";
+import type { WriteRecord } from "../../src/controller/run.ts";
+import { clusterFilesIn } from "../../src/testing/cluster/cluster-access.ts";
+import { WatchedCluster } from "./watched-cluster.ts";
+
+const cluster = useCluster();
+
+const recordOf = ({ metadata: { namespace = "", name, uid, resourceVersion, labels = {} } }: Stored<ConfigMap>): WriteRecord => ({
+  type: "written",
+  kind: ConfigMap,
+  key: `${namespace}/${name}`,
+  uid,
+  resourceVersion,
+  labels,
+});
+
+describe("own writes", () => {
+  it("are in the cache once whenSeen resolves, and it does not while the watch stands still", async () => {
+    await using world = await WatchedCluster.open(cluster());
+    const namespace = await cluster().namespace("own");
+    const cache = world.caches.watch(ConfigMap, { namespace });
+    world.start();
+    await cache.whenSynced();
+    for (let i = 0; i < 50; i++) {
+      const name = `object-${i % 10}`;
+      const written = await cluster().client.apply(ConfigMap, { metadata: { namespace, name }, data: { i: String(i) } }, { fieldManager: "test" });
+      await world.caches.whenObserved(cache, recordOf(written));
+      expect(cache.get(`${namespace}/${name}`)?.data).toEqual({ i: String(i) });
+    }
+    const stall = world.proxy.stall({ watch: true });
+    const written = await cluster().client.create(ConfigMap, { metadata: { namespace, name: "late" } });
+    let seen = false;
+    const wait = world.caches.whenObserved(cache, recordOf(written)).then(() => (seen = true));
+    // Other requests pass meanwhile, so time has gone by in which the event would have come.
+    await cluster().client.list(ConfigMap, { namespace });
+    expect(seen).toBe(false);
+    stall.undo();
+    await wait;
+    expect(cache.get(`${namespace}/late`)).toBeDefined();
+    await cluster().client.delete(ConfigMap, { namespace, name: "late" });
+    await world.caches.whenObserved(cache, { type: "deleted", kind: ConfigMap, key: `${namespace}/late`, uid: written.metadata.uid });
+    expect(cache.get(`${namespace}/late`)).toBeUndefined();
+  });
+
+  it("hold nothing up after a restore from a backup, and the cache shows what was restored", { timeout: 120_000 }, async () => {
+    const { apiServer, etcd, client, folder } = cluster();
+    const { etcdData } = clusterFilesIn(folder);
+    await using world = await WatchedCluster.open(cluster());
+    const namespace = await cluster().namespace("restore");
+    const kept = await client.create(ConfigMap, { metadata: { namespace, name: "kept" }, data: { state: "old" } });
+    const cache = world.caches.watch(ConfigMap, { namespace });
+    world.start();
+    await cache.whenSynced();
+    const whileDown = async (act: () => Promise<void>): Promise<void> => {
+      await apiServer.stop();
+      await etcd.stop();
+      await act();
+      await etcd.start();
+      await apiServer.start();
+    };
+    await whileDown(() => cp(etcdData, `${etcdData}.backup`, { recursive: true }));
+    await client.mergePatch(ConfigMap, { namespace, name: "kept" }, { data: { state: "new" } });
+    let last = kept;
+    for (let i = 0; i < 50; i++) last = await client.create(ConfigMap, { metadata: { namespace, name: `lost-${i}` } });
+    await world.caches.whenObserved(cache, recordOf(last));
+    expect(cache.size).toBe(51);
+
+    await whileDown(async () => {
+      await rm(etcdData, { recursive: true });
+      await cp(`${etcdData}.backup`, etcdData, { recursive: true });
+    });
+    // A write that the restored server has forgotten.
+    const { metadata, ...rest } = last;
+    await world.caches.whenObserved(cache, recordOf({ ...rest, metadata: { ...metadata, resourceVersion: `${metadata.resourceVersion}0` } }));
+    await world.whenEqual(cache, ConfigMap, namespace);
+    expect([...cache.entries()].map(([key, { data }]) => [key, data])).toEqual([[`${namespace}/kept`, { state: "old" }]]);
+    const written = await client.mergePatch(ConfigMap, { namespace, name: "kept" }, { data: { state: "again" } });
+    expect(Number(written.metadata.resourceVersion)).toBeLessThan(Number(last.metadata.resourceVersion));
+    await world.caches.whenObserved(cache, recordOf(written));
+    expect(cache.get(`${namespace}/kept`)?.data).toEqual({ state: "again" });
+  });
+});

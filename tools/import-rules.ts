@@ -1,0 +1,131 @@
+// Which folder may import which, by resolved path. `node tools/import-rules.ts` is a part of `make lint`.
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path/posix";
+import { fileURLToPath } from "node:url";
+
+/** Files below `of` import only what is below one of `may`, and nothing below one of `except`. The first rule that fits a file counts. */
+interface ImportRule {
+  readonly of: string;
+  readonly may: readonly string[];
+  /** Taken away from `may`; tests are free of it. Default none. */
+  readonly except?: readonly string[];
+  readonly why: string;
+}
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const runtime = "packages/runtime/src/";
+const testing = "packages/runtime/src/testing/";
+const product = "packages/keyturn/src/";
+const contract = "packages/dashboard/src/contract/";
+
+/** The runtime as its users have it, and its test kit. */
+const api = `${runtime}index.ts`;
+const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
+
+/** Small things that every folder of the product may use. */
+const leaves = ["certificate.ts", "semaphore.ts", "text.ts"].map((file) => product + file);
+const base = [api, ...leaves, `${product}feature/`];
+const controllers = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"].map((name) => `${product}controllers/${name}/`);
+const operatorFlags = `${product}operator-flags.ts`;
+
+/** What a test may import besides what its source may: the test kit, stand-ins of what is outside, and the rights as they are printed. */
+const forTests = [...kit, "packages/keyturn/test/", `${product}dev/stand-ins/`, `${product}cli/manifests.ts`];
+
+const layers = "dependencies point one way: runtime ← feature ← controllers ← registry ← what people see ← command line";
+const entries = "outside of its package the runtime is reached through its entry points";
+
+/** What people look at: each is built on the registry, and on these others. */
+const views: Readonly<Record<string, readonly string[]>> = {
+  status: [],
+  doctor: [],
+  notify: [],
+  diagnostics: [],
+  dashboard: ["status"],
+  dev: ["dashboard"],
+};
+
+export const importRules: readonly ImportRule[] = [
+  { of: testing, may: [runtime], why: "the runtime knows nothing of the product" },
+  { of: runtime, may: [runtime], except: [testing], why: "the runtime knows nothing of the product, and runs without its test kit" },
+  { of: "packages/runtime/test/", may: ["packages/runtime/"], why: "the runtime is tested without the product" },
+  { of: "packages/runtime/examples/", may: [api], why: entries },
+  { of: contract, may: [contract], why: "the contract is types and paths; it needs nothing" },
+  { of: "packages/dashboard/", may: ["packages/dashboard/"], why: "the page knows the server by its contract alone" },
+  ...leaves.map((of) => ({ of: of.replace(/ts$/, ""), may: [api, of], why: layers })),
+  { of: `${product}feature/`, may: base, why: layers },
+  ...controllers.map((of) => ({ of, may: [...base, of], why: "controllers import neither each other nor what is built on them" })),
+  {
+    of: `${product}agent/`,
+    may: [...base, operatorFlags, `${product}agent/`, `${product}controllers/checksum/`],
+    why: "the agent is checksum's data plane and knows no other controller",
+  },
+  { of: `${product}registry.ts`, may: [...base, `${product}controllers/`], why: layers },
+  { of: operatorFlags, may: [...base, `${product}notify/`, `${product}diagnostics/`], why: layers },
+  ...Object.entries(views).map(([view, others]) => ({
+    of: `${product}${view}/`,
+    may: [
+      ...base,
+      contract,
+      `${product}registry.ts`,
+      `${product}controllers/`,
+      `${product}agent/`,
+      ...[view, ...others].map((folder) => `${product}${folder}/`),
+      ...(view === "dev" ? kit : []),
+    ],
+    why: "what people see is built on the registry, not on the command line nor on each other",
+  })),
+  ...["cli/", "main.ts"].map((of) => ({ of: product + of, may: [product, api, ...kit, contract, "packages/keyturn/package.json"], why: entries })),
+  { of: "packages/keyturn/test/", may: ["packages/keyturn/", api, ...kit], why: entries },
+  ...["test/", "bench/"].map((of) => ({ of, may: ["test/", "bench/", "tools/", "packages/keyturn/", contract, api, ...kit], why: entries })),
+  { of: "tools/", may: ["tools/", "packages/"], why: "tools build and describe the packages, and know no test" },
+];
+
+/** The imports of a file that no rule allows, as lines for people. */
+export function forbiddenImports(from: string, text: string): readonly string[] {
+  const rule = importRules.find(({ of }) => from.startsWith(of));
+  if (!rule) return [`${from}: no rule says what it may import; add one to tools/import-rules.ts`];
+  const isTest = /\.(test|fixture)\.tsx?$/.test(from);
+  const may = isTest && from.startsWith("packages/") ? [...rule.may, ...forTests] : rule.may;
+  const except = isTest ? [] : (rule.except ?? []);
+  const below = (file: string, places: readonly string[]): boolean => places.some((place) => file.startsWith(place));
+  return importedFiles(from, text)
+    .filter((file) => !below(file, may) || below(file, except))
+    .map((file) => `${from} imports ${file}: ${rule.why}`);
+}
+
+/** Static and dynamic imports and re-exports, of types too; files of the repository alone. */
+function importedFiles(from: string, text: string): readonly string[] {
+  const specifiers = Array.from(text.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g), ([, specifier = ""]) => specifier);
+  return specifiers.flatMap((specifier) => (specifier.startsWith(".") ? [join(dirname(from), specifier)] : workspaceFile(specifier)));
+}
+
+interface Workspace {
+  readonly folder: string;
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string>>;
+}
+
+const workspaces: readonly Workspace[] = globSync("packages/*/package.json", { cwd: root }).map((path) => {
+  const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), "utf8")) as Pick<Workspace, "name"> & Partial<Workspace>;
+  return { folder: dirname(path), name, exports };
+});
+
+/** The file that a package of this repository means by a name; of other packages none. */
+function workspaceFile(specifier: string): readonly string[] {
+  const workspace = workspaces.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
+  if (!workspace) return [];
+  const path = `.${specifier.slice(workspace.name.length)}`;
+  return [join(workspace.folder, workspace.exports[path] ?? path)];
+}
+
+/** Every import of the checkout that no rule allows. */
+export function allForbiddenImports(): readonly string[] {
+  const files = globSync("{packages,test,bench,tools}/**/*.{ts,tsx}", { cwd: root, exclude: ["**/node_modules", "**/dist"] });
+  return files.sort().flatMap((file) => forbiddenImports(file, readFileSync(join(root, file), "utf8")));
+}
+
+if (import.meta.main) {
+  const found = allForbiddenImports();
+  for (const line of found) console.error(line);
+  process.exitCode = found.length > 0 ? 1 : 0;
+}
