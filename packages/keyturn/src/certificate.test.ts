@@ -60,7 +60,10 @@ describe("a private key is not read", () => {
     ["of a curve of its own, however short", ecKey(32, explicit(0, ownCurve))],
     ["of a curve of its own in PKCS#8", pkcs8(ecId, ownCurve, ecKey(23_000))],
     ["of a curve of its own within a named one", pkcs8(ecId, p256, ecKey(23_000, explicit(0, ownCurve)))],
-    ["of a curve of its own behind a tag in its long form", ecKey(23_000, Buffer.concat([Buffer.from([0xbf, 0x00]), explicit(0, ownCurve).subarray(1)]))],
+    [
+      "of a curve of its own behind a tag in its long form",
+      ecKey(23_000, Buffer.concat([Buffer.from([0xbf, 0x00]), explicit(0, ownCurve).subarray(1)])),
+    ],
     ["of a named curve with too long a number", ecKey(73, explicit(0, p256))],
     ["of a named curve with too long a number in PKCS#8", pkcs8(ecId, p256, ecKey(73))],
     ["of RSA with more than 16,384 bits", rsaKey(16_392)],

@@ -1,5 +1,6 @@
 // JSON and protobuf streams → watch events.
 import type { StatusBody } from "../client/api-error.ts";
+import { isRecord } from "../json.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../client/kind.ts";
 import { openEnvelope, readListMeta, readMetadataOnly, type ReadObject, readStatus } from "../wire/protobuf-objects.ts";
 import { blockField, ProtobufReader, WireError } from "../wire/protobuf-reader.ts";
@@ -171,7 +172,7 @@ export function decodeJsonPage(bytes: Buffer, finish: FinishObject): WirePage {
 /** Decodes the `Status` that comes instead of what was asked for; undefined if the bytes are none. */
 export function decodeJsonStatus(bytes: Buffer): StatusBody | undefined {
   const body = parseJson(bytes.toString("utf8"));
-  return typeof body === "object" && body !== null ? body : undefined;
+  return isRecord(body) && body["kind"] === "Status" ? body : undefined;
 }
 
 /** Makes the whole object, less `managedFields`. `type` stands in where the server left it out. */

@@ -1,5 +1,5 @@
 // Carries its effects out.
-import { retryAfterInBody, type StatusBody } from "../client/api-error.ts";
+import { refusalText, retryAfterInBody, type StatusBody } from "../client/api-error.ts";
 import type { Selection } from "../client/client.ts";
 import { apiVersionOf, collectionPath, keyOfObject, type Kind, type KubeObject, type Stored } from "../client/kind.ts";
 import { retryAfterOf } from "../client/response.ts";
@@ -238,7 +238,7 @@ export class Reflector<V> {
     const { status } = response;
     const body = decodeStatus(contentType, await readBody(response.body, (count) => this.#received(count)));
     const retryAfterMs = retryAfterOf(response.headers["retry-after"], this.#options.clock.now()) ?? retryAfterInBody(body);
-    return this.#step({ type: "refused", status, message: body.message ?? `the API server answered ${status}`, retryAfterMs });
+    return this.#step({ type: "refused", status, message: refusalText(status, body), retryAfterMs });
   }
 
   async #readPage(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
@@ -291,8 +291,13 @@ export class Reflector<V> {
         return event;
       case "error":
       default: {
-        const { code = 500, message = "the API server ended the watch with an error" } = event.status;
-        return { type: "refused", status: code, message, retryAfterMs: retryAfterInBody(event.status) };
+        const { code = 500 } = event.status;
+        return {
+          type: "refused",
+          status: code,
+          message: refusalText(code, { ...event.status, kind: "Status" }),
+          retryAfterMs: retryAfterInBody(event.status),
+        };
       }
     }
   }
