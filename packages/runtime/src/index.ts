@@ -129,7 +129,7 @@ export {
   startHeartbeat,
   watchCheck,
 } from "./observe/health.ts";
-export { limitConnections } from "./observe/connection-limit.ts";
+export { limitConnections, oneAtATime } from "./observe/connection-limit.ts";
 export type { EventRecorder, EventToRecord } from "./observe/events.ts";
 export { createLogger, type Logger } from "./observe/logger.ts";
 export { createMetrics, type MetricRow, type Metrics, type MetricsOf, metricsOf, type RuntimeMetrics } from "./observe/metrics.ts";

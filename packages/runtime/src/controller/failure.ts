@@ -12,7 +12,7 @@ export interface OutcomeErrorOptions extends ErrorOptions {
   readonly reason: string;
 }
 
-/** Something outside failed and may recover: retried with backoff, or after `retryAfterMs` if given. */
+/** Something outside failed and may recover: retried with backoff, and not before `retryAfterMs` if given, of which five minutes count at most. */
 export class TransientError extends Error {
   readonly code = "Transient";
   readonly reason: string;
@@ -71,7 +71,7 @@ export interface Failure {
   readonly code: "Transient" | "Terminal" | "Waiting";
   readonly reason: string;
   readonly message: string;
-  /** Exactly then, instead of the backoff. */
+  /** Of what waits: when to look again. Of what failed: not before, whatever the backoff says. */
   readonly retryAfterMs: number | undefined;
   /** What the API server asks to wait, beside the backoff. */
   readonly serverAskedMs?: number | undefined;

@@ -52,7 +52,7 @@ interface RunningRun extends StartedRun {
 }
 
 /** As long as the longest backoff: a server may slow a key down, not park it. */
-const maxServerAskedMs = 300_000;
+const maxAskedMs = 300_000;
 
 /** Works on keys from `work` until its term is over. */
 export class LeadershipTerm {
@@ -234,9 +234,9 @@ export class LeadershipTerm {
         log.warn(fields, "reconcile failed for good; a change of the input brings the next try");
         return;
       case "Transient": {
-        const backoffMs = backoff.fail(key);
-        // On top of what the server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
-        const afterMs = retryAfterMs ?? Math.min(serverAskedMs, maxServerAskedMs) + backoffMs;
+        const backoffMs = backoff.fail(key, Math.min(retryAfterMs ?? 0, maxAskedMs));
+        // On top of what the API server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
+        const afterMs = Math.min(serverAskedMs, maxAskedMs) + backoffMs;
         log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
         this.#queue.add(key, { priority, afterMs });
         observer.retried(controller);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { WatchStatus } from "../cache/caches.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { limitConnections } from "./connection-limit.ts";
+import { limitConnections, oneAtATime } from "./connection-limit.ts";
 import type { Logger } from "./logger.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import { redactText } from "./redaction.ts";
@@ -136,7 +136,7 @@ type Handler = (query: URLSearchParams) => Promise<Answer> | Answer;
 interface Answer {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 /** Probes and scrapers are few; whoever opens more is neither. */
@@ -153,7 +153,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     "/readyz": (query) => probeAnswer(readiness, query),
   };
   const scrapes: Readonly<Record<string, Handler>> = {
-    "/metrics": async () => ({ status: 200, type: metrics.registry.contentType, body: await metrics.text() }),
+    "/metrics": shared(async () => ({ status: 200, type: metrics.registry.contentType, body: Buffer.from(await metrics.text()) })),
   };
   if (healthBindAddress === metricsBindAddress) {
     const server = await listen("health probes and metrics", healthBindAddress, { routes: { ...probes, ...scrapes }, log });
@@ -171,6 +171,12 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     await health?.close();
     throw error;
   }
+}
+
+/** Whoever asks while an answer is being made gets the same one. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => (underWay ??= make().finally(() => (underWay = undefined)));
 }
 
 function probeAnswer(checks: readonly HealthCheck[], query: URLSearchParams): Answer {
@@ -192,13 +198,16 @@ async function listen(purpose: string, bindAddress: string, { routes, log }: Ser
   const address = parseBindAddress(bindAddress);
   if (address.type === "off") return undefined;
   // Node looks only every half minute for requests that take too long to arrive, unless told otherwise.
-  const limits = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 5000, keepAliveTimeout: 15_000, maxHeaderSize: 8192 };
-  const server = createServer(limits, (request, response) => {
-    answer(request, response, routes).catch((error: unknown) => {
-      log.error({ err: error, path: request.url }, "could not answer a probe or scrape");
-      response.destroy();
-    });
-  });
+  const limits = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 5000, maxHeaderSize: 8192 };
+  const server = createServer(
+    limits,
+    oneAtATime((request, response) => {
+      answer(request, response, routes).catch((error: unknown) => {
+        log.error({ err: error, path: request.url }, "could not answer a probe or scrape");
+        response.destroy();
+      });
+    }),
+  );
   limitConnections(server, maxConnections);
   // One who does not read the answer is cut off as well.
   server.setTimeout(15_000);
@@ -235,9 +244,9 @@ async function answer(request: IncomingMessage, response: ServerResponse, routes
   if (!allowed) response.setHeader("allow", "GET, HEAD");
   const known = handler ? () => handler(searchParams) : () => reply(404, `not found; there are ${Object.keys(routes).join(", ")}\n`);
   const { status, type, body } = allowed ? await known() : reply(405, "only GET and HEAD are answered\n");
-  // A body that nobody reads would keep the connection busy.
-  if (!allowed) response.setHeader("connection", "close");
   response.writeHead(status, {
+    // Probes and scrapes come seconds apart, and nothing that follows on the connection is read, be it a body or more requests.
+    connection: "close",
     "content-type": type,
     "content-length": Buffer.byteLength(body),
     "x-content-type-options": "nosniff",
