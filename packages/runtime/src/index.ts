@@ -66,7 +66,6 @@ export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/la
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";
-export { carryOut, pendingWrites, type PlanContext } from "./controller/carry-out.ts";
 export { TerminalError, TransientError, WaitingError } from "./controller/failure.ts";
 export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export {
@@ -89,7 +88,7 @@ export {
   ownershipOf,
   type WriteResult,
 } from "./controller/owned-objects.ts";
-export { apply, type PlannedEvent, type Plan, remove, type Write } from "./controller/plan.ts";
+export { apply, carryOut, pendingWrites, type Plan, type PlanContext, type PlannedEvent, remove, type Write } from "./controller/plan.ts";
 export type { KeyView } from "./controller/runner.ts";
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition, writeStatus } from "./controller/status.ts";
 

@@ -59,7 +59,7 @@ export interface Caches {
 // Makes and shares the caches of a process: one watch per kind, selection and `keep`, however many controllers want it.
 
 /** What all caches of a process share. */
-export interface CachesOptions {
+interface CachesOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -71,7 +71,7 @@ export interface CachesOptions {
 }
 
 /** How a cache fares and what it costs; two `keep`s of one kind are two of these. */
-export interface CacheStatus extends WatchStatus {
+interface CacheStatus extends WatchStatus {
   readonly selection: Selection;
   /** `whole`, `metadata`, or the name of the `keep` function. */
   readonly keep: string;

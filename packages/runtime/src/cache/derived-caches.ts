@@ -7,7 +7,7 @@ import type { IndexFunction, Store } from "./store.ts";
 // A store as controllers see it: one `watch` call's view, with the indexes that this call declared.
 
 /** What a view is of. */
-export interface StoreCacheOptions<V> {
+interface StoreCacheOptions<V> {
   readonly kind: Kind;
   readonly selection: Selection;
   readonly store: Store<V>;

@@ -122,7 +122,7 @@ export interface StoreOptions {
 }
 
 /** How far a store has come, for those who wait for a write to be seen. It moves on with the store. */
-export interface StorePosition {
+interface StorePosition {
   /** Everything up to here has been delivered; undefined before the first list is complete. */
   readonly resourceVersion: string | undefined;
   /** Lists begun so far, and the number of the last one completed. */

@@ -8,7 +8,7 @@ import { type LabelMatcher, parseLabelSelector } from "./label-selector.ts";
 import type { Store } from "./store.ts";
 
 /** What a cache covers. */
-export interface Coverage {
+interface Coverage {
   readonly kind: Kind;
   readonly selection: Selection;
 }

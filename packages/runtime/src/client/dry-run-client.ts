@@ -3,7 +3,7 @@ import type { Client } from "./client.ts";
 import { keyOf, keyOfObject, type Kind, type ObjectKey, resourceOf } from "./kind.ts";
 
 /** A write that was not made. */
-export interface WithheldWrite {
+interface WithheldWrite {
   readonly verb: "create" | "replace" | "apply" | "patch" | "delete";
   readonly resource: string;
   readonly key: ObjectKey;

@@ -13,7 +13,7 @@ export interface OwnerReference {
 }
 
 /** Who last set which fields, as the server records it for server-side apply. */
-export interface ManagedFieldsEntry {
+interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: "Apply" | "Update";
   readonly subresource?: string;

@@ -14,7 +14,7 @@ import { ConnectionError, type Lane, type Transport, type TransportRequest } fro
  * True if the server, given the patch as a strategic merge patch, makes the same of it, for less: it needs no detour over the object's JSON. Custom kinds know only
  * the plain form, and in the core group there are none.
  */
-export function mayMergeStrategically(kind: Kind, patch: object): boolean {
+function mayMergeStrategically(kind: Kind, patch: object): boolean {
   return kind.group === "" && mergesAlike(patch);
 }
 
@@ -27,7 +27,7 @@ export function mergesAlike(value: unknown): boolean {
 // Trying a read again after failures that pass.
 
 /** What waiting is done with. */
-export interface ReadRetryOptions {
+interface ReadRetryOptions {
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -39,7 +39,7 @@ const maxDelayMs = 5_000;
 const maxRetryAfterMs = 30_000;
 
 /** Calls `read` until it succeeds, fails for good, or has been retried five times. Waits longer each time, with jitter, or as long as the server asks. */
-export async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
+async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
       return await read();

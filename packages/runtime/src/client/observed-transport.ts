@@ -5,7 +5,7 @@ import type { Transport, TransportRequest } from "./transport.ts";
 // What a request to the API server is about, read off its method and path: for metrics, and for naming the right that is missing.
 
 /** A request in the words of RBAC. */
-export interface RequestInfo {
+interface RequestInfo {
   /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for other paths the method in lower case. */
   readonly verb: string;
   /** `plural.group`, or the plural alone in the core group; empty for paths that are no resource. */

@@ -15,7 +15,7 @@ const excerptCharacters = 200;
 const maxErrorBytes = 1024 * 1024;
 
 /** What a body is read with. */
-export interface ReadOptions {
+interface ReadOptions {
   /** What was tried, for errors: `get secrets default/tls`. */
   readonly attempt: string;
   /** A longer body is an error. */

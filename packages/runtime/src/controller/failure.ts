@@ -8,7 +8,7 @@ import { safeErrorSummary, type UnexpectedError } from "../observe/redaction.ts"
 // The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
 
 /** What every outcome error carries. `reason` is PascalCase and goes into the condition, the Event and the metric. */
-export interface OutcomeErrorOptions extends ErrorOptions {
+interface OutcomeErrorOptions extends ErrorOptions {
   readonly reason: string;
 }
 

@@ -33,12 +33,12 @@ export interface Operator {
 export const managedByLabel = "app.kubernetes.io/managed-by";
 
 /** The annotation that names the object on whose behalf another one is kept. */
-export function ownerAnnotation(operator: Operator): string {
+function ownerAnnotation(operator: Operator): string {
   return `${operator.domain}/owner`;
 }
 
 /** The annotation that remembers what was last applied, as a digest. */
-export function appliedAnnotation(operator: Operator): string {
+function appliedAnnotation(operator: Operator): string {
   return `${operator.domain}/applied`;
 }
 

@@ -6,7 +6,7 @@ import { abortRace } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { Outcome } from "./controller.ts";
 import { deadlineFailure, type Failure, failureOf } from "./failure.ts";
-import { type Term, TermEndedError } from "./term.ts";
+import { type Term, TermEndedError } from "./leadership-term.ts";
 
 // One run of one key: started, cut at its deadline or with its term, and left behind if it does not listen.
 
@@ -93,7 +93,7 @@ export function startRun({ reconcile, clock, deadlineMs, abandonAfterMs }: RunOp
 // The client of one run: it writes only while the run may, and a write that was sent is followed to its end.
 
 /** What the client of a run is bound to. */
-export interface RunClientOptions {
+interface RunClientOptions {
   /** Sends the requests and records the writes. */
   readonly client: Client;
   readonly term: Term;

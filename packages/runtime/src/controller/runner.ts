@@ -14,9 +14,8 @@ import type { Random } from "../random.ts";
 import { type Activity, type ControllerDefinition, type ControllerObserver, type ControllerScope, silentObserver } from "./controller.ts";
 import { failureOf, type Reporter } from "./failure.ts";
 import { trackAnswers, type WriteRecord } from "./run.ts";
-import { BlockedKeys, type Term } from "./term.ts";
 import { RequestedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
-import { type WorkerContext, LeadershipTerm } from "./work-session.ts";
+import { BlockedKeys, LeadershipTerm, type Term, type WorkerContext } from "./leadership-term.ts";
 import { WorkerSlots } from "./worker-slots.ts";
 
 // What a controller shows of its keys outside of the cluster, such as in metrics, for as long as this process works on them.

@@ -42,7 +42,7 @@ export interface Condition {
 }
 
 /** A condition to be set; the time is found out. */
-export type ConditionToSet = Omit<Condition, "lastTransitionTime">;
+type ConditionToSet = Omit<Condition, "lastTransitionTime">;
 
 /** The API server refuses longer ones (metav1.Condition's own schema). */
 const maxMessage = 32_768;

@@ -55,7 +55,7 @@ const storedLease = z.looseObject({
 });
 
 /** A Lease as the API server returns it; throws if it is none. */
-export function decodeLease(body: unknown): Stored<Lease> {
+function decodeLease(body: unknown): Stored<Lease> {
   return storedLease.parse(body);
 }
 
@@ -90,7 +90,7 @@ export interface Candidate {
 }
 
 /** What to do about the Lease now. */
-export type LeaseAction =
+type LeaseAction =
   | { readonly type: "wait" }
   | { readonly type: "read" }
   | { readonly type: "create"; readonly spec: LeaseSpec }

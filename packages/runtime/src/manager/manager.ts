@@ -4,7 +4,7 @@ import { type Clock, sleep } from "../clock.ts";
 import { type Activity, type ControllerDefinition, silentObserver } from "../controller/controller.ts";
 import { failureOf } from "../controller/failure.ts";
 import { ControllerRunner, type RunnerOptions } from "../controller/runner.ts";
-import { TermEndedError } from "../controller/term.ts";
+import { TermEndedError } from "../controller/leadership-term.ts";
 import type { Logger } from "../observe/logger.ts";
 import { checkLeaseTimes, defaultLeaseTimes, type ElectionProblem, type ElectorOptions, LeaseElector, type LeaseTimes } from "./lease-elector.ts";
 import { leaseStore } from "./lease-state.ts";
@@ -12,7 +12,7 @@ import { leaseStore } from "./lease-state.ts";
 // How a controller fares, in a few words, for health checks, logs and people.
 
 /** The state of a controller in this process. */
-export type ControllerState =
+type ControllerState =
   | "starting"
   | `waiting for CRD ${string}`
   | `forbidden: ${string}`
@@ -31,7 +31,7 @@ export interface ControllerStatus {
 }
 
 /** What the state is derived from. */
-export interface StateFacts {
+interface StateFacts {
   readonly stopped: boolean;
   readonly watches: readonly WatchStatus[];
   readonly election: ElectionProblem | undefined;
@@ -58,10 +58,10 @@ export function isReady(state: ControllerState): boolean {
 // One controller under the manager: waits for its caches, stands for election, works while it may.
 
 /** What all elections of a process share; the name of a controller's Lease comes with the controller. */
-export type ElectionOptions = Pick<ElectorOptions, "identity" | "times" | "store" | "outages"> & { readonly leasePrefix: string };
+type ElectionOptions = Pick<ElectorOptions, "identity" | "times" | "store" | "outages"> & { readonly leasePrefix: string };
 
 /** What a controller is managed with. */
-export interface ManagedControllerOptions extends RunnerOptions {
+interface ManagedControllerOptions extends RunnerOptions {
   /** Absent: this process always acts. */
   readonly election: ElectionOptions | undefined;
   /** How long runs may go on at shutdown. */
@@ -78,7 +78,7 @@ interface Elections {
 }
 
 /** A controller for as long as the process lives. What happens to it delays no other. */
-export class ManagedController {
+class ManagedController {
   readonly #runner: ControllerRunner;
   readonly #options: ManagedControllerOptions;
   readonly #elections: Elections;
@@ -211,7 +211,7 @@ export class OutageLog {
 // Runs all controllers of a process: caches first, then elections, then work; and the way back at shutdown.
 
 /** How replicas agree on who acts. */
-export interface LeaderElectionOptions {
+interface LeaderElectionOptions {
   /** Without election this process always acts; then there must be only one. */
   readonly enabled: boolean;
   /** Where the Leases are kept. */
@@ -225,7 +225,7 @@ export interface LeaderElectionOptions {
 }
 
 /** What a manager is made of. */
-export interface ManagerOptions extends RunnerOptions {
+interface ManagerOptions extends RunnerOptions {
   readonly controllers: readonly ControllerDefinition[];
   readonly leaderElection: LeaderElectionOptions;
   /** How long running reconciles may go on after the signal aborts, before theirs do. Default 22,000: of the 30 s that Kubernetes gives a pod, some are needed to give leases back. */

@@ -40,7 +40,7 @@ const maxWord = 128;
 const maxNamePrefix = 200;
 
 /** Who reports, when, and what makes the Event's name unique. */
-export interface EventOrigin {
+interface EventOrigin {
   /** A qualified name such as `keyturn.io/jwks`. */
   readonly reportingController: string;
   /** The pod, or whatever tells processes apart. */
@@ -51,7 +51,7 @@ export interface EventOrigin {
 }
 
 /** The Event to create. Events about cluster-scoped objects live in the namespace `default`, as the API server demands. */
-export function eventObject(
+function eventObject(
   { kind, object, type, reason, action = "Reconcile", message }: EventToRecord,
   { reportingController, reportingInstance, nowMs, suffix }: EventOrigin,
 ): Event {
@@ -104,7 +104,7 @@ function cutBytes(text: string, most: number): string {
 // Writes Events to the API server: the first of its sort as it is, repetitions as a count in that same Event.
 
 /** What the recorder needs. */
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;

@@ -11,7 +11,7 @@ import { redactText } from "./redaction.ts";
 // What `/healthz` and `/readyz` say, from what checks, watches and controllers say.
 
 /** One line of a report. `failed` makes the whole report fail, `waiting` is only shown. */
-export interface HealthLine {
+interface HealthLine {
   readonly name: string;
   readonly verdict: "ok" | "waiting" | "failed";
   readonly detail?: string;
@@ -29,7 +29,7 @@ export function simpleCheck(name: string, reasonAgainst: () => string | undefine
 }
 
 /** A controller as `/readyz` shows it. */
-export interface ControllerHealth {
+interface ControllerHealth {
   readonly name: string;
   /** In a word or two: `leading`, `standby`, `waiting for its CRD`. */
   readonly state: string;
@@ -67,7 +67,7 @@ export interface HealthReport {
 const marks = { ok: "[+]", waiting: "[~]", failed: "[-]" } as const;
 
 /** Runs the checks. The text is `ok` alone unless `verbose` or something failed. */
-export function healthReport(checks: readonly HealthCheck[], verbose: boolean): HealthReport {
+function healthReport(checks: readonly HealthCheck[], verbose: boolean): HealthReport {
   const lines = checks.flatMap((check): readonly HealthLine[] => {
     try {
       return check();
@@ -84,7 +84,7 @@ export function healthReport(checks: readonly HealthCheck[], verbose: boolean): 
 // Where a server listens, in the words of a flag: `:8080`, `127.0.0.1:0`, `[::1]:8081`, or `0` for nowhere.
 
 /** Where to listen. Without a host: on all addresses. */
-export type BindAddress = { readonly type: "off" } | { readonly type: "listen"; readonly host?: string; readonly port: number };
+type BindAddress = { readonly type: "off" } | { readonly type: "listen"; readonly host?: string; readonly port: number };
 
 /** Reads a bind address; throws with what is allowed if it is none. */
 export function parseBindAddress(text: string): BindAddress {

@@ -18,14 +18,14 @@ export interface Logger {
 // Log lines for people: time, level, message, fields, and a stack below if there is one.
 
 /** What a line is made of, as pino hands it over. */
-export type LineFields = Readonly<Record<string, unknown>>;
+type LineFields = Readonly<Record<string, unknown>>;
 
 const paint: Readonly<Record<string, string>> = { debug: "\u001B[2m", info: "\u001B[32m", warn: "\u001B[33m", error: "\u001B[31m" };
 const dim = "\u001B[2m";
 const plain = "\u001B[0m";
 
 /** One line of text with a line end. */
-export function textLine(fields: LineFields, coloured: boolean): string {
+function textLine(fields: LineFields, coloured: boolean): string {
   const { time, level, msg, ...rest } = fields;
   const name = String(level);
   const painted = (code: string | undefined, text: string): string => (coloured && code ? `${code}${text}${plain}` : text);
@@ -61,7 +61,7 @@ function errorText({ message, stack, cause }: PrintedError, stacks: string[]): s
 // The logger of a process: pino, with every secret taken out before a line is made.
 
 /** Where lines go; a file descriptor's stream, or a test's array. */
-export interface LogDestination {
+interface LogDestination {
   write(line: string): unknown;
   /** Whether a person reads along. */
   readonly isTTY?: boolean;

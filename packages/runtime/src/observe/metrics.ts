@@ -115,7 +115,7 @@ export const metricTable = {
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 /** A metric as the reference lists it. */
-export interface MetricDoc extends MetricRow {
+interface MetricDoc extends MetricRow {
   readonly name: string;
 }
 

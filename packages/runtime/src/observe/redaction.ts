@@ -13,12 +13,12 @@ const secretName =
 const privateJwkMembers: ReadonlySet<string> = new Set(["d", "p", "q", "dp", "dq", "qi", "oth", "k"]);
 
 /** True if a field of this name holds secret material by convention. */
-export function isSecretField(name: string): boolean {
+function isSecretField(name: string): boolean {
   return name.length < 128 && secretName.test(name);
 }
 
 /** The members of an object that are secret because of what the object is: the data of a Secret, the private part of a JWK. */
-export function secretMembers(object: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+function secretMembers(object: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   if ("kty" in object) return privateJwkMembers;
   const isObject = typeof object.metadata === "object" && object.metadata !== null;
   // Items of lists carry no kind, so data counts as a Secret's unless the object says that it is something else.
@@ -137,7 +137,7 @@ function hides(name: string, member: unknown, secret: ReadonlySet<string>): bool
 // An error as the few fields that a log line needs, with its causes and without secrets.
 
 /** What is logged of an error. */
-export interface ErrorFields {
+interface ErrorFields {
   readonly type: string;
   readonly code?: string;
   readonly reason?: string;

@@ -63,7 +63,7 @@ export function requestMetrics({ of }: RuntimeMetrics, host: string): (observati
 }
 
 /** A cache and what it holds. */
-export interface CacheStatistics {
+interface CacheStatistics {
   /** `plural.group`. */
   readonly resource: string;
   readonly namespace: string | undefined;
@@ -105,7 +105,7 @@ export function observeCaches(metrics: RuntimeMetrics, statistics: () => readonl
 // Metrics of the process itself, read when they are asked for.
 
 /** What is running. */
-export interface BuildInfo {
+interface BuildInfo {
   readonly version: string;
   /** The commit it was built from. Default `unknown`. */
   readonly revision?: string;

@@ -8,7 +8,7 @@ import { type JsonSchemaProps, ordered, SchemaError, structuralSchema } from "./
 // The CustomResourceDefinition of a custom kind.
 
 /** What a CRD may carry beside its definition. */
-export interface CrdMetadata {
+interface CrdMetadata {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }

@@ -59,7 +59,7 @@ export interface CustomVersion {
 }
 
 /** How a custom kind is declared. */
-export interface CustomKindOptions<Versions extends readonly CustomVersion[] = readonly CustomVersion[]> {
+interface CustomKindOptions<Versions extends readonly CustomVersion[] = readonly CustomVersion[]> {
   readonly group: string;
   readonly kind: string;
   /** Default: the kind in lower case with an English plural ending. */
@@ -74,7 +74,7 @@ export interface CustomKindOptions<Versions extends readonly CustomVersion[] = r
 }
 
 /** The type of a version's objects. */
-export type ObjectOfVersion<V extends CustomVersion> = KubeObject & { readonly spec: DeepReadonly<output<V["spec"]>> } & (V extends {
+type ObjectOfVersion<V extends CustomVersion> = KubeObject & { readonly spec: DeepReadonly<output<V["spec"]>> } & (V extends {
     readonly status: infer S extends $ZodType;
   }
     ? { readonly status?: DeepReadonly<output<S>> }

@@ -94,12 +94,12 @@ export interface WirePage {
 }
 
 /** On the bookmark that ends the initial events of a WatchList (`sendInitialEvents`). */
-export const initialEventsEnd = "k8s.io/initial-events-end";
+const initialEventsEnd = "k8s.io/initial-events-end";
 
 // Decodes lists and watches in `application/json`.
 
 /** Completes an object as it is read: sets the type that list items lack and drops what nobody is to see. */
-export type FinishObject = (object: KubeObject) => Stored<KubeObject>;
+type FinishObject = (object: KubeObject) => Stored<KubeObject>;
 
 const newline = 0x0a;
 

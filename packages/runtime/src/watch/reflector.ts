@@ -40,10 +40,10 @@ import {
 // Where a watch reads from: the requests it makes for one kind and selection, and how their answers are decoded.
 
 /** What of each object is asked for. */
-export type Extent = "whole" | "metadata";
+type Extent = "whole" | "metadata";
 
 /** The requests of one watch. */
-export interface WatchSource {
+interface WatchSource {
   /** A watch that first sends what exists. */
   streamRequest(timeoutSeconds: number): TransportRequest;
   watchRequest(resourceVersion: string, timeoutSeconds: number): TransportRequest;
@@ -110,7 +110,7 @@ export function watchSource(kind: Kind, selection: Selection, extent: Extent): W
 }
 
 /** The `Status` in the body of an answer that is no success; empty when there is none. */
-export function decodeStatus(contentType: string, bytes: Buffer): StatusBody {
+function decodeStatus(contentType: string, bytes: Buffer): StatusBody {
   try {
     return (contentType.startsWith(protobufType) ? decodeProtobufStatus(bytes) : decodeJsonStatus(bytes)) ?? {};
   } catch (error) {
@@ -123,7 +123,7 @@ export function decodeStatus(contentType: string, bytes: Buffer): StatusBody {
 // Drives the watch's state machine against a real transport: makes the requests it asks for, feeds it what comes, and never ends by itself.
 
 /** What a reflector needs. */
-export interface ReflectorOptions<V> {
+interface ReflectorOptions<V> {
   readonly source: WatchSource;
   /** What is made of each object. One that it throws for is left out, and logged. */
   readonly keep: (object: Stored<KubeObject>) => V;

@@ -82,7 +82,7 @@ export type Problem =
   | { readonly type: "forbidden"; readonly verb: "list" | "watch" };
 
 /** What to do after a wait. */
-export type Resume =
+type Resume =
   | { readonly type: "stream" }
   | { readonly type: "page"; readonly token: string | undefined }
   | { readonly type: "watch"; readonly resourceVersion: string };
@@ -147,7 +147,7 @@ export type WatchEffect =
   | { readonly type: "wait"; readonly atLeastMs: number; readonly spreadMs: number };
 
 /** The outcome of one step. Without an effect, what is under way goes on. */
-export interface WatchStep<V> {
+interface WatchStep<V> {
   readonly state: WatchState;
   readonly events: readonly WatchEvent<V>[];
   readonly effect: WatchEffect | undefined;

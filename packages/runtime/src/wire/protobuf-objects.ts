@@ -45,17 +45,17 @@ function setOwn(target: Record<string, string>, key: string, value: string): voi
 }
 
 /** Reads the value of a map entry. */
-export type ReadValue = (reader: ProtobufReader) => string;
+type ReadValue = (reader: ProtobufReader) => string;
 
 /** Values that are unlikely to come again. */
-export const ownText: ReadValue = (reader) => reader.text();
+const ownText: ReadValue = (reader) => reader.text();
 /** Values that are likely to come again. */
 const sharedText: ReadValue = (reader) => reader.sharedText();
 /** Values that JSON has in base64. */
-export const base64Bytes: ReadValue = (reader) => reader.base64();
+const base64Bytes: ReadValue = (reader) => reader.base64();
 
 /** Reads one entry of a map field into `target`. An entry without a value is empty. */
-export function readMapEntry(reader: ProtobufReader, target: Record<string, string>, readValue: ReadValue): void {
+function readMapEntry(reader: ProtobufReader, target: Record<string, string>, readValue: ReadValue): void {
   const end = reader.block();
   let key = "";
   let value = "";
@@ -69,7 +69,7 @@ export function readMapEntry(reader: ProtobufReader, target: Record<string, stri
 }
 
 /** Reads an `ObjectMeta`, less `managedFields`, which are passed over unread. */
-export function readObjectMeta(reader: ProtobufReader): StoredMeta {
+function readObjectMeta(reader: ProtobufReader): StoredMeta {
   const end = reader.block();
   const meta: Mutable<StoredMeta> = { name: "", uid: "", resourceVersion: "" };
   let labels: Record<string, string> | undefined;

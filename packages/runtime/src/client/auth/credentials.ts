@@ -110,7 +110,7 @@ export class CredentialSession {
 // The part of credentials that identifies a user, apart from certificates in files: tokens, passwords, and what plugins bring.
 
 /** What a login adds to a request. */
-export interface LoginResult {
+interface LoginResult {
   readonly headers: Authorization["headers"];
   /** A client certificate, where the login brings one. */
   readonly tls: Pick<TlsMaterial, "cert" | "key">;

@@ -65,12 +65,12 @@ const fileSchema = z.object({
 });
 
 export type KubeconfigCluster = z.infer<typeof clusterSchema>;
-export type KubeconfigUser = z.infer<typeof userSchema>;
+type KubeconfigUser = z.infer<typeof userSchema>;
 export type KubeconfigExec = z.infer<typeof execSchema>;
-export type KubeconfigContext = z.infer<typeof contextSchema>;
+type KubeconfigContext = z.infer<typeof contextSchema>;
 
 /** An entry, and the folder that its relative paths start from. */
-export interface Located<T> {
+interface Located<T> {
   readonly value: T;
   readonly dir: string;
 }
@@ -147,7 +147,7 @@ function firstByName<T>(entries: readonly (readonly [string, T])[]): ReadonlyMap
 // From a kubeconfig to a connection: picks the context and turns its cluster and user into credentials.
 
 /** Which context to use, and what credentials are made with. */
-export interface KubeconfigConnectionOptions {
+interface KubeconfigConnectionOptions {
   /** Default the current context. */
   readonly context?: string;
   readonly env: Environment;

@@ -10,7 +10,7 @@ import { openSocket, type SocketTarget } from "./open-socket.ts";
 // The connections to one server that one kind of request shares.
 
 /** How a pool behaves. */
-export interface PoolOptions {
+interface PoolOptions {
   /** Opens a socket and hands it out, perhaps at once and still connecting; returns what cancels that. */
   readonly open: (done: (result: Socket | Error) => void) => () => void;
   /** Connections at the same time; further exchanges wait their turn. */

@@ -134,7 +134,7 @@ function closedByServer(): Error {
 // One HTTP/1.1 request and its response, on a connection of a pool.
 
 /** What an exchange is made of. */
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Where it goes, for errors. */
   readonly origin: string;
   readonly method: TransportRequest["method"];
@@ -269,7 +269,7 @@ function reasonOf(cause: unknown): string {
 // The bytes of a request.
 
 /** What a request says. */
-export interface RequestParts {
+interface RequestParts {
   readonly method: TransportRequest["method"];
   /** Path and query. */
   readonly path: string;

@@ -243,7 +243,7 @@ function readHeaders(head: string): Record<string, string> {
 const highWaterBytes = 256 * 1024;
 
 /** Where the body comes from. */
-export interface BodySource {
+interface BodySource {
   pause(): void;
   resume(): void;
   /** Nobody wants the rest. */

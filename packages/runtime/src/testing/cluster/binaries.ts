@@ -12,19 +12,19 @@ import { cacheFolderOf, type Environment, moduleOf, packageOf, readToolModule, t
 // Says on stderr how a build goes: one line per tool, and on a terminal a line that counts the seconds.
 
 /** Where progress goes. `process.stderr` is one. */
-export interface ProgressStream {
+interface ProgressStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 /** Something that takes long, being shown. */
-export interface ProgressLine {
+interface ProgressLine {
   /** Ends the line: `done` or why not. */
   end(outcome: string): void;
 }
 
 /** Shows that `what` has begun. On a terminal the line is rewritten each second with the time it has taken. */
-export function beginProgress(what: string, stream: ProgressStream, clock: Clock = systemClock): ProgressLine {
+function beginProgress(what: string, stream: ProgressStream, clock: Clock = systemClock): ProgressLine {
   const startMs = clock.monotonic();
   const elapsed = (): string => `${((clock.monotonic() - startMs) / 1000).toFixed(0)} s`;
   if (!stream.isTTY) stream.write(`${what} …\n`);
@@ -42,7 +42,7 @@ export function beginProgress(what: string, stream: ProgressStream, clock: Clock
 // Builds programs from Go modules with `go build` into the cache folder, so that a killed or failed build leaves nothing half-made.
 
 /** Why there is no binary. */
-export type BuildErrorCode = "GoMissing" | "BuildFailed";
+type BuildErrorCode = "GoMissing" | "BuildFailed";
 
 /** A program could not be built; the message says what to do. */
 export class BuildError extends Error {
@@ -63,7 +63,7 @@ export interface BuildOptions {
 const partialSuffix = ".partial";
 
 /** Builds one tool into `folder`. The caller holds the folder's lock: what other builds left half-made is removed. */
-export async function buildTool(tool: ToolName, module: ToolModule, folder: string, options: BuildOptions): Promise<void> {
+async function buildTool(tool: ToolName, module: ToolModule, folder: string, options: BuildOptions): Promise<void> {
   removePartials(folder);
   const partial = join(folder, `${tool}.${process.pid}${partialSuffix}`);
   const line = beginProgress(
@@ -125,7 +125,7 @@ function goMissingMessage(module: ToolModule): string {
 // One build at a time between processes: a lock file that names its owner, and that a dead owner cannot hold.
 
 /** How to wait for a lock. */
-export interface LockOptions {
+interface LockOptions {
   /** Called once when another process holds the lock. */
   readonly onWait?: (ownerPid: number) => void;
   /** Between two looks; default 200. */

@@ -37,7 +37,7 @@ export type Grant = Subject & {
 };
 
 /** Makes the roles and bindings, and the ServiceAccount if it is one, and resolves when the API server acts on them. */
-export async function grantAccess(client: Client, grant: Grant): Promise<void> {
+async function grantAccess(client: Client, grant: Grant): Promise<void> {
   const subject = rbacSubject(grant);
   const name = `keyturn-testing:${slugOf(grant)}`;
   const namespaces = Object.entries(grant.namespacedRules ?? {});
@@ -55,7 +55,7 @@ export async function grantAccess(client: Client, grant: Grant): Promise<void> {
 }
 
 /** A word for the subject that can stand in file and object names. */
-export function slugOf(subject: Subject): string {
+function slugOf(subject: Subject): string {
   const parts = "serviceAccount" in subject ? [subject.serviceAccount.namespace, subject.serviceAccount.name] : [subject.user];
   return parts.join("-").replaceAll(/[^A-Za-z0-9.-]/g, "-");
 }
@@ -122,7 +122,7 @@ function reviewedRequest(rule: PolicyRule, namespace?: string): object {
 export type Login = { readonly type: "certificate"; readonly keyPair: KeyPair } | { readonly type: "token"; readonly token: string };
 
 /** What a kubeconfig says. */
-export interface KubeconfigContent {
+interface KubeconfigContent {
   readonly server: string;
   /** The authority to trust, PEM. */
   readonly authority: string;

@@ -11,7 +11,7 @@ import { CutConnection, type Fault, type FaultScope, type ProxyResponse, scopeOf
 // A gate that can be shut and opened again: what waits before it goes on when it opens.
 
 /** Open at first. */
-export class Gate {
+class Gate {
   #opening: PromiseWithResolvers<void> | undefined;
 
   /** Resolves at once while the gate is open, else when it opens. */
@@ -137,7 +137,7 @@ export interface CertifiedUser {
 }
 
 /** Sends a request to the API server; the signal ends it. Throws `CutConnection` if there is no answer. */
-export type Forward = (request: ProxiedRequest, identity: CertifiedUser | undefined, signal: AbortSignal) => Promise<ProxyResponse>;
+type Forward = (request: ProxiedRequest, identity: CertifiedUser | undefined, signal: AbortSignal) => Promise<ProxyResponse>;
 
 /** An open way to the API server. */
 export interface Upstream {

@@ -10,7 +10,7 @@ import { type FaultRates, noFaults } from "./world-trouble.ts";
 // The receiving end of a response body: chunks that arrive over time, read once and in order.
 
 /** A body that is filled from outside. What arrives before it is read waits. */
-export class ChunkStream implements AsyncIterable<Uint8Array> {
+class ChunkStream implements AsyncIterable<Uint8Array> {
   readonly #chunks: Uint8Array[] = [];
   #end: { readonly type: "open" } | { readonly type: "complete" } | { readonly type: "broken"; readonly reason: unknown } = { type: "open" };
   #wake: (() => void) | undefined;
@@ -72,7 +72,7 @@ export interface Client {
 }
 
 /** What a network is made of. */
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly server: SimulatedApiServer;
   /** The world's clock. */
   readonly clock: Clock;

@@ -29,7 +29,7 @@ export interface WriteContext {
 const refused = (answer: Refusal): WriteResult => ({ type: "refused", refusal: answer });
 
 /** A new object from what was posted, or from an apply to nothing. */
-export function createObject({ served, namespace, writer, uid }: WriteContext, given: JsonObject, name: string): WriteResult {
+function createObject({ served, namespace, writer, uid }: WriteContext, given: JsonObject, name: string): WriteResult {
   const posted = { ...served.blank, ...received(given) };
   const { resourceVersion: _version, uid: _uid, deletionTimestamp: _deletion, managedFields: _fields, ...own } = objectOr(posted["metadata"]);
   const metadata = {
@@ -47,14 +47,14 @@ export function createObject({ served, namespace, writer, uid }: WriteContext, g
 }
 
 /** `before` replaced by `proposed` through the writer's endpoint. */
-export function updateObject({ served, writer }: Pick<WriteContext, "served" | "writer">, before: JsonObject, proposed: JsonObject): WriteResult {
+function updateObject({ served, writer }: Pick<WriteContext, "served" | "writer">, before: JsonObject, proposed: JsonObject): WriteResult {
   const candidate = limitToEndpoint(served, { before, proposed: received(proposed), writer });
   const object = recordUpdate(served, { before, after: served.complete(candidate), writer });
   return finishUpdate(served, { before, object, proposed, writer });
 }
 
 /** Server-side apply to an object that is there. */
-export function applyObject(
+function applyObject(
   { served, writer }: Pick<WriteContext, "served" | "writer">,
   before: JsonObject,
   { config, force, unreadable }: { readonly config: JsonObject; readonly force: boolean; readonly unreadable: Refusal | undefined },
@@ -74,7 +74,7 @@ export function applyObject(
 }
 
 /** Server-side apply to nothing: a create in the writer's name. */
-export function applyToNothing(context: WriteContext, config: JsonObject, name: string): WriteResult {
+function applyToNothing(context: WriteContext, config: JsonObject, name: string): WriteResult {
   const { served, writer } = context;
   const uid = objectOr(config["metadata"])["uid"];
   if (typeof uid === "string") {
@@ -207,7 +207,7 @@ function typeOf({ kind }: ServedKind): JsonObject {
 // A POST, PUT or PATCH to the simulated API server: what it asks for, checked and carried out on paper.
 
 /** What the server lends to a write. */
-export interface WriteDesk {
+interface WriteDesk {
   readonly store: ObjectStore;
   readonly served: ServedKind;
   readonly time: string;
@@ -226,7 +226,7 @@ export interface WriteRequest {
 }
 
 /** What is to be committed under which key, and the status to answer with. */
-export type WriteOutcome =
+type WriteOutcome =
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "accepted"; readonly status: number; readonly key: string; readonly result: Exclude<WriteResult, { readonly type: "refused" }> };
 

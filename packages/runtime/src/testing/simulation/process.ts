@@ -95,7 +95,7 @@ export interface SimulatedProcess {
 }
 
 /** What a host is made of. */
-export interface ProcessHostOptions {
+interface ProcessHostOptions {
   readonly process: SimulatedProcess;
   readonly network: SimulatedNetwork;
   readonly clock: Clock;

@@ -37,7 +37,7 @@ export function parsePath(pathname: string): ApiPath | undefined {
 export type View = (object: JsonObject) => JsonObject;
 
 /** The object's metadata as a `PartialObjectMetadata`. */
-export const metadataView: View = (object) => ({
+const metadataView: View = (object) => ({
   kind: "PartialObjectMetadata",
   apiVersion: "meta.k8s.io/v1",
   metadata: objectOr(object["metadata"]),

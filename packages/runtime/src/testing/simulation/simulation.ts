@@ -18,7 +18,7 @@ import { type FaultRates, manyFaults, manyWorldFaults, noFaults, type WorldFault
 const shownLines = 40;
 
 /** What failed. */
-export interface SimulationFailure {
+interface SimulationFailure {
   readonly seed: number;
   readonly problem: string;
   readonly trace: readonly string[];

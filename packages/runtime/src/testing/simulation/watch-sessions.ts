@@ -12,7 +12,7 @@ import type { FaultRates } from "./world-trouble.ts";
 // One watch as the simulated API server serves it: a cursor into the store's history that turns changes into watch events.
 
 /** What a watch was asked for. */
-export interface WatchRequest {
+interface WatchRequest {
   readonly served: ServedKind;
   readonly selects: Selector;
   readonly view: View;
@@ -28,7 +28,7 @@ export interface WatchRequest {
 }
 
 /** Lines to send, and whether the stream ends after them. */
-export interface WatchOutput {
+interface WatchOutput {
   readonly lines: readonly string[];
   readonly ended: boolean;
 }
@@ -109,7 +109,7 @@ export function eventLine(type: string, object: Json): string {
 // How a watch's events reach the client: in order, but late, in lumps, never, or with the connection cut.
 
 /** Between what and what a delivery stands. */
-export interface WatchDeliveryOptions {
+interface WatchDeliveryOptions {
   readonly session: WatchSession;
   readonly store: ObjectStore;
   readonly clock: Clock;
@@ -232,7 +232,7 @@ export class WatchDelivery {
 // The answer to a LIST: a page of a collection at one revision, with a token for the next page.
 
 /** What was asked for. */
-export interface ListRequest {
+interface ListRequest {
   readonly served: ServedKind;
   readonly selects: Selector;
   readonly view: View;

@@ -89,7 +89,7 @@ export const manyWorldFaults: WorldFaults = { crash: 4, stop: 2, pause: 2, parti
 // The faults that hit a whole process or the server: drawn one at a time, each undone after a while or when the simulation calms down.
 
 /** What trouble can befall. */
-export interface WorldTroubleOptions {
+interface WorldTroubleOptions {
   readonly server: SimulatedApiServer;
   readonly network: SimulatedNetwork;
   readonly clock: Clock;

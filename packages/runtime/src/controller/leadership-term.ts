@@ -1,4 +1,4 @@
-// The work on a controller's keys during one term.
+// A term of leadership, and the work on a controller's keys while it lasts.
 import type { Client } from "../client/client.ts";
 import { runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type WriteRecord } from "./run.ts";
 import type { ObjectKey } from "../client/kind.ts";
@@ -10,12 +10,35 @@ import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
 import type { Failure, ReportedOutcome } from "./failure.ts";
-import type { BlockedKeys, Term } from "./term.ts";
 import type { RequestedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
 
+/**
+ * A time during which keys may be worked on.
+ *
+ * `isValid` is the truth; the signals follow it as soon as the event loop turns. A process that was stopped and continued therefore asks
+ * `isValid` before it acts and does not rely on a timer that should have fired while it stood still.
+ */
+export interface Term {
+  /** Aborts when no new run may start; those under way may end. */
+  readonly drain: AbortSignal;
+  /** Aborts when everything must stop at once. */
+  readonly signal: AbortSignal;
+  /** False as soon as the right has run out. */
+  isValid(): boolean;
+}
+
+/** Why a run's signal aborted or a write was refused: the controller may no longer act here. */
+export class TermEndedError extends Error {
+  readonly code = "TermEnded";
+  constructor(message: string) {
+    super(message);
+    this.name = "TermEndedError";
+  }
+}
+
 /** What a report is made from. */
-export interface EndedRun {
+interface EndedRun {
   readonly outcome: ReportedOutcome;
   readonly now: number;
   readonly client: Client;
@@ -278,4 +301,35 @@ function aborted(...signals: readonly AbortSignal[]): Promise<void> {
     if (signals.some((signal) => signal.aborted)) return resolve();
     for (const signal of signals) signal.addEventListener("abort", () => resolve(), { once: true });
   });
+}
+
+/** Holds keys back until everything they wait for has happened. */
+export class BlockedKeys {
+  readonly #holds = new Map<string, Set<Promise<void>>>();
+
+  /** How many keys are held. */
+  get size(): number {
+    return this.#holds.size;
+  }
+
+  /** Holds the key until `settled` is settled, in addition to what it already waits for. The outcome does not matter. */
+  hold(key: string, settled: Promise<unknown>): void {
+    const waits = this.#holds.get(key) ?? new Set();
+    this.#holds.set(key, waits);
+    const over = (): void => {
+      waits.delete(wait);
+      if (waits.size === 0) this.#holds.delete(key);
+    };
+    const wait: Promise<void> = settled.then(over, over);
+    waits.add(wait);
+  }
+
+  /** Undefined if the key is free, else a promise of that. */
+  whenFree(key: string): Promise<void> | undefined {
+    return this.#holds.has(key) ? this.#freed(key) : undefined;
+  }
+
+  async #freed(key: string): Promise<void> {
+    for (let waits = this.#holds.get(key); waits; waits = this.#holds.get(key)) await Promise.all(waits);
+  }
 }
