@@ -1,4 +1,4 @@
-// Shared caches by kind, selection and `keep`.
+// All caches of one process: one watch per kind, selection and `keep`, however many controllers want it, started together and reported to health checks.
 import type { Selection } from "../client/client.ts";
 import { type Kind, type KubeObject, resourceOf, type Stored } from "../client/kind.ts";
 import type { Transport } from "../client/transport.ts";
@@ -13,8 +13,6 @@ import { type Cache, type MetadataOnly, type MetadataWatchOptions, statusStateOf
 import { StoreCache, UnionCache } from "./derived-caches.ts";
 import { Store } from "./store.ts";
 import { coverage, WriteTracker } from "./write-tracker.ts";
-
-// All caches of one process: shared by those who want the same thing, started together, watched over by health checks.
 
 /** How a watch fares. */
 export interface WatchStatus {
@@ -55,8 +53,6 @@ export interface Caches {
    */
   whenObserved(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean>;
 }
-
-// Makes and shares the caches of a process: one watch per kind, selection and `keep`, however many controllers want it.
 
 /** What all caches of a process share. */
 interface CachesOptions {

@@ -1,4 +1,4 @@
-// Objects, indexes, change notification.
+// The live copy of a watched kind: turns watch events into objects with indexes, and notifies listeners of what changed.
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectKey } from "../client/kind.ts";
 import type { Clock } from "../clock.ts";
@@ -111,8 +111,6 @@ function unindex(index: Index, key: ObjectKey): void {
     if (keys === key || (typeof keys === "object" && keys.size === 0)) index.keysOf.delete(value);
   }
 }
-
-// The live copy of a watched kind: turns watch events into a readable state and tells listeners what changed.
 
 /** What a store needs. */
 export interface StoreOptions {

@@ -1,7 +1,5 @@
-// The Kubernetes kinds we use.
+// The Kubernetes kinds that operators use, with the fields that they use. Anything else about an object is still there, only not typed.
 import { defineKind, type KubeObject, type ObjectMeta } from "./kind.ts";
-
-// The built-in kinds of the core group, and Events and Leases, with the fields that operators use. Anything else about an object is still there, only not typed.
 
 /** A condition in an object's status. */
 export interface Condition {

@@ -1,4 +1,4 @@
-// Requests for each verb; retries of reads; form of a merge patch.
+// The client: typed requests for each verb over a transport; reads are tried again.
 import { type Clock, sleep, systemClock } from "../clock.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
@@ -60,8 +60,6 @@ function retryDelay(error: unknown, retries: number, random: Random): number | u
   if (askedMs === undefined) return backoffMs;
   return askedMs > maxRetryAfterMs ? undefined : askedMs + backoffMs;
 }
-
-// The client: typed requests over a transport.
 
 /** How a client behaves. */
 export interface ClientOptions {

@@ -1,4 +1,4 @@
-// Per request: metrics, server clock.
+// A transport that reports every request, for metrics, and measures how far the server's clock is from ours.
 import type { Clock } from "../clock.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
@@ -54,8 +54,6 @@ function decode(part: string | undefined): string | undefined {
     return part;
   }
 }
-
-// A transport that tells somebody about every request, for metrics.
 
 /** A request that was answered, or could not be. */
 export interface RequestObservation {

@@ -1,4 +1,4 @@
-// A body, checked and limited, becomes an object.
+// A response of the API server: its body, limited and checked, becomes an object, a page of a list or a typed error.
 import { isRecord } from "../json.ts";
 import { redactAndCut } from "../observe/redaction.ts";
 import { decodeProtobufAnswer, protobufType } from "../wire/protobuf-objects.ts";
@@ -6,8 +6,6 @@ import { ApiError, isApiError, type StatusBody } from "./api-error.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, type KubeObject, resourceOf, type Stored } from "./kind.ts";
 import type { TransportResponse } from "./transport.ts";
-
-// The bodies of answers, in JSON or protobuf, and failures as typed errors, however odd what came back is.
 
 /** How much of an answer that is no JSON an error quotes. */
 const excerptCharacters = 200;
@@ -100,8 +98,6 @@ function oddBody(response: TransportResponse, bytes: Buffer): string {
   const excerpt = redactAndCut(text.slice(0, 10_000).replace(/\s+/g, " ").trim(), excerptCharacters);
   return `the answer is no JSON (${type}), perhaps from something in between: ${excerpt}`;
 }
-
-// What answers of the API server mean: objects, pages of lists, and the errors that say something else than they mean.
 
 /** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
 export function isMissingObject(error: unknown): boolean {

@@ -1,11 +1,9 @@
-// An error → code, reason, condition, backoff.
+// The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
 import { ApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { safeErrorSummary, type UnexpectedError } from "../observe/redaction.ts";
-
-// The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
 
 /** What every outcome error carries. `reason` is PascalCase and goes into the condition, the Event and the metric. */
 interface OutcomeErrorOptions extends ErrorOptions {
@@ -63,8 +61,6 @@ export function missingRight(error: ApiError): string | undefined {
   const target = [group ? `${plural}.${group}` : plural, ...subresource].join("/");
   return `${verb} ${target} in ${namespace ? `namespace ${namespace}` : "the cluster"}`;
 }
-
-// Turns whatever a reconcile threw into one of the three ways a run can fail.
 
 /** A failed run: what the user sees, and when it is tried again. */
 export interface Failure {

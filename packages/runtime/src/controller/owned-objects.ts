@@ -1,4 +1,4 @@
-// Apply and delete what is ours, never what is not.
+// Objects that are kept on an owner's behalf: applied and deleted, unless they are not ours or nothing would change.
 import { hash } from "node:crypto";
 import type { Cache } from "../cache/cache.ts";
 import { isApiError } from "../client/api-error.ts";
@@ -148,8 +148,6 @@ export function canonicalJson(value: unknown): string {
   }
   return `{${text}}`;
 }
-
-// Writes of objects that are kept on an owner's behalf: never touches what is not ours, never sends what would change nothing.
 
 /** What the caller knows of the object as it is now. */
 export type Live =

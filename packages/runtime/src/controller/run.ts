@@ -1,4 +1,4 @@
-// One run: deadline, abandonment, client that tracks writes.
+// One run of one key: started, cut at its deadline or with its term, and abandoned if it does not listen.
 import type { Client } from "../client/client.ts";
 import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
 import { isFinalDeletion } from "../client/response.ts";
@@ -7,8 +7,6 @@ import type { Clock } from "../clock.ts";
 import type { Outcome } from "./controller.ts";
 import { deadlineFailure, type Failure, failureOf } from "./failure.ts";
 import { type Term, TermEndedError } from "./leadership-term.ts";
-
-// One run of one key: started, cut at its deadline or with its term, and left behind if it does not listen.
 
 /** How a run came out for those who wait for it. */
 export type RunEnd =

@@ -1,4 +1,4 @@
-// One controller in one process; what it shows.
+// Runs a controller: sets it up once, and works on its keys during every term it is given.
 import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
@@ -55,8 +55,6 @@ export class ShownKeys<V> {
     if (this.#keys.delete(key)) this.#view.hide(key);
   }
 }
-
-// Runs a controller: sets it up once, and works on its keys during every term it is given.
 
 /** What a controller is run with. */
 export interface RunnerOptions {

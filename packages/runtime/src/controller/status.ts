@@ -1,12 +1,10 @@
-// StatusReport → conditions, one write, Events of changes.
+// The status of an object: written when it says something new, with conditions as Kubernetes' conventions ask.
 import type { Client } from "../client/client.ts";
 import { type Kind, type KubeObject, nameOf, type Stored } from "../client/kind.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import { redactAndCut } from "../observe/redaction.ts";
 import type { Report, Reporter } from "./failure.ts";
 import { fieldManagerOf, isSame, type Operator } from "./owned-objects.ts";
-
-// Writes an object's status subresource by server-side apply, and only when it says something new.
 
 /** An object whose controller reports in `status`. */
 export interface WithStatus<Status> extends KubeObject {
@@ -26,8 +24,6 @@ export async function writeStatus<Status, T extends WithStatus<Status>>(
   await through.client.apply<WithStatus<Status>, "metadata">(kind, applied, options, through.signal);
   return true;
 }
-
-// The conditions of an object's status, kept as Kubernetes' conventions ask.
 
 /** A condition as it stands in a status (metav1.Condition). */
 export interface Condition {

@@ -1,4 +1,4 @@
-// Hold a Lease.
+// Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
 import { isApiError } from "../client/api-error.ts";
 import type { Stored } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
@@ -22,8 +22,6 @@ import {
   validUntilMs,
 } from "./lease-state.ts";
 import type { OutageLog } from "./manager.ts";
-
-// Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
 
 /** What one election needs. */
 export interface ElectorOptions extends Candidate {

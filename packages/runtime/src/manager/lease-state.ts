@@ -1,4 +1,4 @@
-// Pure: who holds it, until when; the Lease as stored.
+// What one replica knows of one Lease, and what follows from it: a pure state machine on the replica's own monotonic time.
 import * as z from "zod";
 import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
@@ -58,8 +58,6 @@ const storedLease = z.looseObject({
 function decodeLease(body: unknown): Stored<Lease> {
   return storedLease.parse(body);
 }
-
-// What one replica knows of one Lease, and what follows from it: a pure state machine on the replica's own monotonic time.
 
 /** What is known of the Lease. */
 export type LeaseState =

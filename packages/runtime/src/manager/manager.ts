@@ -1,4 +1,4 @@
-// Start, watch over, stop.
+// Runs all controllers of a process: caches first, then elections, then work; and the way back at shutdown.
 import type { WatchStatus } from "../cache/caches.ts";
 import { type Clock, sleep } from "../clock.ts";
 import { type Activity, type ControllerDefinition, silentObserver } from "../controller/controller.ts";
@@ -207,8 +207,6 @@ export class OutageLog {
     this.#outage = undefined;
   }
 }
-
-// Runs all controllers of a process: caches first, then elections, then work; and the way back at shutdown.
 
 /** How replicas agree on who acts. */
 interface LeaderElectionOptions {

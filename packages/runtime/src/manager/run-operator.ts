@@ -1,4 +1,4 @@
-// Signals, servers, exit code.
+// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Caches, createCaches, type WatchStatus } from "../cache/caches.ts";
@@ -30,8 +30,6 @@ import { type ControllerStatus, createManager } from "./manager.ts";
 export function processIdentity(): string {
   return `${hostname()}_${randomUUID()}`;
 }
-
-// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
 
 /** What an operator process is made of. Everything but the first three has a default that suits production. */
 export interface OperatorOptions {

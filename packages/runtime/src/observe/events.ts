@@ -1,4 +1,4 @@
-// Events, series, limits.
+// Kubernetes Events: the first of its sort as it is, repetitions as a count in that same Event, within limits.
 import { isApiError } from "../client/api-error.ts";
 import { Event } from "../client/builtin-kinds.ts";
 import type { Client } from "../client/client.ts";
@@ -11,8 +11,6 @@ import { fullBucket, takeToken, type TokenBucket } from "../rate-limit.ts";
 import type { Logger } from "./logger.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import { errorFields, redactText } from "./redaction.ts";
-
-// Kubernetes Events about an object, with repetition folded into a series.
 
 /** What an Event says. */
 export interface EventToRecord {
@@ -100,8 +98,6 @@ function cutBytes(text: string, most: number): string {
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.subarray(0, end).toString() + ellipsis;
 }
-
-// Writes Events to the API server: the first of its sort as it is, repetitions as a count in that same Event.
 
 /** What the recorder needs. */
 interface EventRecorderOptions {

@@ -1,4 +1,4 @@
-// Livez, readyz, heartbeat, metrics server.
+// Probes and scrapes: what `/healthz`, `/readyz` and `/metrics` say, and the servers that say it.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { WatchStatus } from "../cache/caches.ts";
@@ -7,8 +7,6 @@ import { limitConnections, oneAtATime } from "./connection-limit.ts";
 import type { Logger } from "./logger.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import { redactText } from "./redaction.ts";
-
-// What `/healthz` and `/readyz` say, from what checks, watches and controllers say.
 
 /** One line of a report. `failed` makes the whole report fail, `waiting` is only shown. */
 interface HealthLine {

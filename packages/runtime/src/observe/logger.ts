@@ -1,4 +1,4 @@
-// Pino, JSON or lines for people.
+// The logger of a process: pino, as JSON or as lines for people, with every secret taken out before a line is made.
 import { type Logger as PinoLogger, pino } from "pino";
 import { type Clock, systemClock } from "../clock.ts";
 import { errorFields, redactAndCut, redactData } from "./redaction.ts";
@@ -57,8 +57,6 @@ function errorText({ message, stack, cause }: PrintedError, stacks: string[]): s
   if (stack) stacks.push(stack);
   return cause ? `${message}: ${errorText(cause, stacks)}` : message;
 }
-
-// The logger of a process: pino, with every secret taken out before a line is made.
 
 /** Where lines go; a file descriptor's stream, or a test's array. */
 interface LogDestination {

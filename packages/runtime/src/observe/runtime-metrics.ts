@@ -1,12 +1,10 @@
-// The runtime's and the process's own.
+// Turns what the runtime's parts report of their work into metrics, and reads those of the process itself.
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { WatchStatus } from "../cache/caches.ts";
 import type { RequestObservation } from "../client/observed-transport.ts";
 import type { Activity, ControllerObserver } from "../controller/controller.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
-
-// Turns what the runtime's parts tell about their work into metrics.
 
 /** Counts what controllers and their queues do. */
 export function controllerMetrics(metrics: RuntimeMetrics): ControllerObserver {

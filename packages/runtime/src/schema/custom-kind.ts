@@ -1,11 +1,9 @@
-// A kind with schemas, columns, versions.
+// A custom kind declared once: the TypeScript type of its objects, its Kind, and all that its CRD is made of.
 import type { output } from "zod";
 import { type $ZodType, safeParse } from "zod/v4/core";
 import type { DeepReadonly } from "../cache/cache.ts";
 import { defineKind, keyOfObject, type Kind, type KubeObject } from "../client/kind.ts";
 import type { CelRule } from "./structural-schema.ts";
-
-// A column of `kubectl get` for a custom kind.
 
 /** One column; see additionalPrinterColumns of a CRD. */
 export interface PrinterColumn {
@@ -31,8 +29,6 @@ export function reasonColumn(type: string, column: Partial<PrinterColumn> = {}):
 export function conditionColumn(type: string, column: Partial<PrinterColumn> = {}): PrinterColumn {
   return { name: type, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].status`, ...column };
 }
-
-// A custom kind declared once: the TypeScript type of its objects, its Kind, and all that its CRD is made of.
 
 /** One version of a custom kind. */
 export interface CustomVersion {

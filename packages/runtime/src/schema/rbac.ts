@@ -1,9 +1,7 @@
-// Access → roles.
+// RBAC objects from declared access: the least that lets the declared rules through.
 import type { KubeObject } from "../client/kind.ts";
 import type { AccessRule, Verb } from "../controller/controller.ts";
 import { leaseAccess } from "../manager/lease-elector.ts";
-
-// RBAC objects from declared access: the least that lets the declared rules through.
 
 /** A rule of a Role or ClusterRole. */
 export interface PolicyRule {

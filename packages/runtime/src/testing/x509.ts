@@ -1,4 +1,4 @@
-// Certificates for tests.
+// X.509 certificates for tests: an authority of one's own, and certificates that it signs. Node can read certificates but not make them.
 import { Buffer } from "node:buffer";
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";

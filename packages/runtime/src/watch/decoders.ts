@@ -1,4 +1,4 @@
-// JSON and protobuf streams → watch events.
+// Lists and watches as the API server sends them, in JSON or protobuf, decoded into the same few events.
 import type { StatusBody } from "../client/api-error.ts";
 import { isRecord } from "../json.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../client/kind.ts";

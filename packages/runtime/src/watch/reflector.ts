@@ -1,4 +1,4 @@
-// Carries its effects out.
+// Drives the watch's state machine against a real transport: makes the requests it asks for, feeds it what comes, and never ends by itself.
 import { refusalText, retryAfterInBody, type StatusBody } from "../client/api-error.ts";
 import type { Selection } from "../client/client.ts";
 import { apiVersionOf, collectionPath, keyOfObject, type Kind, type KubeObject, type Stored } from "../client/kind.ts";
@@ -119,8 +119,6 @@ function decodeStatus(contentType: string, bytes: Buffer): StatusBody {
     throw error;
   }
 }
-
-// Drives the watch's state machine against a real transport: makes the requests it asks for, feeds it what comes, and never ends by itself.
 
 /** What a reflector needs. */
 interface ReflectorOptions<V> {

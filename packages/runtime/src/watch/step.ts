@@ -1,4 +1,4 @@
-// The pure machine: states, inputs, events, limits.
+// The watch as a pure function: a state, something that happened, and the time give the next state, what the store is told, and what to do.
 
 // What a watch tells its store: five events, and nothing else.
 
@@ -154,8 +154,6 @@ interface WatchStep<V> {
 }
 
 export const idleWatch: WatchState = { type: "idle", failures: 0, problem: undefined, streamRefused: false };
-
-// The watch as a pure function: a state, something that happened, and the time give the next state, what the store is told, and what to do.
 
 /** What a step may know besides state and input. */
 export interface StepContext {

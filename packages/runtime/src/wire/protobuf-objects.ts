@@ -1,4 +1,4 @@
-// Metadata, Status and our kinds in JSON's shape.
+// Kubernetes objects in protobuf, read into the shape that JSON has.
 import type { StatusBody } from "../client/api-error.ts";
 import type { Kind, KubeObject, OwnerReference, Stored, StoredMeta } from "../client/kind.ts";
 import { type Mutable, setNumber, setText } from "../json.ts";

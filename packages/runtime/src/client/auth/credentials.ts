@@ -1,8 +1,6 @@
-// Tokens and certificates that expire and are renewed.
+// Who we are to the API server, and whom we trust: tokens and certificates that expire and are renewed.
 import type { Clock } from "../../clock.ts";
 import type { TextSource } from "./text-source.ts";
-
-// Who we are to the API server, and whom we trust: the seam between the transport and the many ways to log in.
 
 /** What TLS needs that may change while the process runs. All PEM. */
 export interface TlsMaterial {

@@ -1,4 +1,4 @@
-// Files merged, read and limited.
+// Kubeconfig files: read, limited, merged as kubectl does, and turned into a connection.
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
@@ -11,8 +11,6 @@ import { anonymousLogin, basicLogin, CredentialError, type Credentials, type Log
 import { execLogin } from "./exec-plugin.ts";
 import { oidcLogin } from "./oidc.ts";
 import { fileText, fixedText, type TextSource } from "./text-source.ts";
-
-// Kubeconfig files: read, checked, and several of them merged as kubectl does.
 
 /** kubectl writes empty values as null. */
 const text = z.string().nullish();

@@ -1,4 +1,4 @@
-// In-cluster or kubeconfig, and what is wrong with it.
+// Finds out which API server to talk to, and as whom: in a pod, or by a kubeconfig.
 import { access, readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
@@ -58,8 +58,6 @@ export async function inClusterConfig(options: InClusterOptions): Promise<Connec
     source: "in-cluster",
   };
 }
-
-// Finds out which API server to talk to, and as whom.
 
 /** Where to look for a configuration. */
 interface LoadConfigOptions {

@@ -1,4 +1,4 @@
-// Connections by host; watches apart from requests.
+// The connections to one server under one set of TLS material; watches have a pool apart from requests.
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
@@ -170,8 +170,6 @@ export function secureContextOf({ ca, cert, key }: TlsMaterial): SecureContext {
 function nothingAdded(cert: string): string {
   return cert.indexOf(certificateBegin) === cert.lastIndexOf(certificateBegin) ? `${cert}\n${cert}` : cert;
 }
-
-// The connections to one server under one set of TLS material: a pool per lane.
 
 /** What does not change about the connections. */
 export interface ServerAddress {

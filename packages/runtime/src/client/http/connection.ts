@@ -1,12 +1,10 @@
-// One socket, one exchange at a time.
+// One socket to a server, which carries one exchange after another.
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../clock.ts";
 import { messageOf } from "../../observe/redaction.ts";
 import { ConnectionError, type TransportRequest, type TransportResponse } from "../transport.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { MalformedResponse, ResponseBody, type ResponseHead, ResponseParser, type ResponseSink } from "./response-parser.ts";
-
-// One socket to a server, which carries one exchange after another.
 
 /** A request and whoever waits for its answer. */
 export interface Exchange extends ResponseSink {

@@ -1,4 +1,4 @@
-// TLS, proxy, timeouts around the pool.
+// The real wire to an API server: kept-alive HTTP/1.1 sockets, TLS, proxies, and credentials that renew themselves.
 import { BlockList, isIP } from "node:net";
 import { type Clock, systemClock } from "../../clock.ts";
 import { messageOf } from "../../observe/redaction.ts";
@@ -55,8 +55,6 @@ function matchesRange(host: string, range: string): boolean {
   block.addSubnet(network, Number(bits), type);
   return block.check(host, type);
 }
-
-// The real wire to an API server: kept-alive HTTP/1.1 sockets, a pool per lane, and credentials that renew themselves.
 
 /** Where the API server is and how to reach it. */
 export interface HttpTransportOptions {

@@ -1,5 +1,3 @@
-// Bytes → head and body, or an error.
-
 // HTTP/1.1 responses out of the bytes of a connection, as they come. Nothing is copied but a head that arrives in pieces.
 
 /** A response up to its body. */

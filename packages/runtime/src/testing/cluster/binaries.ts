@@ -1,4 +1,4 @@
-// Built once, locked.
+// Finds programs that are built from Go modules, the control plane's and Helm: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds, else by building them now.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -203,8 +203,6 @@ function linkBack(aside: string, file: string): void {
 function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
-
-// Finds programs that are built from Go modules, the control plane's and Helm: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds, else by building them now.
 
 /** Where to look for binaries. */
 export interface BinaryOptions {

@@ -1,4 +1,4 @@
-// Kubeconfigs, users, grants.
+// Working with a running cluster: its folder, its kubeconfigs, and users with exactly the rights that are given.
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,8 +16,6 @@ import { createClient } from "../../client/kube-client.ts";
 import { type Authority, createAuthority, issueCertificate, type KeyPair } from "../x509.ts";
 import { type BinaryOptions, findBinaries } from "./binaries.ts";
 import { applyManifests, type Manifests } from "./manifests.ts";
-
-// Rights for tests: a ServiceAccount or user that may do exactly what the given rules say.
 
 /** A ServiceAccount by name. */
 export interface ServiceAccountName {
@@ -229,8 +227,6 @@ const connectionSchema = z.object({ url: z.string(), authority: keyPairSchema.ex
 export function readConnection(files: ClusterFiles): ClusterConnection {
   return connectionSchema.parse(JSON.parse(readFileSync(files.connection, "utf8")));
 }
-
-// Working with a running cluster as its administrator: apply, kubectl, and kubeconfigs for others.
 
 /** What one can do with a running cluster, from the process that started it or from another. */
 export interface ClusterAccess {

@@ -1,4 +1,4 @@
-// Arguments of each server.
+// The servers of a local cluster and what each is started with.
 import { readFileSync, writeFileSync } from "node:fs";
 import { request as requestEtcd } from "node:http";
 import { request } from "node:https";

@@ -1,4 +1,4 @@
-// One request through it.
+// One request and its response on their way through the fault proxy: can be stalled and cut at any moment.
 import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
@@ -75,8 +75,6 @@ export function requestLine(method: string, path: string): RequestLine & Pick<Pr
   const isWatch = method === "GET" && ["true", "1"].includes(query.get("watch") ?? "");
   return { method, path, query, isWatch, isWrite: ["POST", "PUT", "PATCH", "DELETE"].includes(method) };
 }
-
-// One request and its answer while they are under way: can be stalled and cut at any moment.
 
 /** How a connection ends: `reset` as when a machine or a NAT in between goes away, `close` as when a server exits. */
 export type CutManner = "reset" | "close";

@@ -54,9 +54,7 @@ export function recordUpdate(
 }
 
 /** What an apply comes to. */
-type Applied =
-  | { readonly type: "applied"; readonly object: JsonObject }
-  | { readonly type: "conflict"; readonly causes: readonly FieldConflict[] };
+type Applied = { readonly type: "applied"; readonly object: JsonObject } | { readonly type: "conflict"; readonly causes: readonly FieldConflict[] };
 
 /** A field that another manager owns with another value. */
 interface FieldConflict {

@@ -1,4 +1,4 @@
-// Connections in virtual time.
+// The wire between simulated processes and the simulated API server: latency, loss, broken and stalled streams, all drawn from one Random.
 import { ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "../../client/transport.ts";
 import type { Clock } from "../../clock.ts";
 import { chance, drawInt, type Random } from "../../random.ts";
@@ -62,8 +62,6 @@ class ChunkStream implements AsyncIterable<Uint8Array> {
     this.#wake?.();
   }
 }
-
-// The wire between simulated processes and the simulated API server: latency, loss, broken and stalled streams, all drawn from one Random.
 
 /** Who a connection belongs to. */
 export interface Client {

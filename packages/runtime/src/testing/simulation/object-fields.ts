@@ -1,4 +1,4 @@
-// Defaulting, metadata rules.
+// The fields of an object, as server-side apply sees them: what it sets, what changed between two states, and how to merge or remove fields.
 import { isList, isObject, type Json, type JsonObject, sameJson, withKey } from "../../json.ts";
 
 // Sets of fields of an object, in the tree form that `metadata.managedFields` has (FieldsV1).
@@ -81,8 +81,6 @@ export function fromFieldsV1(fields: JsonObject, isRoot = true): FieldSet {
     steps.flatMap(([step, child]) => (step !== "." && isObject(child) ? [[step, fromFieldsV1(child, false)] as const] : [])),
   );
 }
-
-// The fields of an object, as server-side apply sees them: what it sets, what changed between two states, and how to merge or remove fields.
 
 /** How a list or map merges: by the named key fields of its items, as a set of its items, or only as a whole. Lists without a rule merge only as a whole. */
 type MergeRule = readonly string[] | "set" | "atomic";

@@ -1,4 +1,4 @@
-// Create, replace, patch, apply, delete.
+// What a write does to one object: the rules by which an API server accepts, completes, versions, keeps or removes it. Pure.
 import * as z from "zod";
 import { apiVersionOf } from "../../client/kind.ts";
 import { mergesAlike } from "../../client/kube-client.ts";
@@ -9,8 +9,6 @@ import { applyConfig, recordUpdate, type Writer } from "./managed-fields.ts";
 import { finalizersOf, type ObjectStore, type ServedKind, withoutEmpty } from "./object-store.ts";
 import type { ApiPath } from "./simulated-api-server.ts";
 import { alreadyExists, badRequest, conflict, invalid, notFound, refusal, type Refusal } from "./status-answer.ts";
-
-// What a write does to one object: the rules by which an API server accepts, completes, versions, keeps or removes it. Pure.
 
 /** What a write comes to. `removed` answers with the object as it would have been stored. */
 export type WriteResult =

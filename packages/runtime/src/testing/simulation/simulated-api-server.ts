@@ -1,4 +1,4 @@
-// Routes and answers.
+// An API server in this process: answers requests as a real one would, at once and without faults; those are the transport's business.
 import { fieldSelector, labelSelector, type Selector } from "../../cache/label-selector.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../client/kind.ts";
 import type { TransportRequest } from "../../client/transport.ts";
@@ -9,8 +9,6 @@ import { builtInKinds, type KindTraits, ObjectStore, type ServedKind, serveKind 
 import { deleteObject, performWrite, type WriteRequest, type WriteResult } from "./object-write.ts";
 import { badRequest, deletedStatus, notFound, notServed, type Refusal, refusal, tooLargeResourceVersion } from "./status-answer.ts";
 import { answerList, eventLine, WatchSession } from "./watch-sessions.ts";
-
-// Which object or collection a request is about: the path and query of a URL, taken apart.
 
 /** A path under `/api` or `/apis`. */
 export interface ApiPath {
@@ -56,8 +54,6 @@ export function selectorOf(served: ServedKind, namespace: string | undefined, qu
     return labels(object) && fields(object);
   };
 }
-
-// An API server in this process: answers requests as a real one would, at once and without faults; those are the transport's business.
 
 /** What the server answers. */
 export type ServerAnswer =

@@ -1,4 +1,4 @@
-// Lists and watches.
+// Lists and watches as the simulated API server serves them: pages, cursors into the store's history, and how events reach the client.
 import type { Selector } from "../../cache/label-selector.ts";
 import { apiVersionOf } from "../../client/kind.ts";
 import type { Clock, Timer } from "../../clock.ts";
@@ -8,8 +8,6 @@ import { type ObjectStore, type ServedKind, type StoreChange, withVersion } from
 import type { ServerAnswer, View } from "./simulated-api-server.ts";
 import { badRequest, expired, type Refusal, tooLargeResourceVersion } from "./status-answer.ts";
 import type { FaultRates } from "./world-trouble.ts";
-
-// One watch as the simulated API server serves it: a cursor into the store's history that turns changes into watch events.
 
 /** What a watch was asked for. */
 interface WatchRequest {
