@@ -160,12 +160,13 @@ function elementAt(der: Buffer, at: number | undefined, wanted?: number): DerEle
 }
 
 /** What an element consists of; nothing if that is not whole elements alone. */
-function elementsIn(der: Buffer, parent: DerElement | undefined): readonly DerElement[] {
+function elementsIn(der: Buffer, { contentAt, endAt }: Pick<DerElement, "contentAt" | "endAt"> = { contentAt: 0, endAt: 0 }): readonly DerElement[] {
   const elements: DerElement[] = [];
-  for (let at = parent?.contentAt ?? 0; parent && at < parent.endAt; at = elements.at(-1)?.endAt ?? parent.endAt) {
+  for (let at = contentAt; at < endAt;) {
     const next = elementAt(der, at);
-    if (!next || next.endAt > parent.endAt) return [];
+    if (!next || next.endAt > endAt) return [];
     elements.push(next);
+    at = next.endAt;
   }
   return elements;
 }

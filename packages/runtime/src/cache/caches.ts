@@ -164,7 +164,7 @@ export class CacheRegistry implements Caches {
 
   async whenObserved(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const covering = this.#sharedOf(cache).filter((shared) => shared.covers(write, shared.store.get(write.key) !== undefined));
-    const shown = await Promise.all(covering.map((shared) => shared.writes.whenShown(write, signal)));
+    const shown = await Promise.all(covering.map((shared) => shared.writes.whenObserved(write, signal)));
     return shown.every(Boolean);
   }
 

@@ -5,7 +5,7 @@ import { sharedTimeSlice } from "../time-slice.ts";
 import { isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
 import { apiVersionOf, collectionPath, keyOf, type Kind, type KubeObject, type ObjectName, objectPath, resourceOf, type Stored } from "./kind.ts";
-import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readAnswer, waitingObject } from "./response.ts";
+import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readResponse, waitingObject } from "./response.ts";
 import { ConnectionError, type Lane, type Transport, type TransportRequest } from "./transport.ts";
 
 // In which of its two forms a merge patch is sent.
@@ -99,7 +99,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   const once = async (request: TransportRequest, attempt: string, signal?: AbortSignal): Promise<unknown> => {
     const { lane, timeoutMs } = options;
     const response = await transport.send({ ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...request }, signal);
-    return readAnswer(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
+    return readResponse(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
   };
   const read = (path: string, attempt: string, signal?: AbortSignal): Promise<unknown> =>
     retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random }, signal);

@@ -1,7 +1,7 @@
 // A response of the API server: its body, limited and checked, becomes an object, a page of a list or a typed error.
 import { isRecord } from "../json.ts";
 import { redactAndCut } from "../observe/redaction.ts";
-import { decodeProtobufAnswer, protobufType } from "../wire/protobuf-objects.ts";
+import { decodeProtobufResponse, protobufType } from "../wire/protobuf-objects.ts";
 import { ApiError, isApiError, type StatusBody } from "./api-error.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, type KubeObject, resourceOf, type Stored } from "./kind.ts";
@@ -23,7 +23,7 @@ interface ReadOptions {
 }
 
 /** The body of a success, parsed. Rejects with `ApiError` for any other status and for a body that is too long or cannot be read. */
-export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<unknown> {
+export async function readResponse(response: TransportResponse, options: ReadOptions): Promise<unknown> {
   const { attempt, maxBytes } = options;
   if (response.status < 200 || response.status > 299) throw await readError(response, options);
   const bytes = await readBytes(response, maxBytes);
@@ -46,7 +46,7 @@ async function readError(response: TransportResponse, { attempt, nowMs }: ReadOp
 }
 
 function parse(response: TransportResponse, bytes: Buffer): unknown {
-  return isProtobuf(response) ? decodeProtobufAnswer(bytes) : JSON.parse(bytes.toString("utf8"));
+  return isProtobuf(response) ? decodeProtobufResponse(bytes) : JSON.parse(bytes.toString("utf8"));
 }
 
 function isProtobuf({ headers }: TransportResponse): boolean {

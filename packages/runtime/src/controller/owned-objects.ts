@@ -140,7 +140,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
   if (!isRecord(value)) return JSON.stringify(value ?? null);
-  // One text that grows: this is the most frequent work of a pass that finds nothing to do.
+  // One text that grows: this is the most frequent work of a run that finds nothing to do.
   let text = "";
   for (const name of Object.keys(value).sort()) {
     const member = value[name];

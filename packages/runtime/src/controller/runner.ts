@@ -13,9 +13,9 @@ import { clampedDelayMs } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
 import { type Activity, type ControllerDefinition, type ControllerObserver, type ControllerScope, silentObserver } from "./controller.ts";
 import { failureOf, type Reporter } from "./failure.ts";
-import { trackAnswers, type WriteRecord } from "./run.ts";
+import { type Term, trackAnswers, type WriteRecord } from "./run.ts";
 import { RequestedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
-import { BlockedKeys, LeadershipTerm, type Term, type WorkerContext } from "./leadership-term.ts";
+import { BlockedKeys, LeadershipTerm, type WorkerContext } from "./leadership-term.ts";
 import { WorkerSlots } from "./worker-slots.ts";
 
 // What a controller shows of its keys outside of the cluster, such as in metrics, for as long as this process works on them.
@@ -94,8 +94,8 @@ export class ControllerRunner {
   readonly #triggers: Trigger[] = [];
   readonly #sessions = new Set<LeadershipTerm>();
   readonly #shown: Pick<ShownKeys<never>, "sweep">[] = [];
-  readonly #asked = new RequestedKeys();
-  readonly #holds = new BlockedKeys();
+  readonly #requested = new RequestedKeys();
+  readonly #blocked = new BlockedKeys();
   readonly #slots: WorkerSlots;
   readonly #place: WorkerContext;
   /** Aborts when nobody will run a key any more. */
@@ -117,9 +117,9 @@ export class ControllerRunner {
       abandonAfterMs: options.abandonAfterMs ?? 1_000,
       reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
       triggers: this.#triggers,
-      asked: this.#asked,
+      requested: this.#requested,
       slots: this.#slots,
-      holds: this.#holds,
+      blocked: this.#blocked,
       backoff: new KeyBackoff(definition.backoff ?? defaultBackoff, random),
       clock,
       log,
@@ -176,7 +176,7 @@ export class ControllerRunner {
       ready: loads.reduce((sum, { ready }) => sum + ready, 0),
       delayed: loads.reduce((sum, { delayed }) => sum + delayed, 0),
       running: this.#slots.used,
-      held: this.#holds.size,
+      held: this.#blocked.size,
       unfinishedMs: agesMs.reduce((sum, ms) => sum + ms, 0),
       maxRunningMs: Math.max(0, ...agesMs),
     };
@@ -211,7 +211,7 @@ export class ControllerRunner {
       },
       enqueue: (key, { afterMs = 0 } = {}) => {
         // Here, zero means at once.
-        this.#asked.ask(key, clock.monotonic() + (afterMs === 0 ? 0 : clampedDelayMs(afterMs)));
+        this.#requested.ask(key, clock.monotonic() + (afterMs === 0 ? 0 : clampedDelayMs(afterMs)));
         for (const session of this.#sessions) session.enqueue(key, afterMs === 0 ? {} : { afterMs });
       },
       show: (view) => {

@@ -58,7 +58,7 @@ export function setCondition(conditions: readonly Condition[], { observedGenerat
     lastTransitionTime: previous?.status === wanted.status ? previous.lastTransitionTime : `${new Date(now).toISOString().slice(0, 19)}Z`,
   };
   if (!previous) return [...conditions, condition];
-  if (isSameConditions(previous, condition)) return conditions;
+  if (isUnchanged(previous, condition)) return conditions;
   return conditions.map((other) => (other.type === wanted.type ? condition : other));
 }
 
@@ -72,13 +72,13 @@ export function findCondition(conditions: readonly Condition[] | undefined, type
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** True if the condition of this type has the status True, and was seen for this generation if one is given. */
+/** True if the condition of this type has the status True, and was observed for this generation if one is given. */
 export function isConditionTrue(conditions: readonly Condition[] | undefined, type: string, generation?: number): boolean {
   const condition = findCondition(conditions, type);
   return condition?.status === "True" && (generation === undefined || condition.observedGeneration === generation);
 }
 
-function isSameConditions(a: Condition, b: Condition): boolean {
+function isUnchanged(a: Condition, b: Condition): boolean {
   return (
     a.status === b.status &&
     a.reason === b.reason &&
@@ -88,7 +88,7 @@ function isSameConditions(a: Condition, b: Condition): boolean {
   );
 }
 
-// Tells users how their object fares: a failed run becomes the condition `Ready=False` and an Event on the object.
+// Shows users how their object fares: a failed run becomes the condition `Ready=False` and an Event on the object.
 
 interface Conditioned extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] };

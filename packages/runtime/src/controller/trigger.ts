@@ -49,13 +49,13 @@ export class RequestedKeys {
     this.#dueMs.set(key, { dueMs: Math.min(dueMs, this.#dueMs.get(key)?.dueMs ?? Infinity) });
   }
 
-  /** A token for what is asked for now, to be given to `settle` if a run that starts now answers it. */
+  /** A token for what is asked for now, to be given to `fulfil` if a run that starts now answers it. */
   current(key: ObjectKey): object | undefined {
     return this.#dueMs.get(key);
   }
 
   /** The key need not be remembered, unless it was asked for again since. */
-  settle(key: ObjectKey, token: object | undefined): void {
+  fulfil(key: ObjectKey, token: object | undefined): void {
     if (this.#dueMs.get(key) === token) this.#dueMs.delete(key);
   }
 

@@ -5,7 +5,7 @@ import { ConnectionError } from "../client/transport.ts";
 import type { Clock, Timer } from "../clock.ts";
 import type { AccessRule } from "../controller/controller.ts";
 import { failureOf, missingRight } from "../controller/failure.ts";
-import { type Term, TermEndedError } from "../controller/leadership-term.ts";
+import { type Term, TermEndedError } from "../controller/run.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
 import {

@@ -4,7 +4,7 @@ import { type Clock, sleep } from "../clock.ts";
 import { type Activity, type ControllerDefinition, silentObserver } from "../controller/controller.ts";
 import { failureOf } from "../controller/failure.ts";
 import { ControllerRunner, type RunnerOptions } from "../controller/runner.ts";
-import { TermEndedError } from "../controller/leadership-term.ts";
+import { TermEndedError } from "../controller/run.ts";
 import type { Logger } from "../observe/logger.ts";
 import { checkLeaseTimes, defaultLeaseTimes, type ElectionProblem, type ElectorOptions, LeaseElector, type LeaseTimes } from "./lease-elector.ts";
 import { leaseStore } from "./lease-state.ts";

@@ -68,7 +68,7 @@ export interface Runnable {
   start(host: RunnableHost): Promise<AsyncDisposable>;
 }
 
-/** What the process shares with a companion. */
+/** What the process shares with a runnable. */
 export interface RunnableHost {
   readonly caches: Caches;
   /** Writes of its own are sent even in a dry run: reviews of tokens and rights are writes that store nothing. */
@@ -80,7 +80,7 @@ export interface RunnableHost {
   readonly namespaces: readonly string[];
   /** How the controllers of this process fare. */
   controllers(this: void): readonly ControllerStatus[];
-  /** Tells of each Event that this process is about to write, repetitions left out. The listener must neither throw nor wait. */
+  /** Reports each Event that this process is about to write, repetitions left out. The listener must neither throw nor wait. */
   onEvent(this: void, listener: (event: Event) => void): void;
 }
 

@@ -205,7 +205,7 @@ describe("when there are more connections than are taken", () => {
 
 describe("metrics of many megabytes", () => {
   const large = "x".repeat(10_000_000);
-  const counted = (): { readonly options: Partial<HealthServerOptions>; rendered(): number } => {
+  const counted = (): { readonly options: Partial<HealthServerOptions>; readonly rendered: () => number } => {
     let rendered = 0;
     const text = async (): Promise<string> => {
       rendered += 1;

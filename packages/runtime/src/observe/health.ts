@@ -15,7 +15,7 @@ interface HealthLine {
   readonly detail?: string;
 }
 
-/** Looks at one thing and tells how it is. What it throws counts as failed. */
+/** Looks at one thing and reports how it is. What it throws counts as failed. */
 export type HealthCheck = () => readonly HealthLine[];
 
 /** A check that is a simple yes, or a reason why not. */
@@ -62,7 +62,7 @@ export interface HealthReport {
   readonly text: string;
 }
 
-const marks = { ok: "[+]", waiting: "[~]", failed: "[-]" } as const;
+const symbols = { ok: "[+]", waiting: "[~]", failed: "[-]" } as const;
 
 /** Runs the checks. The text is `ok` alone unless `verbose` or something failed. */
 function healthReport(checks: readonly HealthCheck[], verbose: boolean): HealthReport {
@@ -75,7 +75,7 @@ function healthReport(checks: readonly HealthCheck[], verbose: boolean): HealthR
   });
   const ok = lines.every(({ verdict }) => verdict !== "failed");
   if (ok && !verbose) return { ok, text: "ok\n" };
-  const body = lines.map(({ name, verdict, detail }) => `${marks[verdict]} ${name}${detail === undefined ? "" : `: ${redactText(detail)}`}\n`);
+  const body = lines.map(({ name, verdict, detail }) => `${symbols[verdict]} ${name}${detail === undefined ? "" : `: ${redactText(detail)}`}\n`);
   return { ok, text: `${body.join("")}${ok ? "ok" : "failed"}\n` };
 }
 
@@ -129,9 +129,9 @@ export class BindError extends Error {
   }
 }
 
-type Handler = (query: URLSearchParams) => Promise<Answer> | Answer;
+type Handler = (query: URLSearchParams) => Promise<ProbeResponse> | ProbeResponse;
 
-interface Answer {
+interface ProbeResponse {
   readonly status: number;
   readonly type: string;
   readonly body: string | Buffer;
@@ -146,9 +146,9 @@ const plainText = "text/plain; charset=utf-8";
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const { healthBindAddress, metricsBindAddress, liveness, readiness, metrics, pages = {}, log } = options;
   const probes: Readonly<Record<string, Handler>> = {
-    ...Object.fromEntries(Object.entries(pages).map(([path, page]) => [path, (): Answer => Object.assign({ status: 200 }, page())])),
-    "/healthz": (query) => probeAnswer(liveness, query),
-    "/readyz": (query) => probeAnswer(readiness, query),
+    ...Object.fromEntries(Object.entries(pages).map(([path, page]) => [path, (): ProbeResponse => Object.assign({ status: 200 }, page())])),
+    "/healthz": (query) => probeResponse(liveness, query),
+    "/readyz": (query) => probeResponse(readiness, query),
   };
   const scrapes: Readonly<Record<string, Handler>> = {
     "/metrics": shared(async () => ({ status: 200, type: metrics.registry.contentType, body: Buffer.from(await metrics.text()) })),
@@ -177,7 +177,7 @@ function shared<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (underWay ??= make().finally(() => (underWay = undefined)));
 }
 
-function probeAnswer(checks: readonly HealthCheck[], query: URLSearchParams): Answer {
+function probeResponse(checks: readonly HealthCheck[], query: URLSearchParams): ProbeResponse {
   const { ok, text } = healthReport(checks, query.has("verbose"));
   return { status: ok ? 200 : 503, type: plainText, body: text };
 }
@@ -237,7 +237,7 @@ function urlOf(server: Server, host = "127.0.0.1"): string {
 async function answer(request: IncomingMessage, response: ServerResponse, routes: Service["routes"]): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://probe");
   const handler = routes[pathname];
-  const reply = (status: number, body: string): Answer => ({ status, type: plainText, body });
+  const reply = (status: number, body: string): ProbeResponse => ({ status, type: plainText, body });
   const allowed = request.method === "GET" || request.method === "HEAD";
   if (!allowed) response.setHeader("allow", "GET, HEAD");
   const known = handler ? () => handler(searchParams) : () => reply(404, `not found; there are ${Object.keys(routes).join(", ")}\n`);
@@ -260,7 +260,7 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-// Tells whether timers still fire: the one thing that makes a process worth killing when everything else may recover.
+// Reports whether timers still fire: the one thing that makes a process worth killing when everything else may recover.
 
 const beatEveryMs = 5000;
 const lateAfterMs = 60_000;

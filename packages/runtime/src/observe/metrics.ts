@@ -173,7 +173,7 @@ export interface RuntimeMetrics extends Metrics {
   /** Calls `collect` before each scrape, to set gauges that are cheaper to read then than to keep up to date. */
   beforeScrape(collect: () => void): void;
   /** The registry in Prometheus' text format. */
-  text(): Promise<string>;
+  text(this: void): Promise<string>;
 }
 
 /** All metrics of the table, in a registry of their own or in one that is given. Nothing runs between scrapes. */

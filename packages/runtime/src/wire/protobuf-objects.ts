@@ -311,7 +311,7 @@ function readCause(reader: ProtobufReader): Cause {
 const reader = new ProtobufReader();
 
 /** Decodes an answer into what the same answer in JSON would be, less `managedFields`. Throws `WireError` on anything else. */
-export function decodeProtobufAnswer(bytes: Buffer): StatusBody | Stored<KubeObject> {
+export function decodeProtobufResponse(bytes: Buffer): StatusBody | Stored<KubeObject> {
   reader.open(bytes, 0, bytes.length);
   const { kind, end } = openEnvelope(reader, bytes, bytes.length);
   if (kind === "Status") return readStatus(reader, end);
@@ -321,6 +321,6 @@ export function decodeProtobufAnswer(bytes: Buffer): StatusBody | Stored<KubeObj
 
 /** Decodes the `Status` that comes instead of what was asked for; undefined if it is something else. Throws `WireError` on what is no answer at all. */
 export function decodeProtobufStatus(bytes: Buffer): StatusBody | undefined {
-  const answer = decodeProtobufAnswer(bytes);
+  const answer = decodeProtobufResponse(bytes);
   return "metadata" in answer ? undefined : answer;
 }

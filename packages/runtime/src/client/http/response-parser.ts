@@ -131,7 +131,7 @@ export class ResponseParser {
       case "chunk":
         return this.#body(bytes, at, place);
       case "untilClose":
-        this.#tell(bytes, at, bytes.length);
+        this.#emit(bytes, at, bytes.length);
         return bytes.length;
       case "chunkSize":
         return this.#through(bytes, at, this.#chunkSize);
@@ -148,12 +148,12 @@ export class ResponseParser {
   #body(bytes: Buffer, at: number, place: Extract<Place, { readonly left: number }>): number {
     const end = Math.min(bytes.length, at + place.left);
     place.left -= end - at;
-    this.#tell(bytes, at, end);
+    this.#emit(bytes, at, end);
     if (place.left === 0) this.#place = place.type === "chunk" ? chunkEnd : none;
     return end;
   }
 
-  #tell(bytes: Buffer, from: number, end: number): void {
+  #emit(bytes: Buffer, from: number, end: number): void {
     this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
   }
 

@@ -7,7 +7,7 @@ import { type JsonObject, listOr, objectOr, parseObject, stringOr } from "../../
 import type { Random } from "../../random.ts";
 import { builtInKinds, type KindTraits, ObjectStore, type ServedKind, serveKind } from "./object-store.ts";
 import { deleteObject, performWrite, type WriteRequest, type WriteResult } from "./object-write.ts";
-import { badRequest, deletedStatus, notFound, notServed, type Refusal, refusal, tooLargeResourceVersion } from "./status-answer.ts";
+import { badRequest, deletedStatus, notFound, notServed, type Refusal, refusal, tooLargeResourceVersion } from "./status-response.ts";
 import { answerList, eventLine, WatchSession } from "./watch-sessions.ts";
 
 /** A path under `/api` or `/apis`. */

@@ -6,7 +6,7 @@ import { type Json, type JsonObject, parseObject, withKey } from "../../json.ts"
 import { chance, drawInt, type Random } from "../../random.ts";
 import { type ObjectStore, type ServedKind, type StoreChange, withVersion } from "./object-store.ts";
 import type { ServerAnswer, View } from "./simulated-api-server.ts";
-import { badRequest, expired, type Refusal, tooLargeResourceVersion } from "./status-answer.ts";
+import { badRequest, expired, type Refusal, tooLargeResourceVersion } from "./status-response.ts";
 import type { FaultRates } from "./world-trouble.ts";
 
 /** What a watch was asked for. */
