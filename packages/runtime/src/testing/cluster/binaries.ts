@@ -9,6 +9,60 @@ import { Sandbox } from "./sandbox.ts";
 import { isRunning } from "./server-process.ts";
 import { cacheFolderOf, type Environment, moduleOf, packageOf, readToolModule, type ToolModule, type ToolName } from "./tool-module.ts";
 
+/** Where to look for binaries. */
+export interface BinaryOptions {
+  /** The folder of `go.mod` and its fellows; default `cluster/` of the checkout. */
+  readonly moduleFolder?: string;
+  /** Default `process.env`. `K8S=oldest` in it chooses the oldest Kubernetes that is supported. */
+  readonly environment?: Environment;
+  /** Default `process.stderr`. */
+  readonly progress?: ProgressStream;
+}
+
+/**
+ * Resolves to the path of each tool asked for, building what is nowhere to be found.
+ *
+ * Several processes may call this at once: one builds, the others say that they wait and then use its build.
+ * Rejects with `BuildError` when there is no Go or the build fails.
+ */
+export async function findBinaries<T extends ToolName>(tools: readonly T[], options: BinaryOptions = {}): Promise<Readonly<Record<T, string>>> {
+  const { environment = process.env, progress = process.stderr } = options;
+  const found = new Map<T, string>();
+  const missing = tools.filter((tool) => {
+    const path = inAssets(tool, environment);
+    if (path) found.set(tool, path);
+    return !path;
+  });
+  const byModule = Map.groupBy(missing, (tool) => moduleOf(tool, environment));
+  for (const [name, wanted] of byModule) {
+    const module = readToolModule(name, options.moduleFolder);
+    await buildMissing(wanted, module, { environment, progress });
+    for (const tool of wanted) found.set(tool, join(cacheFolderOf(module, environment), tool));
+  }
+  return Object.fromEntries(found) as Record<T, string>;
+}
+
+/** Builds those of the module's tools that no earlier run has built. */
+async function buildMissing(tools: readonly ToolName[], module: ToolModule, options: BuildOptions): Promise<void> {
+  const folder = cacheFolderOf(module, options.environment);
+  const isBuilt = (tool: ToolName): boolean => existsSync(join(folder, tool));
+  if (tools.every(isBuilt)) return;
+  mkdirSync(folder, { recursive: true });
+  const onWait = (ownerPid: number): void => void options.progress.write(`waiting for process ${ownerPid}, which builds ${module.title}\n`);
+  const build = async (): Promise<void> => {
+    for (const tool of tools) if (!isBuilt(tool)) await buildTool(tool, module, folder, options);
+  };
+  await withLock(join(folder, "lock"), build, { onWait });
+}
+
+function inAssets(tool: ToolName, environment: Environment): string | undefined {
+  const assets = environment["KUBEBUILDER_ASSETS"];
+  if (!assets) return undefined;
+  if (!existsSync(assets)) throw new Error(`looking for ${tool}: KUBEBUILDER_ASSETS names ${assets}, which does not exist; correct or unset it`);
+  const path = join(assets, tool);
+  return existsSync(path) ? path : undefined;
+}
+
 // Says on stderr how a build goes: one line per tool, and on a terminal a line that counts the seconds.
 
 /** Where progress goes. `process.stderr` is one. */
@@ -202,58 +256,4 @@ function linkBack(aside: string, file: string): void {
 
 function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
-}
-
-/** Where to look for binaries. */
-export interface BinaryOptions {
-  /** The folder of `go.mod` and its fellows; default `cluster/` of the checkout. */
-  readonly moduleFolder?: string;
-  /** Default `process.env`. `K8S=oldest` in it chooses the oldest Kubernetes that is supported. */
-  readonly environment?: Environment;
-  /** Default `process.stderr`. */
-  readonly progress?: ProgressStream;
-}
-
-/**
- * Resolves to the path of each tool asked for, building what is nowhere to be found.
- *
- * Several processes may call this at once: one builds, the others say that they wait and then use its build.
- * Rejects with `BuildError` when there is no Go or the build fails.
- */
-export async function findBinaries<T extends ToolName>(tools: readonly T[], options: BinaryOptions = {}): Promise<Readonly<Record<T, string>>> {
-  const { environment = process.env, progress = process.stderr } = options;
-  const found = new Map<T, string>();
-  const missing = tools.filter((tool) => {
-    const path = inAssets(tool, environment);
-    if (path) found.set(tool, path);
-    return !path;
-  });
-  const byModule = Map.groupBy(missing, (tool) => moduleOf(tool, environment));
-  for (const [name, wanted] of byModule) {
-    const module = readToolModule(name, options.moduleFolder);
-    await buildMissing(wanted, module, { environment, progress });
-    for (const tool of wanted) found.set(tool, join(cacheFolderOf(module, environment), tool));
-  }
-  return Object.fromEntries(found) as Record<T, string>;
-}
-
-/** Builds those of the module's tools that no earlier run has built. */
-async function buildMissing(tools: readonly ToolName[], module: ToolModule, options: BuildOptions): Promise<void> {
-  const folder = cacheFolderOf(module, options.environment);
-  const isBuilt = (tool: ToolName): boolean => existsSync(join(folder, tool));
-  if (tools.every(isBuilt)) return;
-  mkdirSync(folder, { recursive: true });
-  const onWait = (ownerPid: number): void => void options.progress.write(`waiting for process ${ownerPid}, which builds ${module.title}\n`);
-  const build = async (): Promise<void> => {
-    for (const tool of tools) if (!isBuilt(tool)) await buildTool(tool, module, folder, options);
-  };
-  await withLock(join(folder, "lock"), build, { onWait });
-}
-
-function inAssets(tool: ToolName, environment: Environment): string | undefined {
-  const assets = environment["KUBEBUILDER_ASSETS"];
-  if (!assets) return undefined;
-  if (!existsSync(assets)) throw new Error(`looking for ${tool}: KUBEBUILDER_ASSETS names ${assets}, which does not exist; correct or unset it`);
-  const path = join(assets, tool);
-  return existsSync(path) ? path : undefined;
 }

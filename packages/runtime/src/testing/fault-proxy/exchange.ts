@@ -8,27 +8,6 @@ import { frontProxyUser } from "../cluster/servers.ts";
 import { issueCertificate } from "../x509.ts";
 import { CutConnection, type Fault, type FaultScope, type ProxyResponse, scopeOf } from "./faults.ts";
 
-// A gate that can be shut and opened again: what waits before it goes on when it opens.
-
-/** Open at first. */
-class Gate {
-  #opening: PromiseWithResolvers<void> | undefined;
-
-  /** Resolves at once while the gate is open, else when it opens. */
-  passed(): Promise<void> {
-    return this.#opening?.promise ?? Promise.resolve();
-  }
-
-  shut(): void {
-    this.#opening ??= Promise.withResolvers();
-  }
-
-  open(): void {
-    this.#opening?.resolve();
-    this.#opening = undefined;
-  }
-}
-
 // A request on its way through the fault proxy, and which requests a fault is about.
 
 /** A request as the proxy got it. */
@@ -237,4 +216,25 @@ async function* withoutEvents(body: AsyncIterable<Uint8Array>, isDropped: (event
     }
   }
   if (rest.length > 0) yield rest;
+}
+
+// A gate that can be shut and opened again: what waits before it goes on when it opens.
+
+/** Open at first. */
+class Gate {
+  #opening: PromiseWithResolvers<void> | undefined;
+
+  /** Resolves at once while the gate is open, else when it opens. */
+  passed(): Promise<void> {
+    return this.#opening?.promise ?? Promise.resolve();
+  }
+
+  shut(): void {
+    this.#opening ??= Promise.withResolvers();
+  }
+
+  open(): void {
+    this.#opening?.resolve();
+    this.#opening = undefined;
+  }
 }
