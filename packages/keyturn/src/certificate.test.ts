@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createPublicKey } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { integer, objectIdentifier, octetString, sequence } from "@keyturn/runtime/testing";
+import { element, explicit, integer, objectIdentifier, octetString, sequence } from "@keyturn/runtime/testing";
 import { makeCertificate } from "../test/certificates.ts";
 import { certificateLimits, readCertificate, readPrivateKey } from "./certificate.ts";
 
@@ -31,7 +31,48 @@ describe("a private key is read", () => {
   });
 });
 
+/** A number of RSA's of so many bits. OpenSSL reads a key whose numbers do not belong together. */
+const rsaKey = (bits: number): Buffer =>
+  sequence(integer(Buffer.from([0])), ...Array.from({ length: 8 }, (_, index) => integer(Buffer.alloc(index === 0 ? Math.ceil(bits / 8) : 9, 0xff))));
+
+test("an RSA key of 16,384 bits is read", () => {
+  expect(readPrivateKey(encoded(pemOf("RSA PRIVATE KEY", rsaKey(16_384))))?.asymmetricKeyDetails?.modulusLength).toBe(16_384);
+});
+
 describe("a private key is not read", () => {
+  const one = integer(Buffer.from([1]));
+  const p256 = objectIdentifier("1.2.840.10045.3.1.7");
+  const padded = (value: number): Buffer => Buffer.concat([Buffer.alloc(81), Buffer.from([value])]);
+  // y² = x³ + 3 with the point (1, 2), said to have the order 7. OpenSSL reduces no scalar by so small an order: 23,000 bytes take a second or more.
+  const ownCurve = sequence(
+    one,
+    sequence(objectIdentifier("1.2.840.10045.1.1"), integer(Buffer.alloc(82, 0xff))),
+    sequence(octetString(padded(0)), octetString(padded(3))),
+    octetString(Buffer.concat([Buffer.from([4]), padded(1), padded(2)])),
+    integer(Buffer.from([7])),
+  );
+  const ecKey = (bytes: number, ...parameters: readonly Buffer[]): Buffer => sequence(one, octetString(Buffer.alloc(bytes, 0x7f)), ...parameters);
+  const pkcs8 = (oid: string, parameters: Buffer, key: Buffer): Buffer =>
+    sequence(integer(Buffer.from([0])), sequence(objectIdentifier(oid), parameters), octetString(key));
+  const [ecId, rsaId] = ["1.2.840.10045.2.1", "1.2.840.113549.1.1.1"] as const;
+  test.each([
+    ["of a curve of its own", ecKey(23_000, explicit(0, ownCurve))],
+    ["of a curve of its own, however short", ecKey(32, explicit(0, ownCurve))],
+    ["of a curve of its own in PKCS#8", pkcs8(ecId, ownCurve, ecKey(23_000))],
+    ["of a curve of its own within a named one", pkcs8(ecId, p256, ecKey(23_000, explicit(0, ownCurve)))],
+    [
+      "of a curve of its own behind a tag in its long form",
+      ecKey(23_000, Buffer.concat([Buffer.from([0xbf, 0x00]), explicit(0, ownCurve).subarray(1)])),
+    ],
+    ["of a named curve with too long a number", ecKey(73, explicit(0, p256))],
+    ["of a named curve with too long a number in PKCS#8", pkcs8(ecId, p256, ecKey(73))],
+    ["of RSA with more than 16,384 bits", rsaKey(16_392)],
+    ["of RSA with more than 16,384 bits in PKCS#8", pkcs8(rsaId, element(0x05), rsaKey(16_392))],
+    ["whose parts are longer than the whole", sequence(one, Buffer.from([0x04, 0x20, 0x01]))],
+  ])("%s", (_what, der) => {
+    expect(readPrivateKey(encoded(pemOf("PRIVATE KEY", der)))).toBeUndefined();
+  });
+
   const number = integer(Buffer.alloc(64, 0xff));
   const exponential = (oid: string, ...parameters: readonly Buffer[]): Buffer =>
     sequence(integer(Buffer.from([0])), sequence(objectIdentifier(oid), sequence(...parameters)), octetString(number));

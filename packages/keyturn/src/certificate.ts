@@ -96,23 +96,50 @@ export function readPrivateKey(encoded: string): KeyObject | undefined {
   return undefined;
 }
 
-const [integerTag, octetStringTag, objectIdentifierTag, sequenceTag] = [0x02, 0x04, 0x06, 0x30] as const;
+const [integerTag, octetStringTag, objectIdentifierTag, sequenceTag, parametersTag, publicKeyTag] = [0x02, 0x04, 0x06, 0x30, 0xa0, 0xa1] as const;
 
-/** RSA, RSASSA-PSS, EC, Ed25519 and Ed448: every kind of key that a certificate of a server or an issuer of tokens can have. */
-const keyAlgorithms = new Set(["2a864886f70d010101", "2a864886f70d01010a", "2a8648ce3d0201", "2b6570", "2b6571"]);
+/** OpenSSL uses no RSA key with more bits, and no curve that it knows by name has a private key of more bytes (sect571). */
+const [maxModulusBytes, maxScalarBytes] = [16_384 / 8, 72] as const;
+
+/** Every kind of key that a certificate of a server or an issuer of tokens can have, and which of its keys OpenSSL reads in no time. */
+const keyAlgorithms: Readonly<Record<string, (der: Buffer, key: DerElement, parameters: DerElement | undefined) => boolean>> = {
+  // RSA, RSASSA-PSS, EC, Ed25519, Ed448
+  "2a864886f70d010101": isUsualRsaKey,
+  "2a864886f70d01010a": isUsualRsaKey,
+  "2a8648ce3d0201": (der, key, parameters) => parameters?.tag === objectIdentifierTag && isUsualEcKey(der, key),
+  "2b6570": () => true,
+  "2b6571": () => true,
+};
 
 /**
  * The form of a private key, as its content says it: labels are often wrong, and OpenSSL does not heed them either. Undefined for keys that OpenSSL
- * must not see: reading one of DSA or Diffie-Hellman computes its public key, and takes hours if the numbers in it are large enough.
+ * must not see, because reading one computes its public key: of DSA or Diffie-Hellman that takes hours if the numbers in it are large enough, of a curve
+ * that the key itself describes it takes seconds.
  */
 function privateKeyTypeOf(der: Buffer): "pkcs1" | "sec1" | "pkcs8" | undefined {
-  const version = elementAt(der, elementAt(der, 0, sequenceTag)?.contentAt, integerTag);
-  const second = elementAt(der, version?.endAt);
-  if (second?.tag === integerTag) return "pkcs1";
-  if (second?.tag === octetStringTag) return "sec1";
-  if (second?.tag !== sequenceTag) return undefined;
-  const algorithm = elementAt(der, second.contentAt, objectIdentifierTag);
-  return algorithm && keyAlgorithms.has(der.toString("hex", algorithm.contentAt, algorithm.endAt)) ? "pkcs8" : undefined;
+  const key = elementAt(der, 0, sequenceTag);
+  const [version, second, third] = elementsIn(der, key);
+  if (!key || version?.tag !== integerTag) return undefined;
+  if (second?.tag === integerTag) return isUsualRsaKey(der, key) ? "pkcs1" : undefined;
+  if (second?.tag === octetStringTag) return isUsualEcKey(der, key) ? "sec1" : undefined;
+  if (second?.tag !== sequenceTag || third?.tag !== octetStringTag) return undefined;
+  const [[algorithm, parameters], [wrapped]] = [elementsIn(der, second), elementsIn(der, third)];
+  if (algorithm?.tag !== objectIdentifierTag || !wrapped) return undefined;
+  const isUsual = keyAlgorithms[der.toString("hex", algorithm.contentAt, algorithm.endAt)];
+  return isUsual?.(der, wrapped, parameters) ? "pkcs8" : undefined;
+}
+
+/** RFC 8017, A.1.2: the modulus is the second number, and may begin with a zero for its sign. */
+function isUsualRsaKey(der: Buffer, key: DerElement): boolean {
+  const [, modulus] = elementsIn(der, key);
+  return modulus?.tag === integerTag && modulus.endAt - modulus.contentAt <= maxModulusBytes + 1;
+}
+
+/** RFC 5915: a number, then perhaps the curve, then perhaps the public key. The curve must be named. */
+function isUsualEcKey(der: Buffer, key: DerElement): boolean {
+  const [, scalar, next] = elementsIn(der, key);
+  if (scalar?.tag !== octetStringTag || scalar.endAt - scalar.contentAt > maxScalarBytes) return false;
+  return !next || next.tag === publicKeyTag || (next.tag === parametersTag && der[next.contentAt] === objectIdentifierTag);
 }
 
 interface DerElement {
@@ -130,6 +157,18 @@ function elementAt(der: Buffer, at: number | undefined, wanted?: number): DerEle
   if (short === 0x80 || lengthBytes > 3 || contentAt > der.length) return undefined;
   const length = lengthBytes === 0 ? short : der.readUIntBE(at + 2, lengthBytes);
   return contentAt + length > der.length ? undefined : { tag, contentAt, endAt: contentAt + length };
+}
+
+/** What an element consists of; nothing if that is not whole elements alone. */
+function elementsIn(der: Buffer, { contentAt, endAt }: Pick<DerElement, "contentAt" | "endAt"> = { contentAt: 0, endAt: 0 }): readonly DerElement[] {
+  const elements: DerElement[] = [];
+  for (let at = contentAt; at < endAt;) {
+    const next = elementAt(der, at);
+    if (!next || next.endAt > endAt) return [];
+    elements.push(next);
+    at = next.endAt;
+  }
+  return elements;
 }
 
 function quietly<T>(read: () => T): T | undefined {

@@ -1,5 +1,3 @@
-// Clock, timers, sleep, earliest of times.
-
 // Time as a parameter: everything that waits or dates something takes a Clock, so that tests run in virtual time.
 
 /** A pending timer; cancelling one that has fired does nothing. */
@@ -53,8 +51,6 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }
-
-// The next time at which something is due.
 
 /** The earliest of the times that there are; undefined if there is none. */
 export function earliest(timesMs: readonly (number | undefined)[]): number | undefined {

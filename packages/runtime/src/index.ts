@@ -67,7 +67,6 @@ export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/la
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";
-export { carryOut, pendingWrites, type PlanContext } from "./controller/carry-out.ts";
 export { TerminalError, TransientError, WaitingError } from "./controller/failure.ts";
 export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export {
@@ -90,7 +89,7 @@ export {
   ownershipOf,
   type WriteResult,
 } from "./controller/owned-objects.ts";
-export { apply, type PlannedEvent, type Plan, remove, type Write } from "./controller/plan.ts";
+export { apply, carryOut, pendingWrites, type Plan, type PlanContext, type PlannedEvent, remove, type Write } from "./controller/plan.ts";
 export type { KeyView } from "./controller/runner.ts";
 export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition, writeStatus } from "./controller/status.ts";
 
@@ -130,7 +129,7 @@ export {
   startHeartbeat,
   watchCheck,
 } from "./observe/health.ts";
-export { limitConnections } from "./observe/connection-limit.ts";
+export { limitConnections, oneAtATime } from "./observe/connection-limit.ts";
 export type { EventRecorder, EventToRecord } from "./observe/events.ts";
 export { createLogger, type Logger } from "./observe/logger.ts";
 export { createMetrics, metricDocs, type MetricRow, type Metrics, type MetricsOf, metricsOf, type RuntimeMetrics } from "./observe/metrics.ts";

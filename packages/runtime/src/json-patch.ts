@@ -12,7 +12,7 @@ export class JsonPatchError extends Error {
 }
 
 /** How a patch is read. */
-export interface JsonPatchRules {
+interface JsonPatchRules {
   /** As the API server's own library has it: where an object has no such member, `test` finds null and `replace` adds it. Default false, as the RFC has it. */
   readonly absentIsNull?: boolean;
 }

@@ -1,6 +1,4 @@
-// IsRecord, deep equality, merge patch.
-
-// JSON values, seen from outside.
+// JSON values: what they are, whether they are equal, and merge patches of them.
 
 /** True for a JSON object: neither null nor a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,3 @@
-// Seeded randomness and draws.
-
 // Randomness as a parameter: jitter and tie-breaking take a Random, so that a simulated run replays exactly.
 
 /** Returns a number in [0, 1). */

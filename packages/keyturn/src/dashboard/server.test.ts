@@ -184,6 +184,25 @@ describe("a request", () => {
     ]);
   });
 
+  it("is answered after the one before it on its connection, and not before", async () => {
+    let asked = 0;
+    const url = await serve({ detail: async () => ((asked += 1), new Promise((resolve) => setTimeout(() => resolve(undefined), 20))) });
+    const address = { host: "127.0.0.1", port: Number(new URL(url).port) };
+    const object = `GET /api/object?resource=secrets&name=a HTTP/1.1\r\nhost: 127.0.0.1:${address.port}\r\nauthorization: Bearer ${secret}\r\n\r\n`;
+    const pipelining = connect(address, () => pipelining.write(object.repeat(200)));
+    pipelining.on("error", () => {}).resume();
+    await once(pipelining, "close");
+    expect(asked).toBeLessThan(2);
+
+    const patient = connect(address).setEncoding("utf8");
+    for (let i = 0; i < 3; i++) {
+      patient.write(object);
+      const [answer] = (await once(patient, "data")) as [string];
+      expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+    }
+    patient.destroy();
+  });
+
   it("is answered however many idle connections are open", async () => {
     const url = await serve({ maxStreams: 4 });
     const idle: Socket[] = [];

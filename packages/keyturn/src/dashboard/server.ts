@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { eventStreamPath, type Hello, type ObjectDetail, type Refusal, type Session, sessionPath } from "@keyturn/dashboard/contract";
-import { type Clock, limitConnections, type Logger, type MetricsOf, parseBindAddress } from "@keyturn/runtime";
+import { type Clock, limitConnections, type Logger, type MetricsOf, oneAtATime, parseBindAddress } from "@keyturn/runtime";
 import { UsageError } from "../feature/flag.ts";
 import type { dashboardMetrics } from "./dashboard.ts";
 import { type StreamEnd, streamPage } from "./page-stream.ts";
@@ -281,12 +281,15 @@ export async function startDashboardServer(options: DashboardServerOptions): Pro
     keepAliveTimeout: 15_000,
     maxHeaderSize: maxHeadersBytes,
   };
-  const server = createServer(limits, (request, response) => {
-    handler.answer({ request, response }).catch((error: unknown) => {
-      options.log.error({ err: error }, "the dashboard could not answer a request");
-      response.destroy();
-    });
-  });
+  const server = createServer(
+    limits,
+    oneAtATime((request, response) => {
+      handler.answer({ request, response }).catch((error: unknown) => {
+        options.log.error({ err: error }, "the dashboard could not answer a request");
+        response.destroy();
+      });
+    }),
+  );
   limitConnections(server, 2 * (options.maxStreams ?? defaultMaxStreams));
   server.listen({ port, ...(host !== undefined && { host }) });
   try {

@@ -12,7 +12,7 @@ export interface Widget extends KubeObject {
 export const widgets = defineKind<Widget>({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
 
 /** What the log was told. */
-export class RecordingLog implements Logger {
+class RecordingLog implements Logger {
   readonly lines: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
   debug = (fields: object, message: string): void => void this.lines.push({ level: "debug", fields, message });
   info = (fields: object, message: string): void => void this.lines.push({ level: "info", fields, message });

@@ -1,10 +1,8 @@
-// Cache, Change, WatchStatus.
+// What controllers see of a watched kind: a live, read-only, indexed copy of what they declared to keep, and how its watch fares.
 import type { Selection } from "../client/client.ts";
 import { type Kind, type KubeObject, type ObjectKey, resourceOf, type Stored } from "../client/kind.ts";
 import type { WatchState } from "../watch/step.ts";
 import type { WatchStatus } from "./caches.ts";
-
-// What controllers see of a watched kind: a live, read-only, indexed copy of what they declared to keep.
 
 /** Deeply read-only. */
 export type DeepReadonly<T> = T extends (infer Item)[]

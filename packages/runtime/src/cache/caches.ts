@@ -1,4 +1,4 @@
-// Shared caches by kind, selection and `keep`.
+// All caches of one process: one watch per kind, selection and `keep`, however many controllers want it, started together and reported to health checks.
 import type { Selection } from "../client/client.ts";
 import { type Kind, type KubeObject, resourceOf, type Stored } from "../client/kind.ts";
 import type { Transport } from "../client/transport.ts";
@@ -13,8 +13,6 @@ import { type Cache, type MetadataOnly, type MetadataWatchOptions, statusStateOf
 import { StoreCache, UnionCache } from "./derived-caches.ts";
 import { Store } from "./store.ts";
 import { coverage, WriteTracker } from "./write-tracker.ts";
-
-// All caches of one process: shared by those who want the same thing, started together, watched over by health checks.
 
 /** How a watch fares. */
 export interface WatchStatus {
@@ -56,10 +54,8 @@ export interface Caches {
   whenObserved(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean>;
 }
 
-// Makes and shares the caches of a process: one watch per kind, selection and `keep`, however many controllers want it.
-
 /** What all caches of a process share. */
-export interface CachesOptions {
+interface CachesOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -71,7 +67,7 @@ export interface CachesOptions {
 }
 
 /** How a cache fares and what it costs; two `keep`s of one kind are two of these. */
-export interface CacheStatus extends WatchStatus {
+interface CacheStatus extends WatchStatus {
   readonly selection: Selection;
   /** `whole`, `metadata`, or the name of the `keep` function. */
   readonly keep: string;
@@ -168,7 +164,7 @@ export class CacheRegistry implements Caches {
 
   async whenObserved(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const covering = this.#sharedOf(cache).filter((shared) => shared.covers(write, shared.store.get(write.key) !== undefined));
-    const shown = await Promise.all(covering.map((shared) => shared.writes.whenShown(write, signal)));
+    const shown = await Promise.all(covering.map((shared) => shared.writes.whenObserved(write, signal)));
     return shown.every(Boolean);
   }
 

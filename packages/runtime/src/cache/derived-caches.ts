@@ -1,13 +1,11 @@
-// Filtered, joined and once-listed caches.
+// Caches made of others: one `watch` call's view of a store, and several namespaces as one.
 import type { Selection } from "../client/client.ts";
 import { type Kind, nameOf, type ObjectKey } from "../client/kind.ts";
 import type { Cache, Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
 import type { IndexFunction, Store } from "./store.ts";
 
-// A store as controllers see it: one `watch` call's view, with the indexes that this call declared.
-
 /** What a view is of. */
-export interface StoreCacheOptions<V> {
+interface StoreCacheOptions<V> {
   readonly kind: Kind;
   readonly selection: Selection;
   readonly store: Store<V>;

@@ -1,8 +1,6 @@
-// The one label selector.
+// Kubernetes label and field selectors, evaluated here: as text, as in a query or a flag, and as objects have them.
 import type { LabelSelector } from "../client/builtin-kinds.ts";
 import { type JsonObject, objectOr, stringOr } from "../json.ts";
-
-// Kubernetes label selectors, evaluated here: as text, as in a query or a flag, and as objects have them.
 
 type Labels = Readonly<Record<string, string>>;
 type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
@@ -62,8 +60,6 @@ function parseRequirement(text: string): Requirement {
   if (name !== undefined) return { key: name, operator: negation ? "DoesNotExist" : "Exists" };
   throw new Error(`the label selector requirement ${JSON.stringify(text)} is not understood: use a=b, a!=b, a in (b,c), a notin (b,c), a or !a`);
 }
-
-// Label and field selectors in the API's own syntax.
 
 /** Whether an object is selected. */
 export type Selector = (object: JsonObject) => boolean;

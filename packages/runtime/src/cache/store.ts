@@ -1,4 +1,4 @@
-// Objects, indexes, change notification.
+// The live copy of a watched kind: turns watch events into objects with indexes, and notifies listeners of what changed.
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectKey } from "../client/kind.ts";
 import type { Clock } from "../clock.ts";
@@ -112,8 +112,6 @@ function unindex(index: Index, key: ObjectKey): void {
   }
 }
 
-// The live copy of a watched kind: turns watch events into a readable state and tells listeners what changed.
-
 /** What a store needs. */
 export interface StoreOptions {
   readonly clock: Clock;
@@ -122,7 +120,7 @@ export interface StoreOptions {
 }
 
 /** How far a store has come, for those who wait for a write to be seen. It moves on with the store. */
-export interface StorePosition {
+interface StorePosition {
   /** Everything up to here has been delivered; undefined before the first list is complete. */
   readonly resourceVersion: string | undefined;
   /** Lists begun so far, and the number of the last one completed. */
@@ -209,7 +207,7 @@ export class Store<V> {
       case "init":
         this.#incoming = new Table<V>(this.#table.indexes, this.#onIndexError);
         this.#position.listsBegun++;
-        this.#tellMoved();
+        this.#notifyMoved();
         return undefined;
       case "initApply": {
         const { key, uid, resourceVersion, value } = event.object;
@@ -224,7 +222,7 @@ export class Store<V> {
         const { key, uid, resourceVersion, value } = event.object;
         this.#apply(key, { uid, resourceVersion, value: value as DeepReadonly<V> });
         this.#position.resourceVersion = resourceVersion;
-        this.#tellMoved(key);
+        this.#notifyMoved(key);
         return undefined;
       }
       case "delete":
@@ -234,12 +232,12 @@ export class Store<V> {
         }
         this.#remove(event.object.key);
         this.#position.resourceVersion = event.object.resourceVersion;
-        this.#tellMoved(event.object.key);
+        this.#notifyMoved(event.object.key);
         return undefined;
       case "progress":
         this.#position.resourceVersion = event.resourceVersion;
         this.#position.bookmarks++;
-        this.#tellMoved();
+        this.#notifyMoved();
         return undefined;
     }
   }
@@ -248,14 +246,14 @@ export class Store<V> {
     const previous = this.#table.get(key);
     if (previous && isSame(previous, entry)) return;
     this.#table.set(key, entry);
-    this.#tell([...this.#listeners], changeOf(key, previous, { entry, initial: false }));
+    this.#notify([...this.#listeners], changeOf(key, previous, { entry, initial: false }));
   }
 
   #remove(key: ObjectKey): void {
     const previous = this.#table.get(key);
     if (!previous) return;
     this.#table.delete(key);
-    this.#tell([...this.#listeners], { type: "deleted", key, previous: previous.value });
+    this.#notify([...this.#listeners], { type: "deleted", key, previous: previous.value });
   }
 
   /** Swaps the whole state at once; then tells of the differences in slices. Those who subscribe meanwhile have seen the new state already. */
@@ -269,21 +267,21 @@ export class Store<V> {
     this.#incoming = undefined;
     const slice = sharedTimeSlice(this.#options.clock);
     for (const [key, { value }] of before.entries()) {
-      if (!incoming.get(key)) this.#tell(listeners, { type: "deleted", key, previous: value });
+      if (!incoming.get(key)) this.#notify(listeners, { type: "deleted", key, previous: value });
       if (slice.used) await slice.pause();
     }
     for (const [key, entry] of incoming.entries()) {
       const previous = before.get(key);
-      if (previous !== entry) this.#tell(listeners, changeOf(key, previous, { entry, initial }));
+      if (previous !== entry) this.#notify(listeners, changeOf(key, previous, { entry, initial }));
       if (slice.used) await slice.pause();
     }
     this.#synced = true;
     this.#position.resourceVersion = resourceVersion;
     this.#position.lastListDone = this.#position.listsBegun;
-    this.#tellMoved();
+    this.#notifyMoved();
   }
 
-  #tell(listeners: readonly { readonly listener: Listener<V> }[], change: Change<V>): void {
+  #notify(listeners: readonly { readonly listener: Listener<V> }[], change: Change<V>): void {
     for (const subscription of listeners) if (this.#listeners.has(subscription)) this.#call(subscription.listener, change);
   }
 
@@ -295,7 +293,7 @@ export class Store<V> {
     }
   }
 
-  #tellMoved(key?: ObjectKey): void {
+  #notifyMoved(key?: ObjectKey): void {
     for (const notice of this.#watchers) notice(key);
   }
 

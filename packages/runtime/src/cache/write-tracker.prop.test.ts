@@ -93,7 +93,7 @@ it("a wait ends at the event that ends it, with the result that the rules give, 
   await fc.assert(
     fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
       const store = new Store<unknown>({ clock: new VirtualClock(), onFault: ({ error }) => expect.unreachable(String(error)) });
-      const sight = new WriteTracker(store);
+      const tracker = new WriteTracker(store);
       const model = new Model(store);
       const results: (boolean | undefined)[] = [];
       const take = async (event: WatchEvent<unknown>): Promise<void> => {
@@ -104,7 +104,7 @@ it("a wait ends at the event that ends it, with the result that the rules give, 
         if (each.type === "wait") {
           const index = results.push(undefined) - 1;
           model.begin(each.write);
-          void sight.whenShown(each.write).then((shown) => (results[index] = shown));
+          void tracker.whenObserved(each.write).then((shown) => (results[index] = shown));
         } else if (each.type === "list") {
           await take({ type: "init" });
           for (const listed of each.objects) await take({ type: "initApply", object: listed });

@@ -8,7 +8,7 @@ import { type LabelMatcher, parseLabelSelector } from "./label-selector.ts";
 import type { Store } from "./store.ts";
 
 /** What a cache covers. */
-export interface Coverage {
+interface Coverage {
   readonly kind: Kind;
   readonly selection: Selection;
 }
@@ -63,7 +63,7 @@ export class WriteTracker {
    * Resolves when the store shows `write` or something newer, or when a list begun after this call is complete: to true if the write was delivered,
    * to false if it may have been undone (a server restored from a backup), in which case no change of the store tells of that. Rejects with the signal's reason.
    */
-  whenShown(write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
+  whenObserved(write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const { listsBegun, bookmarks } = this.#store.position;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

@@ -29,7 +29,12 @@ describe("the message of a refusal", () => {
       invalid({ field: "a", reason: "FieldValueTooLong" }, { field: "a", reason: "FieldValueTooLong" }, { field: "<nil>", message: quoted }),
       'Vault "a" is invalid: a (Too long)',
     ],
-    ["is short", 422, invalid({ field: `data[${"k".repeat(200)}]`, reason: "FieldValueInvalid" }), `Vault "a" is invalid: data[${"k".repeat(155)}…`],
+    [
+      "is short",
+      422,
+      invalid({ field: `data[${"k".repeat(100)}].${"f".repeat(50)}.${"g".repeat(50)}`, reason: "FieldValueInvalid" }),
+      `Vault "a" is invalid: data[…].${"f".repeat(50)}.gg… (Invalid value)`,
+    ],
     [
       "counts what it does not list",
       422,
@@ -66,10 +71,118 @@ describe("the message of a refusal", () => {
       `admission webhook "a.example" denied the request (${withheld})`,
     ],
     [
+      "names the fields that a webhook names, and no other word of its Status",
+      404,
+      status({
+        reason: "NotFound",
+        message: `admission webhook "a.example" denied the request: secrets "${secret}" not found`,
+        details: {
+          kind: secret,
+          name: secret,
+          causes: [
+            { field: "spec.dnsNames[0]", reason: "FieldValueInvalid", message: quoted },
+            { field: secret, reason: secret, message: quoted },
+            { field: `spec.password: ${secret}`, reason: "FieldValueInvalid" },
+            { field: `data["${secret}"]`, reason: "FieldManagerConflict", message: `conflict with "${secret}"` },
+          ],
+        },
+      }),
+      'admission webhook "a.example" denied the request: spec.dnsNames[0] (Invalid value), data[…] (refused)',
+    ],
+    [
+      "names the webhook that failed, not what it answered",
+      500,
+      status({
+        reason: "InternalError",
+        message: `Internal error occurred: failed calling webhook "a.example": failed to call webhook: unknown field "${secret}" panic: unexpected value ${secret}`,
+        details: { causes: [{ message: `panic ${secret}` }] },
+      }),
+      'the API server answered 500 (InternalError): failed calling webhook "a.example"',
+    ],
+    [
+      "says why a webhook could not be called",
+      500,
+      status({
+        reason: "InternalError",
+        message: `Internal error occurred: failed calling webhook "a.example": failed to call webhook: Post "https://x.y.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`,
+      }),
+      'the API server answered 500 (InternalError): failed calling webhook "a.example", connection refused',
+    ],
+    [
+      "names the conversion that failed",
+      500,
+      status({ message: `conversion webhook for example.com/v1, Kind=Vault failed: ${secret}` }),
+      "the API server answered 500: conversion webhook for example.com/v1, Kind=Vault failed",
+    ],
+    [
+      "of a patch that cannot be carried out is withheld, but for the key that it lacks",
+      500,
+      status({ message: `map: map[value:${secret}] does not contain declared merge key: name` }),
+      "the API server answered 500: does not contain declared merge key: name",
+    ],
+    ["of any other failure is withheld", 500, status({ reason: secret, message: `panic: ${secret}` }), `the API server answered 500: ${withheld}`],
+    [
+      "quotes no key that is there twice",
+      500,
+      status({ message: `failed to create typed patch object (a/b; v1, Kind=Pod): .spec.containers: duplicate entries for key [name="${secret}"]` }),
+      "the API server answered 500: .spec.containers (duplicate entries for key)",
+    ],
+    [
+      "names who else applies a field",
+      409,
+      status({
+        reason: "Conflict",
+        message: `Apply failed with 1 conflict: conflict with "kubectl" using v1: .spec.env[name="${secret}"].value`,
+        details: {
+          causes: [{ reason: "FieldManagerConflict", field: `.spec.env[name="${secret}"].value`, message: 'conflict with "kubectl" using v1' }],
+        },
+      }),
+      'conflict: .spec.env[…].value (conflict with "kubectl")',
+    ],
+    [
+      "of an unknown form is withheld under every status",
+      404,
+      status({ reason: "NotFound", message: `secrets "a" not found: ${secret}`, details: { kind: "secrets", name: "a" } }),
+      `secrets "a" not found: ${withheld}`,
+    ],
+    [
+      "names the right that is missing, without what an authorizer adds",
+      403,
+      status({
+        reason: "Forbidden",
+        message: `pods "a" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "b": ${secret}`,
+        details: { kind: "pods", name: "a" },
+      }),
+      'pods "a" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "b"',
+    ],
+    ...[
+      [404, 'namespaces "a" not found'],
+      [404, "the server could not find the requested resource"],
+      [409, 'secrets "a" already exists'],
+      [
+        409,
+        'Operation cannot be fulfilled on vaults.example.com "a": the object has been modified; please apply your changes to the latest version and try again',
+      ],
+      [403, 'secrets "a" is forbidden: unable to create new content in namespace b because it is being terminated'],
+      [410, "The resourceVersion for the provided watch is too old."],
+      [410, "too old resource version: 12 (34)"],
+      [429, "Too many requests, please try again later."],
+      [500, "etcdserver: leader changed"],
+      [504, "Timeout: Too large resource version: 5, current: 4"],
+    ].map(([code, message]): [string, number, StatusBody, string] => [
+      `is the server's own: ${message}`,
+      Number(code),
+      status({ message: String(message), details: { kind: "x", name: "y" } }),
+      String(message),
+    ]),
+    [
       "is the server's own where nothing of the object is in it",
       403,
-      status({ message: 'pods "a" is forbidden: exceeded quota' }),
-      'pods "a" is forbidden: exceeded quota',
+      status({
+        message: 'pods "a" is forbidden: exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1',
+        details: { kind: "pods", name: "a" },
+      }),
+      'pods "a" is forbidden: exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1',
     ],
   ])("%s", (_name, code, body, message) => {
     const error = new ApiError("apply vaults ns/a", code, body);
@@ -77,6 +190,17 @@ describe("the message of a refusal", () => {
     expect(inspect(error, { depth: 9 }) + JSON.stringify(error)).not.toContain(secret);
     expect(error.body).toBe(body);
   });
+
+  it.each([`"`.repeat(1_000_000), `."${"\\".repeat(1_000_000)}`, `a[${'"'.repeat(1_000_000)}`, ". ".repeat(500_000), ` .[${" .[".repeat(300_000)}`])(
+    "takes no time, whatever is in a field",
+    (text) => {
+      const startedMs = performance.now();
+      const error = new ApiError("get x", 422, invalid({ field: text, message: text }));
+      const words = new ApiError("get x", 500, status({ message: text }));
+      expect(performance.now() - startedMs).toBeLessThan(500);
+      expect(`${error.message}${words.message}`.length).toBeLessThan(600);
+    },
+  );
 
   it.each([
     '{"kind":"Status","message":5,"details":{"causes":{"field":1}}}',

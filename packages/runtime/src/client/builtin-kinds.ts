@@ -1,7 +1,5 @@
-// The Kubernetes kinds we use.
+// The Kubernetes kinds that operators use, with the fields that they use. Anything else about an object is still there, only not typed.
 import { defineKind, type KubeObject, type ObjectMeta } from "./kind.ts";
-
-// The built-in kinds of the core group, and Events and Leases, with the fields that operators use. Anything else about an object is still there, only not typed.
 
 /** A condition in an object's status. */
 export interface Condition {
@@ -24,7 +22,7 @@ export interface LabelSelector {
 }
 
 /** A reference to an object in a known place. */
-export interface ObjectReference {
+interface ObjectReference {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly namespace?: string;
@@ -55,7 +53,7 @@ export interface Namespace extends KubeObject {
 }
 export const Namespace = defineKind<Namespace>({ group: "", version: "v1", kind: "Namespace", plural: "namespaces", namespaced: false });
 
-export interface ServicePort {
+interface ServicePort {
   readonly name?: string;
   readonly port: number;
   readonly targetPort?: number | string;
@@ -116,7 +114,7 @@ export interface PodTemplateSpec {
   readonly metadata?: ObjectMeta;
   readonly spec?: PodSpec;
 }
-export interface ContainerStatus {
+interface ContainerStatus {
   readonly name: string;
   readonly image: string;
   readonly imageID: string;
@@ -396,10 +394,10 @@ export interface Job extends KubeObject {
 }
 export const Job = defineKind<Job>({ group: "batch", version: "v1", kind: "Job", plural: "jobs", namespaced: true });
 
-export interface IngressBackend {
+interface IngressBackend {
   readonly service?: { readonly name: string; readonly port?: { readonly number?: number; readonly name?: string } };
 }
-export interface IngressRule {
+interface IngressRule {
   readonly host?: string;
   readonly http?: { readonly paths: readonly { readonly path?: string; readonly pathType: string; readonly backend: IngressBackend }[] };
 }

@@ -3,40 +3,40 @@ import type { Client } from "./client.ts";
 import { keyOf, keyOfObject, type Kind, type ObjectKey, resourceOf } from "./kind.ts";
 
 /** A write that was not made. */
-export interface WithheldWrite {
+interface WithheldWrite {
   readonly verb: "create" | "replace" | "apply" | "patch" | "delete";
   readonly resource: string;
   readonly key: ObjectKey;
 }
 
-/** Sends every write of `client` as a server-side dry run and tells `onWithheld` of it. Requests made with `request` pass as they are. */
+/** Sends every write of `client` as a server-side dry run and reports it to `onWithheld`. Requests made with `request` pass as they are. */
 export function dryRunClient(client: Client, onWithheld: (write: WithheldWrite) => void): Client {
   const dryRun = true;
-  const tell = (verb: WithheldWrite["verb"], kind: Kind, key: ObjectKey): void => onWithheld({ verb, resource: resourceOf(kind), key });
+  const report = (verb: WithheldWrite["verb"], kind: Kind, key: ObjectKey): void => onWithheld({ verb, resource: resourceOf(kind), key });
   return {
     ...client,
     create(kind, object, options, signal) {
-      tell("create", kind, keyOfObject(object));
+      report("create", kind, keyOfObject(object));
       return client.create(kind, object, { ...options, dryRun }, signal);
     },
     replace(kind, object, options, signal) {
-      tell("replace", kind, keyOfObject(object));
+      report("replace", kind, keyOfObject(object));
       return client.replace(kind, object, { ...options, dryRun }, signal);
     },
     apply(kind, object, options, signal) {
-      tell("apply", kind, keyOfObject(object));
+      report("apply", kind, keyOfObject(object));
       return client.apply(kind, object, { ...options, dryRun }, signal);
     },
     jsonPatch(kind, name, patch, options, signal) {
-      tell("patch", kind, keyOf(name));
+      report("patch", kind, keyOf(name));
       return client.jsonPatch(kind, name, patch, { ...options, dryRun }, signal);
     },
     mergePatch(kind, name, patch, options, signal) {
-      tell("patch", kind, keyOf(name));
+      report("patch", kind, keyOf(name));
       return client.mergePatch(kind, name, patch, { ...options, dryRun }, signal);
     },
     delete(kind, name, options, signal) {
-      tell("delete", kind, keyOf(name));
+      report("delete", kind, keyOf(name));
       return client.delete(kind, name, { ...options, dryRun }, signal);
     },
   };

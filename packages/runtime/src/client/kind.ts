@@ -1,6 +1,4 @@
-// Kinds, objects, names, keys.
-
-// The shape every Kubernetes object shares, and how one is named.
+// A kind of object: where the API server serves it, its objects' type, and how an object is named.
 
 /** A link to the object that owns this one; Kubernetes deletes the owned when all owners are gone. */
 export interface OwnerReference {
@@ -13,7 +11,7 @@ export interface OwnerReference {
 }
 
 /** Who last set which fields, as the server records it for server-side apply. */
-export interface ManagedFieldsEntry {
+interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: "Apply" | "Update";
   readonly subresource?: string;
@@ -79,8 +77,6 @@ export function nameOf(key: ObjectKey): ObjectName {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
-
-// A kind of object: where the API server serves it, and the TypeScript type of its objects.
 
 declare const objectType: unique symbol;
 

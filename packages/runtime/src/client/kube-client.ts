@@ -1,67 +1,12 @@
-// Requests for each verb; retries of reads; form of a merge patch.
+// The client: typed requests for each verb over a transport; reads are tried again.
 import { type Clock, sleep, systemClock } from "../clock.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import { isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
 import { apiVersionOf, collectionPath, keyOf, type Kind, type KubeObject, type ObjectName, objectPath, resourceOf, type Stored } from "./kind.ts";
-import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readAnswer, waitingObject } from "./response.ts";
+import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readResponse, waitingObject } from "./response.ts";
 import { ConnectionError, type Lane, type Transport, type TransportRequest } from "./transport.ts";
-
-// In which of its two forms a merge patch is sent.
-
-/**
- * True if the server, given the patch as a strategic merge patch, makes the same of it, for less: it needs no detour over the object's JSON. Custom kinds know only
- * the plain form, and in the core group there are none.
- */
-export function mayMergeStrategically(kind: Kind, patch: object): boolean {
-  return kind.group === "" && mergesAlike(patch);
-}
-
-/** True if both forms mean the same: they differ in lists, and in members whose names begin with `$`, which are directives in the strategic one. */
-export function mergesAlike(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return !Array.isArray(value) && Object.entries(value).every(([name, member]) => !name.startsWith("$") && mergesAlike(member));
-}
-
-// Trying a read again after failures that pass.
-
-/** What waiting is done with. */
-export interface ReadRetryOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
-const maxRetries = 5;
-const firstDelayMs = 100;
-const maxDelayMs = 5_000;
-/** A server that asks for more than this is left to the caller's own backoff. */
-const maxRetryAfterMs = 30_000;
-
-/** Calls `read` until it succeeds, fails for good, or has been retried five times. Waits longer each time, with jitter, or as long as the server asks. */
-export async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
-  for (let retries = 0; ; retries++) {
-    try {
-      return await read();
-    } catch (error) {
-      const delayMs = retryDelay(error, retries, random);
-      if (retries >= maxRetries || delayMs === undefined) throw error;
-      await sleep(clock, delayMs, signal);
-    }
-  }
-}
-
-function retryDelay(error: unknown, retries: number, random: Random): number | undefined {
-  const passes = error instanceof ConnectionError || isApiError(error, "TooManyRequests", "ServerError");
-  if (!passes) return undefined;
-  // Between half and the whole of the step, so that many clients do not come back together.
-  const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** retries) * (0.5 + random() / 2);
-  const askedMs = isApiError(error) ? error.retryAfterMs : undefined;
-  if (askedMs === undefined) return backoffMs;
-  return askedMs > maxRetryAfterMs ? undefined : askedMs + backoffMs;
-}
-
-// The client: typed requests over a transport.
 
 /** How a client behaves. */
 export interface ClientOptions {
@@ -101,7 +46,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   const once = async (request: TransportRequest, attempt: string, signal?: AbortSignal): Promise<unknown> => {
     const { lane, timeoutMs } = options;
     const response = await transport.send({ ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...request }, signal);
-    return readAnswer(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
+    return readResponse(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
   };
   const read = (path: string, attempt: string, signal?: AbortSignal): Promise<unknown> =>
     retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random }, signal);
@@ -305,4 +250,57 @@ export async function* pagedList<T extends KubeObject>(
     if (page.continue === undefined) return;
     query.set("continue", page.continue);
   }
+}
+
+// In which of its two forms a merge patch is sent.
+
+/**
+ * True if the server, given the patch as a strategic merge patch, makes the same of it, for less: it needs no detour over the object's JSON. Custom kinds know only
+ * the plain form, and in the core group there are none.
+ */
+function mayMergeStrategically(kind: Kind, patch: object): boolean {
+  return kind.group === "" && mergesAlike(patch);
+}
+
+/** True if both forms mean the same: they differ in lists, and in members whose names begin with `$`, which are directives in the strategic one. */
+export function mergesAlike(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return !Array.isArray(value) && Object.entries(value).every(([name, member]) => !name.startsWith("$") && mergesAlike(member));
+}
+
+// Trying a read again after failures that pass.
+
+/** What waiting is done with. */
+interface ReadRetryOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const maxRetries = 5;
+const firstDelayMs = 100;
+const maxDelayMs = 5_000;
+/** A server that asks for more than this is left to the caller's own backoff. */
+const maxRetryAfterMs = 30_000;
+
+/** Calls `read` until it succeeds, fails for good, or has been retried five times. Waits longer each time, with jitter, or as long as the server asks. */
+async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await read();
+    } catch (error) {
+      const delayMs = retryDelay(error, retries, random);
+      if (retries >= maxRetries || delayMs === undefined) throw error;
+      await sleep(clock, delayMs, signal);
+    }
+  }
+}
+
+function retryDelay(error: unknown, retries: number, random: Random): number | undefined {
+  const passes = error instanceof ConnectionError || isApiError(error, "TooManyRequests", "ServerError");
+  if (!passes) return undefined;
+  // Between half and the whole of the step, so that many clients do not come back together.
+  const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** retries) * (0.5 + random() / 2);
+  const askedMs = isApiError(error) ? error.retryAfterMs : undefined;
+  if (askedMs === undefined) return backoffMs;
+  return askedMs > maxRetryAfterMs ? undefined : askedMs + backoffMs;
 }

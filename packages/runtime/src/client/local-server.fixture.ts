@@ -8,7 +8,7 @@ import type { TransportResponse } from "./transport.ts";
 export const patiently = { timeout: 30_000, interval: 5 } as const;
 
 /** A request as it arrived, with the number of its connection. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage["headers"];

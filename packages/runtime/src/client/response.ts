@@ -1,13 +1,11 @@
-// A body, checked and limited, becomes an object.
+// A response of the API server: its body, limited and checked, becomes an object, a page of a list or a typed error.
 import { isRecord } from "../json.ts";
 import { redactAndCut } from "../observe/redaction.ts";
-import { decodeProtobufAnswer, protobufType } from "../wire/protobuf-objects.ts";
+import { decodeProtobufResponse, protobufType } from "../wire/protobuf-objects.ts";
 import { ApiError, isApiError, type StatusBody } from "./api-error.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, type KubeObject, resourceOf, type Stored } from "./kind.ts";
 import type { TransportResponse } from "./transport.ts";
-
-// The bodies of answers, in JSON or protobuf, and failures as typed errors, however odd what came back is.
 
 /** How much of an answer that is no JSON an error quotes. */
 const excerptCharacters = 200;
@@ -15,7 +13,7 @@ const excerptCharacters = 200;
 const maxErrorBytes = 1024 * 1024;
 
 /** What a body is read with. */
-export interface ReadOptions {
+interface ReadOptions {
   /** What was tried, for errors: `get secrets default/tls`. */
   readonly attempt: string;
   /** A longer body is an error. */
@@ -25,7 +23,7 @@ export interface ReadOptions {
 }
 
 /** The body of a success, parsed. Rejects with `ApiError` for any other status and for a body that is too long or cannot be read. */
-export async function readAnswer(response: TransportResponse, options: ReadOptions): Promise<unknown> {
+export async function readResponse(response: TransportResponse, options: ReadOptions): Promise<unknown> {
   const { attempt, maxBytes } = options;
   if (response.status < 200 || response.status > 299) throw await readError(response, options);
   const bytes = await readBytes(response, maxBytes);
@@ -48,7 +46,7 @@ async function readError(response: TransportResponse, { attempt, nowMs }: ReadOp
 }
 
 function parse(response: TransportResponse, bytes: Buffer): unknown {
-  return isProtobuf(response) ? decodeProtobufAnswer(bytes) : JSON.parse(bytes.toString("utf8"));
+  return isProtobuf(response) ? decodeProtobufResponse(bytes) : JSON.parse(bytes.toString("utf8"));
 }
 
 function isProtobuf({ headers }: TransportResponse): boolean {
@@ -100,8 +98,6 @@ function oddBody(response: TransportResponse, bytes: Buffer): string {
   const excerpt = redactAndCut(text.slice(0, 10_000).replace(/\s+/g, " ").trim(), excerptCharacters);
   return `the answer is no JSON (${type}), perhaps from something in between: ${excerpt}`;
 }
-
-// What answers of the API server mean: objects, pages of lists, and the errors that say something else than they mean.
 
 /** A 404 about the object; one about the path means that the kind is not served, and is thrown. */
 export function isMissingObject(error: unknown): boolean {

@@ -1,5 +1,3 @@
-// The Transport interface, and giving up on it.
-
 // The seam between the runtime and the wire: a real HTTP connection, the fault proxy's, or a simulated API server.
 
 /** Requests on different lanes never share a socket: a busy or stalled lane cannot delay another. */

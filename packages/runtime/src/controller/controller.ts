@@ -1,4 +1,4 @@
-// ControllerDefinition, ControllerScope, Run, RunObserver.
+// How a controller is written: what it is called, what it may do, what it watches, and one function that reconciles one key.
 import type { Cache, Change, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, KubeObject, ObjectKey, Stored } from "../client/kind.ts";
@@ -27,8 +27,6 @@ export interface AccessRule {
   /** One sentence for the reference: what the right is used for. */
   readonly why: string;
 }
-
-// How a controller is written: what it is called, what it may do, what it watches, and one function that reconciles one key.
 
 /** A controller, before it runs. Plain data plus `setup`. */
 export interface ControllerDefinition {

@@ -1,18 +1,16 @@
-// An error → code, reason, condition, backoff.
+// The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
 import { ApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { safeErrorSummary, type UnexpectedError } from "../observe/redaction.ts";
 
-// The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
-
 /** What every outcome error carries. `reason` is PascalCase and goes into the condition, the Event and the metric. */
-export interface OutcomeErrorOptions extends ErrorOptions {
+interface OutcomeErrorOptions extends ErrorOptions {
   readonly reason: string;
 }
 
-/** Something outside failed and may recover: retried with backoff, or after `retryAfterMs` if given. */
+/** Something outside failed and may recover: retried with backoff, and not before `retryAfterMs` if given, of which five minutes count at most. */
 export class TransientError extends Error {
   readonly code = "Transient";
   readonly reason: string;
@@ -64,14 +62,12 @@ export function missingRight(error: ApiError): string | undefined {
   return `${verb} ${target} in ${namespace ? `namespace ${namespace}` : "the cluster"}`;
 }
 
-// Turns whatever a reconcile threw into one of the three ways a run can fail.
-
 /** A failed run: what the user sees, and when it is tried again. */
 export interface Failure {
   readonly code: "Transient" | "Terminal" | "Waiting";
   readonly reason: string;
   readonly message: string;
-  /** Exactly then, instead of the backoff. */
+  /** Of what waits: when to look again. Of what failed: not before, whatever the backoff says. */
   readonly retryAfterMs: number | undefined;
   /** What the API server asks to wait, beside the backoff. */
   readonly serverAskedMs?: number | undefined;

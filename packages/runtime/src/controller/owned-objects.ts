@@ -1,4 +1,4 @@
-// Apply and delete what is ours, never what is not.
+// Objects that are kept on an owner's behalf: applied and deleted, unless they are not ours or nothing would change.
 import { hash } from "node:crypto";
 import type { Cache } from "../cache/cache.ts";
 import { isApiError } from "../client/api-error.ts";
@@ -33,12 +33,12 @@ export interface Operator {
 export const managedByLabel = "app.kubernetes.io/managed-by";
 
 /** The annotation that names the object on whose behalf another one is kept. */
-export function ownerAnnotation(operator: Operator): string {
+function ownerAnnotation(operator: Operator): string {
   return `${operator.domain}/owner`;
 }
 
 /** The annotation that remembers what was last applied, as a digest. */
-export function appliedAnnotation(operator: Operator): string {
+function appliedAnnotation(operator: Operator): string {
   return `${operator.domain}/applied`;
 }
 
@@ -140,7 +140,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
   if (!isRecord(value)) return JSON.stringify(value ?? null);
-  // One text that grows: this is the most frequent work of a pass that finds nothing to do.
+  // One text that grows: this is the most frequent work of a run that finds nothing to do.
   let text = "";
   for (const name of Object.keys(value).sort()) {
     const member = value[name];
@@ -148,8 +148,6 @@ export function canonicalJson(value: unknown): string {
   }
   return `{${text}}`;
 }
-
-// Writes of objects that are kept on an owner's behalf: never touches what is not ours, never sends what would change nothing.
 
 /** What the caller knows of the object as it is now. */
 export type Live =

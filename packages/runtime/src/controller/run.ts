@@ -1,4 +1,4 @@
-// One run: deadline, abandonment, client that tracks writes.
+// One run of one key: started, cut at its deadline or with its term, and abandoned if it does not listen.
 import type { Client } from "../client/client.ts";
 import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
 import { isFinalDeletion } from "../client/response.ts";
@@ -6,9 +6,30 @@ import { abortRace } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { Outcome } from "./controller.ts";
 import { deadlineFailure, type Failure, failureOf } from "./failure.ts";
-import { type Term, TermEndedError } from "./term.ts";
 
-// One run of one key: started, cut at its deadline or with its term, and left behind if it does not listen.
+/**
+ * A time during which keys may be worked on.
+ *
+ * `isValid` is the truth; the signals follow it as soon as the event loop turns. A process that was stopped and continued therefore asks
+ * `isValid` before it acts and does not rely on a timer that should have fired while it stood still.
+ */
+export interface Term {
+  /** Aborts when no new run may start; those under way may end. */
+  readonly drain: AbortSignal;
+  /** Aborts when everything must stop at once. */
+  readonly signal: AbortSignal;
+  /** False as soon as the right has run out. */
+  isValid(): boolean;
+}
+
+/** Why a run's signal aborted or a write was refused: the controller may no longer act here. */
+export class TermEndedError extends Error {
+  readonly code = "TermEnded";
+  constructor(message: string) {
+    super(message);
+    this.name = "TermEndedError";
+  }
+}
 
 /** How a run came out for those who wait for it. */
 export type RunEnd =
@@ -93,7 +114,7 @@ export function startRun({ reconcile, clock, deadlineMs, abandonAfterMs }: RunOp
 // The client of one run: it writes only while the run may, and a write that was sent is followed to its end.
 
 /** What the client of a run is bound to. */
-export interface RunClientOptions {
+interface RunClientOptions {
   /** Sends the requests and records the writes. */
   readonly client: Client;
   readonly term: Term;

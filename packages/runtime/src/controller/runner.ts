@@ -1,4 +1,4 @@
-// One controller in one process; what it shows.
+// Runs a controller: sets it up once, and works on its keys during every term it is given.
 import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
@@ -13,51 +13,10 @@ import { clampedDelayMs } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
 import { type Activity, type ControllerDefinition, type ControllerObserver, type ControllerScope, silentObserver } from "./controller.ts";
 import { failureOf, type Reporter } from "./failure.ts";
-import { trackAnswers, type WriteRecord } from "./run.ts";
-import { BlockedKeys, type Term } from "./term.ts";
+import { type Term, trackAnswers, type WriteRecord } from "./run.ts";
 import { RequestedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
-import { type WorkerContext, LeadershipTerm } from "./work-session.ts";
+import { BlockedKeys, LeadershipTerm, type WorkerContext } from "./leadership-term.ts";
 import { WorkerSlots } from "./worker-slots.ts";
-
-// What a controller shows of its keys outside of the cluster, such as in metrics, for as long as this process works on them.
-
-/** How something is shown of a key, and how that is undone. */
-export interface KeyView<V> {
-  show(key: ObjectKey, value: V): void;
-  /** Called only for a key that is shown. */
-  hide(key: ObjectKey): void;
-}
-
-/** The keys that are shown through one view. Outside of a term nothing is shown, whoever asks for it. */
-export class ShownKeys<V> {
-  readonly #view: KeyView<V>;
-  readonly #isActive: () => boolean;
-  readonly #keys = new Set<ObjectKey>();
-
-  constructor(view: KeyView<V>, isActive: () => boolean) {
-    this.#view = view;
-    this.#isActive = isActive;
-  }
-
-  /** Shows this of a key, or nothing more. */
-  set(key: ObjectKey, value: V | undefined): void {
-    // A run that does not listen to its signal outlives its term.
-    if (value === undefined || !this.#isActive()) return this.#hide(key);
-    this.#keys.add(key);
-    this.#view.show(key, value);
-  }
-
-  /** Hides everything, unless keys are worked on here. */
-  sweep(): void {
-    if (!this.#isActive()) for (const key of this.#keys) this.#hide(key);
-  }
-
-  #hide(key: ObjectKey): void {
-    if (this.#keys.delete(key)) this.#view.hide(key);
-  }
-}
-
-// Runs a controller: sets it up once, and works on its keys during every term it is given.
 
 /** What a controller is run with. */
 export interface RunnerOptions {
@@ -97,8 +56,8 @@ export class ControllerRunner {
   readonly #triggers: Trigger[] = [];
   readonly #sessions = new Set<LeadershipTerm>();
   readonly #shown: Pick<ShownKeys<never>, "sweep">[] = [];
-  readonly #asked = new RequestedKeys();
-  readonly #holds = new BlockedKeys();
+  readonly #requested = new RequestedKeys();
+  readonly #blocked = new BlockedKeys();
   readonly #slots: WorkerSlots;
   readonly #place: WorkerContext;
   /** Aborts when nobody will run a key any more. */
@@ -120,9 +79,9 @@ export class ControllerRunner {
       abandonAfterMs: options.abandonAfterMs ?? 1_000,
       reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
       triggers: this.#triggers,
-      asked: this.#asked,
+      requested: this.#requested,
       slots: this.#slots,
-      holds: this.#holds,
+      blocked: this.#blocked,
       backoff: new KeyBackoff(definition.backoff ?? defaultBackoff, random),
       clock,
       log,
@@ -179,7 +138,7 @@ export class ControllerRunner {
       ready: loads.reduce((sum, { ready }) => sum + ready, 0),
       delayed: loads.reduce((sum, { delayed }) => sum + delayed, 0),
       running: this.#slots.used,
-      held: this.#holds.size,
+      held: this.#blocked.size,
       unfinishedMs: agesMs.reduce((sum, ms) => sum + ms, 0),
       maxRunningMs: Math.max(0, ...agesMs),
     };
@@ -214,7 +173,7 @@ export class ControllerRunner {
       },
       enqueue: (key, { afterMs = 0 } = {}) => {
         // Here, zero means at once.
-        this.#asked.ask(key, clock.monotonic() + (afterMs === 0 ? 0 : clampedDelayMs(afterMs)));
+        this.#requested.ask(key, clock.monotonic() + (afterMs === 0 ? 0 : clampedDelayMs(afterMs)));
         for (const session of this.#sessions) session.enqueue(key, afterMs === 0 ? {} : { afterMs });
       },
       show: (view) => {
@@ -259,4 +218,42 @@ function oddDelayLog(log: Logger): WorkerContext["oddDelay"] {
     // As text, for JSON has no NaN.
     log.warn({ key, askedMs: String(askedMs), delayMs }, "a delay that makes no sense was asked for and replaced; this is said once");
   };
+}
+
+// What a controller shows of its keys outside of the cluster, such as in metrics, for as long as this process works on them.
+
+/** How something is shown of a key, and how that is undone. */
+export interface KeyView<V> {
+  show(key: ObjectKey, value: V): void;
+  /** Called only for a key that is shown. */
+  hide(key: ObjectKey): void;
+}
+
+/** The keys that are shown through one view. Outside of a term nothing is shown, whoever asks for it. */
+export class ShownKeys<V> {
+  readonly #view: KeyView<V>;
+  readonly #isActive: () => boolean;
+  readonly #keys = new Set<ObjectKey>();
+
+  constructor(view: KeyView<V>, isActive: () => boolean) {
+    this.#view = view;
+    this.#isActive = isActive;
+  }
+
+  /** Shows this of a key, or nothing more. */
+  set(key: ObjectKey, value: V | undefined): void {
+    // A run that does not listen to its signal outlives its term.
+    if (value === undefined || !this.#isActive()) return this.#hide(key);
+    this.#keys.add(key);
+    this.#view.show(key, value);
+  }
+
+  /** Hides everything, unless keys are worked on here. */
+  sweep(): void {
+    if (!this.#isActive()) for (const key of this.#keys) this.#hide(key);
+  }
+
+  #hide(key: ObjectKey): void {
+    if (this.#keys.delete(key)) this.#view.hide(key);
+  }
 }

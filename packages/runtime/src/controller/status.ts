@@ -1,12 +1,10 @@
-// StatusReport → conditions, one write, Events of changes.
+// The status of an object: written when it says something new, with conditions as Kubernetes' conventions ask.
 import type { Client } from "../client/client.ts";
 import { type Kind, type KubeObject, nameOf, type Stored } from "../client/kind.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import { redactAndCut } from "../observe/redaction.ts";
 import type { Report, Reporter } from "./failure.ts";
 import { fieldManagerOf, isSame, type Operator } from "./owned-objects.ts";
-
-// Writes an object's status subresource by server-side apply, and only when it says something new.
 
 /** An object whose controller reports in `status`. */
 export interface WithStatus<Status> extends KubeObject {
@@ -27,8 +25,6 @@ export async function writeStatus<Status, T extends WithStatus<Status>>(
   return true;
 }
 
-// The conditions of an object's status, kept as Kubernetes' conventions ask.
-
 /** A condition as it stands in a status (metav1.Condition). */
 export interface Condition {
   readonly type: string;
@@ -42,7 +38,7 @@ export interface Condition {
 }
 
 /** A condition to be set; the time is found out. */
-export type ConditionToSet = Omit<Condition, "lastTransitionTime">;
+type ConditionToSet = Omit<Condition, "lastTransitionTime">;
 
 /** The API server refuses longer ones (metav1.Condition's own schema). */
 const maxMessage = 32_768;
@@ -62,7 +58,7 @@ export function setCondition(conditions: readonly Condition[], { observedGenerat
     lastTransitionTime: previous?.status === wanted.status ? previous.lastTransitionTime : `${new Date(now).toISOString().slice(0, 19)}Z`,
   };
   if (!previous) return [...conditions, condition];
-  if (isSameConditions(previous, condition)) return conditions;
+  if (isUnchanged(previous, condition)) return conditions;
   return conditions.map((other) => (other.type === wanted.type ? condition : other));
 }
 
@@ -76,13 +72,13 @@ export function findCondition(conditions: readonly Condition[] | undefined, type
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** True if the condition of this type has the status True, and was seen for this generation if one is given. */
+/** True if the condition of this type has the status True, and was observed for this generation if one is given. */
 export function isConditionTrue(conditions: readonly Condition[] | undefined, type: string, generation?: number): boolean {
   const condition = findCondition(conditions, type);
   return condition?.status === "True" && (generation === undefined || condition.observedGeneration === generation);
 }
 
-function isSameConditions(a: Condition, b: Condition): boolean {
+function isUnchanged(a: Condition, b: Condition): boolean {
   return (
     a.status === b.status &&
     a.reason === b.reason &&
@@ -92,7 +88,7 @@ function isSameConditions(a: Condition, b: Condition): boolean {
   );
 }
 
-// Tells users how their object fares: a failed run becomes the condition `Ready=False` and an Event on the object.
+// Shows users how their object fares: a failed run becomes the condition `Ready=False` and an Event on the object.
 
 interface Conditioned extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] };

@@ -7,13 +7,13 @@ import type { AddOptions } from "../queue/work-queue.ts";
 import { safeErrorSummary } from "../observe/redaction.ts";
 
 /** Asks for a run of a key. */
-export type Enqueue = (key: ObjectKey, options: AddOptions) => void;
+type Enqueue = (key: ObjectKey, options: AddOptions) => void;
 
 /** A cache whose changes name keys, ready to be listened to any number of times. */
 export type Trigger = (enqueue: Enqueue) => Subscription;
 
 /** One who listens to a trigger. */
-export interface Subscription {
+interface Subscription {
   /** Asks for every key there is, those of one object with each step, so that whoever takes the steps can pause. What changes meanwhile is heard too. */
   readonly replay: Iterable<void>;
   readonly stop: () => void;
@@ -49,13 +49,13 @@ export class RequestedKeys {
     this.#dueMs.set(key, { dueMs: Math.min(dueMs, this.#dueMs.get(key)?.dueMs ?? Infinity) });
   }
 
-  /** A token for what is asked for now, to be given to `settle` if a run that starts now answers it. */
+  /** A token for what is asked for now, to be given to `fulfil` if a run that starts now answers it. */
   current(key: ObjectKey): object | undefined {
     return this.#dueMs.get(key);
   }
 
   /** The key need not be remembered, unless it was asked for again since. */
-  settle(key: ObjectKey, token: object | undefined): void {
+  fulfil(key: ObjectKey, token: object | undefined): void {
     if (this.#dueMs.get(key) === token) this.#dueMs.delete(key);
   }
 

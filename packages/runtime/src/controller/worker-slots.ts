@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 
 /** Starts one piece of work if there is any; true if it did, and then `release` must follow. */
-export type StartOne = () => boolean;
+type StartOne = () => boolean;
 
 /** After this many starts, or this long, other things get their turn: most runs that find nothing to do take about 50 µs each, the first ones more. */
 const startsPerTurn = 64;

@@ -1,11 +1,11 @@
-// Hold a Lease.
+// Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
 import { isApiError } from "../client/api-error.ts";
 import type { Stored } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
 import type { Clock, Timer } from "../clock.ts";
 import type { AccessRule } from "../controller/controller.ts";
 import { failureOf, missingRight } from "../controller/failure.ts";
-import { type Term, TermEndedError } from "../controller/term.ts";
+import { type Term, TermEndedError } from "../controller/run.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Random } from "../random.ts";
 import {
@@ -22,8 +22,6 @@ import {
   validUntilMs,
 } from "./lease-state.ts";
 import type { OutageLog } from "./manager.ts";
-
-// Takes a Lease, keeps it, and lets work go on exactly as long as it is held.
 
 /** What one election needs. */
 export interface ElectorOptions extends Candidate {

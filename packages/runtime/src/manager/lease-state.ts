@@ -1,65 +1,10 @@
-// Pure: who holds it, until when; the Lease as stored.
+// What one replica knows of one Lease, and what follows from it: a pure state machine on the replica's own monotonic time.
 import * as z from "zod";
 import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import { collectionPath, defineKind, type KubeObject, objectPath, type Stored } from "../client/kind.ts";
 import type { TransportRequest } from "../client/transport.ts";
 import type { LeaseTimes } from "./lease-elector.ts";
-
-// Kubernetes' MicroTime: the API server wants six digits of a second in Lease and Event times, and rejects three.
-
-/** RFC 3339 in UTC with microseconds. `ms` may have a fraction. Throws `RangeError` if it is no date. */
-export function formatMicroTime(ms: number): string {
-  const wholeMs = Math.floor(ms);
-  const micros = Math.min(999, Math.round((ms - wholeMs) * 1000));
-  return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}Z`;
-}
-
-// The Lease object: whose turn it is, written where every replica can read it.
-
-/** What a Lease says. Times are for people; nobody compares them with a clock of their own. */
-export interface LeaseSpec {
-  /** Absent when nobody holds the lease. */
-  readonly holderIdentity?: string | undefined;
-  /** How long others must see no change before they may take it. Whole seconds. */
-  readonly leaseDurationSeconds?: number | undefined;
-  readonly acquireTime?: string | undefined;
-  readonly renewTime?: string | undefined;
-  /** How often the holder changed. */
-  readonly leaseTransitions?: number | undefined;
-}
-
-/** A Lease, to be written. */
-export interface Lease extends KubeObject {
-  readonly spec?: LeaseSpec | undefined;
-}
-
-export const leaseKind = defineKind<Lease>({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true });
-
-/** The fields we use; the others are kept as they are, so that writing a Lease back loses nothing. */
-const storedLease = z.looseObject({
-  metadata: z.looseObject({
-    name: z.string(),
-    uid: z.string(),
-    resourceVersion: z.string(),
-  }),
-  spec: z
-    .looseObject({
-      holderIdentity: z.string().optional(),
-      leaseDurationSeconds: z.number().optional(),
-      acquireTime: z.string().optional(),
-      renewTime: z.string().optional(),
-      leaseTransitions: z.number().optional(),
-    })
-    .optional(),
-});
-
-/** A Lease as the API server returns it; throws if it is none. */
-export function decodeLease(body: unknown): Stored<Lease> {
-  return storedLease.parse(body);
-}
-
-// What one replica knows of one Lease, and what follows from it: a pure state machine on the replica's own monotonic time.
 
 /** What is known of the Lease. */
 export type LeaseState =
@@ -90,7 +35,7 @@ export interface Candidate {
 }
 
 /** What to do about the Lease now. */
-export type LeaseAction =
+type LeaseAction =
   | { readonly type: "wait" }
   | { readonly type: "read" }
   | { readonly type: "create"; readonly spec: LeaseSpec }
@@ -211,4 +156,57 @@ export function leaseStore(client: Client, namespace: string): LeaseStore {
       return decodeLease(await send({ method: "PUT", path: path(lease.metadata.name ?? ""), ...body(lease) }, signal));
     },
   };
+}
+
+// Kubernetes' MicroTime: the API server wants six digits of a second in Lease and Event times, and rejects three.
+
+/** RFC 3339 in UTC with microseconds. `ms` may have a fraction. Throws `RangeError` if it is no date. */
+export function formatMicroTime(ms: number): string {
+  const wholeMs = Math.floor(ms);
+  const micros = Math.min(999, Math.round((ms - wholeMs) * 1000));
+  return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}Z`;
+}
+
+// The Lease object: whose turn it is, written where every replica can read it.
+
+/** What a Lease says. Times are for people; nobody compares them with a clock of their own. */
+export interface LeaseSpec {
+  /** Absent when nobody holds the lease. */
+  readonly holderIdentity?: string | undefined;
+  /** How long others must see no change before they may take it. Whole seconds. */
+  readonly leaseDurationSeconds?: number | undefined;
+  readonly acquireTime?: string | undefined;
+  readonly renewTime?: string | undefined;
+  /** How often the holder changed. */
+  readonly leaseTransitions?: number | undefined;
+}
+
+/** A Lease, to be written. */
+export interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec | undefined;
+}
+
+export const leaseKind = defineKind<Lease>({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true });
+
+/** The fields we use; the others are kept as they are, so that writing a Lease back loses nothing. */
+const storedLease = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string(),
+    uid: z.string(),
+    resourceVersion: z.string(),
+  }),
+  spec: z
+    .looseObject({
+      holderIdentity: z.string().optional(),
+      leaseDurationSeconds: z.number().optional(),
+      acquireTime: z.string().optional(),
+      renewTime: z.string().optional(),
+      leaseTransitions: z.number().optional(),
+    })
+    .optional(),
+});
+
+/** A Lease as the API server returns it; throws if it is none. */
+function decodeLease(body: unknown): Stored<Lease> {
+  return storedLease.parse(body);
 }

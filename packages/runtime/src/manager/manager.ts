@@ -1,18 +1,110 @@
-// Start, watch over, stop.
+// Runs all controllers of a process: caches first, then elections, then work; and the way back at shutdown.
 import type { WatchStatus } from "../cache/caches.ts";
 import { type Clock, sleep } from "../clock.ts";
 import { type Activity, type ControllerDefinition, silentObserver } from "../controller/controller.ts";
 import { failureOf } from "../controller/failure.ts";
 import { ControllerRunner, type RunnerOptions } from "../controller/runner.ts";
-import { TermEndedError } from "../controller/term.ts";
+import { TermEndedError } from "../controller/run.ts";
 import type { Logger } from "../observe/logger.ts";
 import { checkLeaseTimes, defaultLeaseTimes, type ElectionProblem, type ElectorOptions, LeaseElector, type LeaseTimes } from "./lease-elector.ts";
 import { leaseStore } from "./lease-state.ts";
 
+/** How replicas agree on who acts. */
+interface LeaderElectionOptions {
+  /** Without election this process always acts; then there must be only one. */
+  readonly enabled: boolean;
+  /** Where the Leases are kept. */
+  readonly namespace: string;
+  /** Unique among all processes that ever take part; see `processIdentity`. */
+  readonly identity: string;
+  /** Default 15 s, 10 s, 2 s. */
+  readonly durations?: LeaseTimes;
+  /** What the names of Leases start with; the controller's name follows. Default empty. */
+  readonly leasePrefix?: string;
+}
+
+/** What a manager is made of. */
+interface ManagerOptions extends RunnerOptions {
+  readonly controllers: readonly ControllerDefinition[];
+  readonly leaderElection: LeaderElectionOptions;
+  /** How long running reconciles may go on after the signal aborts, before theirs do. Default 22,000: of the 30 s that Kubernetes gives a pod, some are needed to give leases back. */
+  readonly graceMs?: number;
+}
+
+/** All controllers of a process. */
+export interface Manager {
+  /**
+   * Runs until the signal aborts; then takes no more keys, lets what runs end within the grace, gives the leases back, and resolves.
+   * Never rejects: an API server that is away is waited for, and a controller that cannot start delays no other.
+   */
+  run(signal: AbortSignal): Promise<void>;
+  /** How each controller fares, in the order given. */
+  statuses(): readonly ControllerStatus[];
+}
+
+/** How often watches and controllers are looked at for what should be logged. */
+const lookEveryMs = 1_000;
+
+/** The longest that Node's timers can do. */
+const maxIntervalMs = 2 ** 31 - 1;
+
+/** Sets all controllers up; throws what a `setup` throws, and for lease times that make no sense. */
+export function createManager(options: ManagerOptions): Manager {
+  const { client, caches, clock, log, leaderElection, graceMs = 22_000 } = options;
+  const { enabled, namespace, identity, durations: times = defaultLeaseTimes, leasePrefix = "" } = leaderElection;
+  checkLeaseTimes(times);
+  const outages = new OutageLog(log, clock);
+  const election = enabled ? { identity, times, leasePrefix, outages, store: leaseStore(client, namespace) } : undefined;
+  const controllers = options.controllers.map((definition) => new ManagedController(definition, { ...options, election, graceMs }));
+  const lastStates = new Map<string, string>();
+
+  function look(): void {
+    for (const { resource, namespace: watched, state } of caches.statuses()) {
+      const source = `watch ${resource}${watched === undefined ? "" : ` in ${watched}`}`;
+      if (state.type === "retrying") outages.failed(source, state.error);
+      // Between two tries a watch is syncing, which is no proof of anything.
+      else if (state.type !== "syncing" && state.type !== "idle") outages.succeeded(source);
+    }
+    for (const { name: controller, state, ready } of statuses()) {
+      if (lastStates.get(controller) === state) continue;
+      lastStates.set(controller, state);
+      if (ready || state === "starting" || state === "stopped") log.info({ controller, state }, "controller state");
+      else log.warn({ controller, state }, "controller cannot work");
+    }
+  }
+
+  async function keepLooking(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      look();
+      // Rejects only when the signal aborts, which the loop sees by itself.
+      await sleep(clock, lookEveryMs, signal).catch(() => {});
+    }
+    look();
+  }
+
+  const statuses = (): readonly ControllerStatus[] => controllers.map((controller) => controller.status());
+
+  return {
+    statuses,
+    async run(signal) {
+      // Caches outlive the controllers, whose last runs still read them.
+      const end = new AbortController();
+      caches.start(end.signal);
+      const looking = keepLooking(end.signal);
+      // The clock's timers and idle sockets do not keep a process alive, so a standby would simply end.
+      const alive = setInterval(() => {}, maxIntervalMs);
+      await Promise.all(controllers.map((controller) => controller.run(signal)));
+      end.abort();
+      await looking;
+      clearInterval(alive);
+    },
+  };
+}
+
 // How a controller fares, in a few words, for health checks, logs and people.
 
 /** The state of a controller in this process. */
-export type ControllerState =
+type ControllerState =
   | "starting"
   | `waiting for CRD ${string}`
   | `forbidden: ${string}`
@@ -31,7 +123,7 @@ export interface ControllerStatus {
 }
 
 /** What the state is derived from. */
-export interface StateFacts {
+interface StateFacts {
   readonly stopped: boolean;
   readonly watches: readonly WatchStatus[];
   readonly election: ElectionProblem | undefined;
@@ -58,10 +150,10 @@ export function isReady(state: ControllerState): boolean {
 // One controller under the manager: waits for its caches, stands for election, works while it may.
 
 /** What all elections of a process share; the name of a controller's Lease comes with the controller. */
-export type ElectionOptions = Pick<ElectorOptions, "identity" | "times" | "store" | "outages"> & { readonly leasePrefix: string };
+type ElectionOptions = Pick<ElectorOptions, "identity" | "times" | "store" | "outages"> & { readonly leasePrefix: string };
 
 /** What a controller is managed with. */
-export interface ManagedControllerOptions extends RunnerOptions {
+interface ManagedControllerOptions extends RunnerOptions {
   /** Absent: this process always acts. */
   readonly election: ElectionOptions | undefined;
   /** How long runs may go on at shutdown. */
@@ -78,7 +170,7 @@ interface Elections {
 }
 
 /** A controller for as long as the process lives. What happens to it delays no other. */
-export class ManagedController {
+class ManagedController {
   readonly #runner: ControllerRunner;
   readonly #options: ManagedControllerOptions;
   readonly #elections: Elections;
@@ -206,98 +298,4 @@ export class OutageLog {
     this.#log.info({ afterMs: Math.round(this.#clock.monotonic() - this.#outage.sinceMs) }, "the API server answers again");
     this.#outage = undefined;
   }
-}
-
-// Runs all controllers of a process: caches first, then elections, then work; and the way back at shutdown.
-
-/** How replicas agree on who acts. */
-export interface LeaderElectionOptions {
-  /** Without election this process always acts; then there must be only one. */
-  readonly enabled: boolean;
-  /** Where the Leases are kept. */
-  readonly namespace: string;
-  /** Unique among all processes that ever take part; see `processIdentity`. */
-  readonly identity: string;
-  /** Default 15 s, 10 s, 2 s. */
-  readonly durations?: LeaseTimes;
-  /** What the names of Leases start with; the controller's name follows. Default empty. */
-  readonly leasePrefix?: string;
-}
-
-/** What a manager is made of. */
-export interface ManagerOptions extends RunnerOptions {
-  readonly controllers: readonly ControllerDefinition[];
-  readonly leaderElection: LeaderElectionOptions;
-  /** How long running reconciles may go on after the signal aborts, before theirs do. Default 22,000: of the 30 s that Kubernetes gives a pod, some are needed to give leases back. */
-  readonly graceMs?: number;
-}
-
-/** All controllers of a process. */
-export interface Manager {
-  /**
-   * Runs until the signal aborts; then takes no more keys, lets what runs end within the grace, gives the leases back, and resolves.
-   * Never rejects: an API server that is away is waited for, and a controller that cannot start delays no other.
-   */
-  run(signal: AbortSignal): Promise<void>;
-  /** How each controller fares, in the order given. */
-  statuses(): readonly ControllerStatus[];
-}
-
-/** How often watches and controllers are looked at for what should be logged. */
-const lookEveryMs = 1_000;
-
-/** The longest that Node's timers can do. */
-const maxIntervalMs = 2 ** 31 - 1;
-
-/** Sets all controllers up; throws what a `setup` throws, and for lease times that make no sense. */
-export function createManager(options: ManagerOptions): Manager {
-  const { client, caches, clock, log, leaderElection, graceMs = 22_000 } = options;
-  const { enabled, namespace, identity, durations: times = defaultLeaseTimes, leasePrefix = "" } = leaderElection;
-  checkLeaseTimes(times);
-  const outages = new OutageLog(log, clock);
-  const election = enabled ? { identity, times, leasePrefix, outages, store: leaseStore(client, namespace) } : undefined;
-  const controllers = options.controllers.map((definition) => new ManagedController(definition, { ...options, election, graceMs }));
-  const lastStates = new Map<string, string>();
-
-  function look(): void {
-    for (const { resource, namespace: watched, state } of caches.statuses()) {
-      const source = `watch ${resource}${watched === undefined ? "" : ` in ${watched}`}`;
-      if (state.type === "retrying") outages.failed(source, state.error);
-      // Between two tries a watch is syncing, which is no proof of anything.
-      else if (state.type !== "syncing" && state.type !== "idle") outages.succeeded(source);
-    }
-    for (const { name: controller, state, ready } of statuses()) {
-      if (lastStates.get(controller) === state) continue;
-      lastStates.set(controller, state);
-      if (ready || state === "starting" || state === "stopped") log.info({ controller, state }, "controller state");
-      else log.warn({ controller, state }, "controller cannot work");
-    }
-  }
-
-  async function keepLooking(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      look();
-      // Rejects only when the signal aborts, which the loop sees by itself.
-      await sleep(clock, lookEveryMs, signal).catch(() => {});
-    }
-    look();
-  }
-
-  const statuses = (): readonly ControllerStatus[] => controllers.map((controller) => controller.status());
-
-  return {
-    statuses,
-    async run(signal) {
-      // Caches outlive the controllers, whose last runs still read them.
-      const end = new AbortController();
-      caches.start(end.signal);
-      const looking = keepLooking(end.signal);
-      // The clock's timers and idle sockets do not keep a process alive, so a standby would simply end.
-      const alive = setInterval(() => {}, maxIntervalMs);
-      await Promise.all(controllers.map((controller) => controller.run(signal)));
-      end.abort();
-      await looking;
-      clearInterval(alive);
-    },
-  };
 }

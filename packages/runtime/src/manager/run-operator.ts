@@ -1,4 +1,4 @@
-// Signals, servers, exit code.
+// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Caches, createCaches, type WatchStatus } from "../cache/caches.ts";
@@ -30,8 +30,6 @@ import { type ControllerStatus, createManager } from "./manager.ts";
 export function processIdentity(): string {
   return `${hostname()}_${randomUUID()}`;
 }
-
-// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
 
 /** What an operator process is made of. Everything but the first three has a default that suits production. */
 export interface OperatorOptions {
@@ -70,7 +68,7 @@ export interface Runnable {
   start(host: RunnableHost): Promise<AsyncDisposable>;
 }
 
-/** What the process shares with a companion. */
+/** What the process shares with a runnable. */
 export interface RunnableHost {
   readonly caches: Caches;
   /** Writes of its own are sent even in a dry run: reviews of tokens and rights are writes that store nothing. */
@@ -82,7 +80,7 @@ export interface RunnableHost {
   readonly namespaces: readonly string[];
   /** How the controllers of this process fare. */
   controllers(this: void): readonly ControllerStatus[];
-  /** Tells of each Event that this process is about to write, repetitions left out. The listener must neither throw nor wait. */
+  /** Reports each Event that this process is about to write, repetitions left out. The listener must neither throw nor wait. */
   onEvent(this: void, listener: (event: Event) => void): void;
 }
 

@@ -1,5 +1,5 @@
-// Keeps a small HTTP server answering while somebody opens more connections than it takes.
-import type { Server } from "node:http";
+// Keeps a small HTTP server answering while somebody opens more connections, or sends more requests, than it takes.
+import type { RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
 
 /**
@@ -31,6 +31,24 @@ export function limitConnections(server: Server, most: number): void {
     answering.add(socket);
     response.once("close", () => answering.delete(socket));
   });
+}
+
+/**
+ * Answers one request of a connection at a time. A client that sends the next one before it has the answer, as no browser, probe or scraper does, is cut
+ * off: Node would go on making answers for it that nobody reads.
+ */
+export function oneAtATime(answer: RequestListener): RequestListener {
+  const answering = new WeakSet<Socket>();
+  return (request, response) => {
+    const { socket } = request;
+    if (answering.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    answering.add(socket);
+    response.once("close", () => answering.delete(socket));
+    answer(request, response);
+  };
 }
 
 function largest(groups: Iterable<ReadonlySet<Socket>>): ReadonlySet<Socket> {

@@ -1,4 +1,4 @@
-// Events, series, limits.
+// Kubernetes Events: the first of its sort as it is, repetitions as a count in that same Event, within limits.
 import { isApiError } from "../client/api-error.ts";
 import { Event } from "../client/builtin-kinds.ts";
 import type { Client } from "../client/client.ts";
@@ -11,8 +11,6 @@ import { fullBucket, takeToken, type TokenBucket } from "../rate-limit.ts";
 import type { Logger } from "./logger.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import { errorFields, redactText } from "./redaction.ts";
-
-// Kubernetes Events about an object, with repetition folded into a series.
 
 /** What an Event says. */
 export interface EventToRecord {
@@ -31,80 +29,8 @@ export interface EventRecorder {
   record(event: EventToRecord): void;
 }
 
-// The Event object for something that happened, within the limits that the API server enforces.
-
-/** Limits of events.k8s.io/v1: https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/apis/core/validation/events.go */
-const maxNoteBytes = 1024;
-const maxWord = 128;
-/** Leaves room for what makes a name unique in the 253 characters of an object's name. */
-const maxNamePrefix = 200;
-
-/** Who reports, when, and what makes the Event's name unique. */
-export interface EventOrigin {
-  /** A qualified name such as `keyturn.io/jwks`. */
-  readonly reportingController: string;
-  /** The pod, or whatever tells processes apart. */
-  readonly reportingInstance: string;
-  readonly nowMs: number;
-  /** Lower-case letters and digits, different for each Event of one object. */
-  readonly suffix: string;
-}
-
-/** The Event to create. Events about cluster-scoped objects live in the namespace `default`, as the API server demands. */
-export function eventObject(
-  { kind, object, type, reason, action = "Reconcile", message }: EventToRecord,
-  { reportingController, reportingInstance, nowMs, suffix }: EventOrigin,
-): Event {
-  const { namespace, name, uid, resourceVersion } = object;
-  return {
-    apiVersion: "events.k8s.io/v1",
-    kind: "Event",
-    metadata: { namespace: namespace ?? "default", name: `${namePrefix(name)}.${suffix}` },
-    eventTime: formatMicroTime(nowMs),
-    type,
-    reason: reason.slice(0, maxWord),
-    action: action.slice(0, maxWord),
-    note: cutBytes(redactText(message), maxNoteBytes),
-    regarding: {
-      apiVersion: apiVersionOf(kind),
-      kind: kind.kind,
-      ...(namespace !== undefined && { namespace }),
-      name,
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    },
-    reportingController,
-    reportingInstance: reportingInstance.slice(0, maxWord),
-  };
-}
-
-/** Names of objects such as roles may hold characters that names of Events may not. */
-function namePrefix(name: string): string {
-  const allowed = name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9.-]/g, "-")
-    .slice(0, maxNamePrefix)
-    .split(".")
-    .map((label) => label.replaceAll(/^-+|-+$/g, ""))
-    .filter((label) => label !== "")
-    .join(".");
-  return allowed === "" ? "object" : allowed;
-}
-
-function cutBytes(text: string, most: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= most) return text;
-  const ellipsis = "…";
-  let end = most - Buffer.byteLength(ellipsis);
-  // A byte 10xxxxxx continues a character; cut before its first byte.
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return bytes.subarray(0, end).toString() + ellipsis;
-}
-
-// Writes Events to the API server: the first of its sort as it is, repetitions as a count in that same Event.
-
 /** What the recorder needs. */
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -329,4 +255,74 @@ export class SeriesEventRecorder {
     this.#warned.add(sort);
     this.#options.log.warn({ err }, "could not write an Event; further failures of this sort are only counted in runtime_events_dropped_total");
   }
+}
+
+// The Event object for something that happened, within the limits that the API server enforces.
+
+/** Limits of events.k8s.io/v1: https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/apis/core/validation/events.go */
+const maxNoteBytes = 1024;
+const maxWord = 128;
+/** Leaves room for what makes a name unique in the 253 characters of an object's name. */
+const maxNamePrefix = 200;
+
+/** Who reports, when, and what makes the Event's name unique. */
+interface EventOrigin {
+  /** A qualified name such as `keyturn.io/jwks`. */
+  readonly reportingController: string;
+  /** The pod, or whatever tells processes apart. */
+  readonly reportingInstance: string;
+  readonly nowMs: number;
+  /** Lower-case letters and digits, different for each Event of one object. */
+  readonly suffix: string;
+}
+
+/** The Event to create. Events about cluster-scoped objects live in the namespace `default`, as the API server demands. */
+function eventObject(
+  { kind, object, type, reason, action = "Reconcile", message }: EventToRecord,
+  { reportingController, reportingInstance, nowMs, suffix }: EventOrigin,
+): Event {
+  const { namespace, name, uid, resourceVersion } = object;
+  return {
+    apiVersion: "events.k8s.io/v1",
+    kind: "Event",
+    metadata: { namespace: namespace ?? "default", name: `${namePrefix(name)}.${suffix}` },
+    eventTime: formatMicroTime(nowMs),
+    type,
+    reason: reason.slice(0, maxWord),
+    action: action.slice(0, maxWord),
+    note: cutBytes(redactText(message), maxNoteBytes),
+    regarding: {
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      ...(namespace !== undefined && { namespace }),
+      name,
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
+    reportingController,
+    reportingInstance: reportingInstance.slice(0, maxWord),
+  };
+}
+
+/** Names of objects such as roles may hold characters that names of Events may not. */
+function namePrefix(name: string): string {
+  const allowed = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]/g, "-")
+    .slice(0, maxNamePrefix)
+    .split(".")
+    .map((label) => label.replaceAll(/^-+|-+$/g, ""))
+    .filter((label) => label !== "")
+    .join(".");
+  return allowed === "" ? "object" : allowed;
+}
+
+function cutBytes(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  const ellipsis = "…";
+  let end = most - Buffer.byteLength(ellipsis);
+  // A byte 10xxxxxx continues a character; cut before its first byte.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end).toString() + ellipsis;
 }

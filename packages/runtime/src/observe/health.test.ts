@@ -203,6 +203,51 @@ describe("when there are more connections than are taken", () => {
   });
 });
 
+describe("metrics of many megabytes", () => {
+  const large = "x".repeat(10_000_000);
+  const counted = (): { readonly options: Partial<HealthServerOptions>; readonly rendered: () => number } => {
+    let rendered = 0;
+    const text = async (): Promise<string> => {
+      rendered += 1;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return large;
+    };
+    return { options: { metrics: { ...createMetrics(), text } }, rendered: () => rendered };
+  };
+  const scrape = "GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n";
+
+  test("are rendered once for all that ask meanwhile", async () => {
+    const { options, rendered } = counted();
+    const { metricsUrl } = await start(options);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => get(`${metricsUrl}/metrics`)));
+    expect(answers.map((answer) => answer === `200 ${large}`)).toEqual(Array.from({ length: 5 }, () => true));
+    expect(rendered()).toBeLessThan(5);
+    expect(await get(`${metricsUrl}/metrics`)).toHaveLength(large.length + 4);
+  });
+
+  test.each([
+    ["at once", scrape.repeat(200), 0],
+    ["after the first", scrape, 200],
+  ])("are sent once on a connection: more requests %s end it", async (_when, first, later) => {
+    const { options, rendered } = counted();
+    const { metricsUrl } = await start(options);
+    const client = connect({ host: "127.0.0.1", port: Number(new URL(metricsUrl ?? "").port) });
+    client.on("error", () => client.destroy());
+    const closed = new Promise((resolve) => client.once("close", resolve));
+    await once(client, "connect");
+    client.write(first);
+    for (let i = 0; i < later; i++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!client.destroyed) client.write(scrape);
+    }
+    let bytes = 0;
+    client.on("data", (data) => (bytes += data.length));
+    await closed;
+    expect(rendered()).toBe(1);
+    expect(bytes).toBeLessThan(large.length + 1000);
+  });
+});
+
 describe("bind addresses", () => {
   test.each([
     [":8080", { type: "listen", port: 8080 }],

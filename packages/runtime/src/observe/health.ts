@@ -1,23 +1,21 @@
-// Livez, readyz, heartbeat, metrics server.
+// Probes and scrapes: what `/healthz`, `/readyz` and `/metrics` say, and the servers that say it.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { WatchStatus } from "../cache/caches.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { limitConnections } from "./connection-limit.ts";
+import { limitConnections, oneAtATime } from "./connection-limit.ts";
 import type { Logger } from "./logger.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import { redactText } from "./redaction.ts";
 
-// What `/healthz` and `/readyz` say, from what checks, watches and controllers say.
-
 /** One line of a report. `failed` makes the whole report fail, `waiting` is only shown. */
-export interface HealthLine {
+interface HealthLine {
   readonly name: string;
   readonly verdict: "ok" | "waiting" | "failed";
   readonly detail?: string;
 }
 
-/** Looks at one thing and tells how it is. What it throws counts as failed. */
+/** Looks at one thing and reports how it is. What it throws counts as failed. */
 export type HealthCheck = () => readonly HealthLine[];
 
 /** A check that is a simple yes, or a reason why not. */
@@ -29,7 +27,7 @@ export function simpleCheck(name: string, reasonAgainst: () => string | undefine
 }
 
 /** A controller as `/readyz` shows it. */
-export interface ControllerHealth {
+interface ControllerHealth {
   readonly name: string;
   /** In a word or two: `leading`, `standby`, `waiting for its CRD`. */
   readonly state: string;
@@ -64,10 +62,10 @@ export interface HealthReport {
   readonly text: string;
 }
 
-const marks = { ok: "[+]", waiting: "[~]", failed: "[-]" } as const;
+const symbols = { ok: "[+]", waiting: "[~]", failed: "[-]" } as const;
 
 /** Runs the checks. The text is `ok` alone unless `verbose` or something failed. */
-export function healthReport(checks: readonly HealthCheck[], verbose: boolean): HealthReport {
+function healthReport(checks: readonly HealthCheck[], verbose: boolean): HealthReport {
   const lines = checks.flatMap((check): readonly HealthLine[] => {
     try {
       return check();
@@ -77,14 +75,14 @@ export function healthReport(checks: readonly HealthCheck[], verbose: boolean): 
   });
   const ok = lines.every(({ verdict }) => verdict !== "failed");
   if (ok && !verbose) return { ok, text: "ok\n" };
-  const body = lines.map(({ name, verdict, detail }) => `${marks[verdict]} ${name}${detail === undefined ? "" : `: ${redactText(detail)}`}\n`);
+  const body = lines.map(({ name, verdict, detail }) => `${symbols[verdict]} ${name}${detail === undefined ? "" : `: ${redactText(detail)}`}\n`);
   return { ok, text: `${body.join("")}${ok ? "ok" : "failed"}\n` };
 }
 
 // Where a server listens, in the words of a flag: `:8080`, `127.0.0.1:0`, `[::1]:8081`, or `0` for nowhere.
 
 /** Where to listen. Without a host: on all addresses. */
-export type BindAddress = { readonly type: "off" } | { readonly type: "listen"; readonly host?: string; readonly port: number };
+type BindAddress = { readonly type: "off" } | { readonly type: "listen"; readonly host?: string; readonly port: number };
 
 /** Reads a bind address; throws with what is allowed if it is none. */
 export function parseBindAddress(text: string): BindAddress {
@@ -131,12 +129,12 @@ export class BindError extends Error {
   }
 }
 
-type Handler = (query: URLSearchParams) => Promise<Answer> | Answer;
+type Handler = (query: URLSearchParams) => Promise<ProbeResponse> | ProbeResponse;
 
-interface Answer {
+interface ProbeResponse {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 /** Probes and scrapers are few; whoever opens more is neither. */
@@ -148,12 +146,12 @@ const plainText = "text/plain; charset=utf-8";
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const { healthBindAddress, metricsBindAddress, liveness, readiness, metrics, pages = {}, log } = options;
   const probes: Readonly<Record<string, Handler>> = {
-    ...Object.fromEntries(Object.entries(pages).map(([path, page]) => [path, (): Answer => Object.assign({ status: 200 }, page())])),
-    "/healthz": (query) => probeAnswer(liveness, query),
-    "/readyz": (query) => probeAnswer(readiness, query),
+    ...Object.fromEntries(Object.entries(pages).map(([path, page]) => [path, (): ProbeResponse => Object.assign({ status: 200 }, page())])),
+    "/healthz": (query) => probeResponse(liveness, query),
+    "/readyz": (query) => probeResponse(readiness, query),
   };
   const scrapes: Readonly<Record<string, Handler>> = {
-    "/metrics": async () => ({ status: 200, type: metrics.registry.contentType, body: await metrics.text() }),
+    "/metrics": shared(async () => ({ status: 200, type: metrics.registry.contentType, body: Buffer.from(await metrics.text()) })),
   };
   if (healthBindAddress === metricsBindAddress) {
     const server = await listen("health probes and metrics", healthBindAddress, { routes: { ...probes, ...scrapes }, log });
@@ -173,7 +171,13 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   }
 }
 
-function probeAnswer(checks: readonly HealthCheck[], query: URLSearchParams): Answer {
+/** Whoever asks while an answer is being made gets the same one. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => (underWay ??= make().finally(() => (underWay = undefined)));
+}
+
+function probeResponse(checks: readonly HealthCheck[], query: URLSearchParams): ProbeResponse {
   const { ok, text } = healthReport(checks, query.has("verbose"));
   return { status: ok ? 200 : 503, type: plainText, body: text };
 }
@@ -192,13 +196,16 @@ async function listen(purpose: string, bindAddress: string, { routes, log }: Ser
   const address = parseBindAddress(bindAddress);
   if (address.type === "off") return undefined;
   // Node looks only every half minute for requests that take too long to arrive, unless told otherwise.
-  const limits = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 5000, keepAliveTimeout: 15_000, maxHeaderSize: 8192 };
-  const server = createServer(limits, (request, response) => {
-    answer(request, response, routes).catch((error: unknown) => {
-      log.error({ err: error, path: request.url }, "could not answer a probe or scrape");
-      response.destroy();
-    });
-  });
+  const limits = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 5000, maxHeaderSize: 8192 };
+  const server = createServer(
+    limits,
+    oneAtATime((request, response) => {
+      answer(request, response, routes).catch((error: unknown) => {
+        log.error({ err: error, path: request.url }, "could not answer a probe or scrape");
+        response.destroy();
+      });
+    }),
+  );
   limitConnections(server, maxConnections);
   // One who does not read the answer is cut off as well.
   server.setTimeout(15_000);
@@ -230,14 +237,14 @@ function urlOf(server: Server, host = "127.0.0.1"): string {
 async function answer(request: IncomingMessage, response: ServerResponse, routes: Service["routes"]): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://probe");
   const handler = routes[pathname];
-  const reply = (status: number, body: string): Answer => ({ status, type: plainText, body });
+  const reply = (status: number, body: string): ProbeResponse => ({ status, type: plainText, body });
   const allowed = request.method === "GET" || request.method === "HEAD";
   if (!allowed) response.setHeader("allow", "GET, HEAD");
   const known = handler ? () => handler(searchParams) : () => reply(404, `not found; there are ${Object.keys(routes).join(", ")}\n`);
   const { status, type, body } = allowed ? await known() : reply(405, "only GET and HEAD are answered\n");
-  // A body that nobody reads would keep the connection busy.
-  if (!allowed) response.setHeader("connection", "close");
   response.writeHead(status, {
+    // Probes and scrapes come seconds apart, and nothing that follows on the connection is read, be it a body or more requests.
+    connection: "close",
     "content-type": type,
     "content-length": Buffer.byteLength(body),
     "x-content-type-options": "nosniff",
@@ -253,7 +260,7 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-// Tells whether timers still fire: the one thing that makes a process worth killing when everything else may recover.
+// Reports whether timers still fire: the one thing that makes a process worth killing when everything else may recover.
 
 const beatEveryMs = 5000;
 const lateAfterMs = 60_000;

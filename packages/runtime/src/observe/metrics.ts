@@ -115,7 +115,7 @@ export const metricTable = {
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 /** A metric as the reference lists it. */
-export interface MetricDoc extends MetricRow {
+interface MetricDoc extends MetricRow {
   readonly name: string;
 }
 
@@ -173,7 +173,7 @@ export interface RuntimeMetrics extends Metrics {
   /** Calls `collect` before each scrape, to set gauges that are cheaper to read then than to keep up to date. */
   beforeScrape(collect: () => void): void;
   /** The registry in Prometheus' text format. */
-  text(): Promise<string>;
+  text(this: void): Promise<string>;
 }
 
 /** All metrics of the table, in a registry of their own or in one that is given. Nothing runs between scrapes. */

@@ -1,4 +1,4 @@
-// The only way a value or an error gets into a log, condition or Event.
+// Takes secret material out of text, data and errors before they leave the process, in logs, Events and conditions.
 
 // Which field names hold secret material, whatever their value looks like.
 
@@ -13,12 +13,12 @@ const secretName =
 const privateJwkMembers: ReadonlySet<string> = new Set(["d", "p", "q", "dp", "dq", "qi", "oth", "k"]);
 
 /** True if a field of this name holds secret material by convention. */
-export function isSecretField(name: string): boolean {
+function isSecretField(name: string): boolean {
   return name.length < 128 && secretName.test(name);
 }
 
 /** The members of an object that are secret because of what the object is: the data of a Secret, the private part of a JWK. */
-export function secretMembers(object: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+function secretMembers(object: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   if ("kty" in object) return privateJwkMembers;
   const isObject = typeof object.metadata === "object" && object.metadata !== null;
   // Items of lists carry no kind, so data counts as a Secret's unless the object says that it is something else.
@@ -28,8 +28,6 @@ export function secretMembers(object: Readonly<Record<string, unknown>>): Readon
 
 const secretData: ReadonlySet<string> = new Set(["data", "stringData"]);
 const none: ReadonlySet<string> = new Set();
-
-// Takes secret material out of text and data before it leaves the process: logs, Events, conditions, spans.
 
 /** What stands where a secret stood. */
 export const redacted = "[redacted]";
@@ -137,7 +135,7 @@ function hides(name: string, member: unknown, secret: ReadonlySet<string>): bool
 // An error as the few fields that a log line needs, with its causes and without secrets.
 
 /** What is logged of an error. */
-export interface ErrorFields {
+interface ErrorFields {
   readonly type: string;
   readonly code?: string;
   readonly reason?: string;
@@ -190,8 +188,6 @@ function framesOf(stack: string): string {
   return first < 0 ? "" : stack.slice(first).split("\n", 12).join("\n");
 }
 
-// What may be said about an error nobody foresaw: what it is and where it came from, but not its message.
-
 /** A description without the error's own words: parsers and argument checks quote their input there, and the input may be a secret. */
 export interface UnexpectedError {
   readonly name: string;
@@ -214,8 +210,6 @@ export function safeErrorSummary(thrown: unknown): UnexpectedError {
   return { name: thrown.name, errorCode, frames };
 }
 
-// Where something was thrown, without what it says: code that is handed whole objects may quote a Secret in its message.
-
 /** Fields for a log line: the error's name and its innermost frames, never its message. */
 export function safeErrorPlace(error: unknown): { readonly error: string; readonly frames: readonly string[] } {
   if (!(error instanceof Error)) return { error: typeof error, frames: [] };
@@ -223,8 +217,6 @@ export function safeErrorPlace(error: unknown): { readonly error: string; readon
   const stack = (error.stack ?? "").replace(error.message, "");
   return { error: error.name, frames: (stack.match(/^[ \t]+at .*$/gm) ?? []).slice(0, 3).map((frame) => frame.trim()) };
 }
-
-// What was thrown, in words: for messages that name a cause. Texts that may quote secrets are redacted where they are shown.
 
 /** The message of an error, or whatever else was thrown as text. */
 export function messageOf(thrown: unknown): string {

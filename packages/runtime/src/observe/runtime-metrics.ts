@@ -1,12 +1,10 @@
-// The runtime's and the process's own.
+// Turns what the runtime's parts report of their work into metrics, and reads those of the process itself.
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { WatchStatus } from "../cache/caches.ts";
 import type { RequestObservation } from "../client/observed-transport.ts";
 import type { Activity, ControllerObserver } from "../controller/controller.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
-
-// Turns what the runtime's parts tell about their work into metrics.
 
 /** Counts what controllers and their queues do. */
 export function controllerMetrics(metrics: RuntimeMetrics): ControllerObserver {
@@ -63,7 +61,7 @@ export function requestMetrics({ of }: RuntimeMetrics, host: string): (observati
 }
 
 /** A cache and what it holds. */
-export interface CacheStatistics {
+interface CacheStatistics {
   /** `plural.group`. */
   readonly resource: string;
   readonly namespace: string | undefined;
@@ -105,7 +103,7 @@ export function observeCaches(metrics: RuntimeMetrics, statistics: () => readonl
 // Metrics of the process itself, read when they are asked for.
 
 /** What is running. */
-export interface BuildInfo {
+interface BuildInfo {
   readonly version: string;
   /** The commit it was built from. Default `unknown`. */
   readonly revision?: string;

@@ -36,11 +36,15 @@ export class KeyBackoff {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Counts a failure and returns how long to wait before the next try. */
-  fail(key: string): number {
+  /**
+   * Counts a failure and returns how long to wait before the next try: `minMs` at least, and up to a tenth more, so that keys that were asked for the
+   * same time come back one by one.
+   */
+  fail(key: string, minMs = 0): number {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
-    return backoffDelayMs(failures, this.#options, this.#random);
+    const delayMs = backoffDelayMs(failures, this.#options, this.#random);
+    return minMs > delayMs ? minMs * (1 + 0.1 * this.#random()) : delayMs;
   }
 
   /** The key has succeeded: its next failure is a first one. */

@@ -39,7 +39,7 @@ export interface TakenKey {
 }
 
 /** What the queue needs and whom it tells. */
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   readonly clock: Clock;
   /** Called whenever a key has become ready to be taken; it may be called again before that key is taken. */
   readonly onReady: () => void;

@@ -1,14 +1,12 @@
-// CRD and YAML text.
+// The CustomResourceDefinition of a custom kind, and objects as YAML.
 import { Document } from "yaml";
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from "../client/builtin-kinds.ts";
 import type { KubeObject } from "../client/kind.ts";
 import { type CustomKind, type CustomVersion, type PrinterColumn, storedVersion } from "./custom-kind.ts";
 import { type JsonSchemaProps, ordered, SchemaError, structuralSchema } from "./structural-schema.ts";
 
-// The CustomResourceDefinition of a custom kind.
-
 /** What a CRD may carry beside its definition. */
-export interface CrdMetadata {
+interface CrdMetadata {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -79,8 +77,6 @@ function printerColumn({ name, type, jsonPath, description, format, priority }: 
     ...(priority !== undefined && { priority }),
   };
 }
-
-// Kubernetes objects as YAML that any reader takes the same way and that diffs well.
 
 /**
  * Objects as YAML documents. The same objects give the same text: keys in their own order, no line folding, no anchors, and words that

@@ -1,11 +1,9 @@
-// A kind with schemas, columns, versions.
+// A custom kind declared once: the TypeScript type of its objects, its Kind, and all that its CRD is made of.
 import type { output } from "zod";
 import { type $ZodType, safeParse } from "zod/v4/core";
 import type { DeepReadonly } from "../cache/cache.ts";
 import { defineKind, keyOfObject, type Kind, type KubeObject } from "../client/kind.ts";
 import type { CelRule } from "./structural-schema.ts";
-
-// A column of `kubectl get` for a custom kind.
 
 /** One column; see additionalPrinterColumns of a CRD. */
 export interface PrinterColumn {
@@ -32,8 +30,6 @@ export function conditionColumn(type: string, column: Partial<PrinterColumn> = {
   return { name: type, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].status`, ...column };
 }
 
-// A custom kind declared once: the TypeScript type of its objects, its Kind, and all that its CRD is made of.
-
 /** One version of a custom kind. */
 export interface CustomVersion {
   /** Such as `v1` or `v1alpha1`. */
@@ -59,7 +55,7 @@ export interface CustomVersion {
 }
 
 /** How a custom kind is declared. */
-export interface CustomKindOptions<Versions extends readonly CustomVersion[] = readonly CustomVersion[]> {
+interface CustomKindOptions<Versions extends readonly CustomVersion[] = readonly CustomVersion[]> {
   readonly group: string;
   readonly kind: string;
   /** Default: the kind in lower case with an English plural ending. */
@@ -74,7 +70,7 @@ export interface CustomKindOptions<Versions extends readonly CustomVersion[] = r
 }
 
 /** The type of a version's objects. */
-export type ObjectOfVersion<V extends CustomVersion> = KubeObject & { readonly spec: DeepReadonly<output<V["spec"]>> } & (V extends {
+type ObjectOfVersion<V extends CustomVersion> = KubeObject & { readonly spec: DeepReadonly<output<V["spec"]>> } & (V extends {
     readonly status: infer S extends $ZodType;
   }
     ? { readonly status?: DeepReadonly<output<S>> }

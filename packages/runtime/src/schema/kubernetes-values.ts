@@ -1,8 +1,6 @@
-// Quantities, names, conditions as zod.
+// Values that Kubernetes APIs are made of and that zod has no word for, conditions among them.
 import * as z from "zod";
 import { formatDuration, maxDurationMs } from "../duration.ts";
-
-// Values that Kubernetes APIs are made of and that zod has no word for.
 
 /** An integer or a string, as ports and percentages are given (`x-kubernetes-int-or-string`). */
 export const intOrString = () => z.union([z.int(), z.string()]).meta({ intOrString: true });
@@ -59,8 +57,6 @@ export const labelName = () =>
 
 /** A whole Kubernetes object of any kind, kept as it is. */
 export const embeddedObject = () => z.looseObject({}).meta({ embeddedResource: true });
-
-// The schema of status conditions, the same as metav1.Condition's.
 
 /** One condition, with metav1.Condition's own limits. */
 export const conditionSchema = z

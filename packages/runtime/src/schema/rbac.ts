@@ -1,9 +1,7 @@
-// Access → roles.
+// RBAC objects from declared access: the least that lets the declared rules through.
 import type { KubeObject } from "../client/kind.ts";
 import type { AccessRule, Verb } from "../controller/controller.ts";
 import { leaseAccess } from "../manager/lease-elector.ts";
-
-// RBAC objects from declared access: the least that lets the declared rules through.
 
 /** A rule of a Role or ClusterRole. */
 export interface PolicyRule {
@@ -14,20 +12,20 @@ export interface PolicyRule {
 }
 
 /** A Role or ClusterRole. */
-export interface RoleObject extends KubeObject {
+interface RoleObject extends KubeObject {
   readonly kind: "Role" | "ClusterRole";
   readonly rules: readonly PolicyRule[];
 }
 
 /** A RoleBinding or ClusterRoleBinding. */
-export interface RoleBindingObject extends KubeObject {
+interface RoleBindingObject extends KubeObject {
   readonly kind: "RoleBinding" | "ClusterRoleBinding";
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
   readonly subjects: readonly { readonly kind: "ServiceAccount"; readonly namespace: string; readonly name: string }[];
 }
 
 /** Who gets which rights, and where. */
-export interface RbacOptions {
+interface RbacOptions {
   /** The name of every object made. */
   readonly name: string;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
@@ -168,7 +166,7 @@ export const eventAccess: readonly AccessRule[] = [
 ];
 
 /** The manager's rights by place: everywhere the controllers work, and in single namespaces. */
-export interface ManagerAccess {
+interface ManagerAccess {
   readonly access: readonly AccessRule[];
   readonly accessIn: Readonly<Record<string, readonly AccessRule[]>>;
 }

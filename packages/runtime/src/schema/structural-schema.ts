@@ -14,7 +14,7 @@ export class SchemaError extends Error {
 }
 
 /** Any JSON value. */
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** One CEL rule on a node; see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules. */
 export interface CelRule {
@@ -95,7 +95,7 @@ declare module "zod/v4/core" {
 }
 
 /** A converted schema, and whether the object around it may leave it out. */
-export interface StructuralField {
+interface StructuralField {
   readonly schema: JsonSchemaProps;
   readonly optional: boolean;
 }

@@ -15,6 +15,8 @@ export {
   type CertificateContent,
   type CertificateRequest,
   createAuthority,
+  element,
+  explicit,
   integer,
   issueCertificate,
   type KeyPair,

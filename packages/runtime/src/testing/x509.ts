@@ -1,4 +1,4 @@
-// Certificates for tests.
+// X.509 certificates for tests: an authority of one's own, and certificates that it signs. Node can read certificates but not make them.
 import { Buffer } from "node:buffer";
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
@@ -31,7 +31,7 @@ export const sequence = (...items: readonly Uint8Array[]): Buffer => element(tag
 export const setOf = (item: Uint8Array): Buffer => element(tags.set, item);
 
 /** True; false is the default everywhere we write one, and DER leaves defaults out. */
-export const trueValue: Buffer = element(tags.boolean, Buffer.from([0xff]));
+const trueValue: Buffer = element(tags.boolean, Buffer.from([0xff]));
 
 /** A non-negative integer, given in big-endian bytes. */
 export function integer(bytes: Uint8Array): Buffer {
@@ -42,14 +42,14 @@ export function integer(bytes: Uint8Array): Buffer {
 }
 
 /** Whole bytes as a bit string, or flags of which the last `unusedBits` do not count. */
-export const bitString = (bytes: Uint8Array, unusedBits = 0): Buffer => element(tags.bitString, Buffer.from([unusedBits]), bytes);
+const bitString = (bytes: Uint8Array, unusedBits = 0): Buffer => element(tags.bitString, Buffer.from([unusedBits]), bytes);
 
 export const octetString = (bytes: Uint8Array): Buffer => element(tags.octetString, bytes);
 
-export const utf8String = (text: string): Buffer => element(tags.utf8String, Buffer.from(text, "utf8"));
+const utf8String = (text: string): Buffer => element(tags.utf8String, Buffer.from(text, "utf8"));
 
 /** A time to the second, between 1950 and 2049. */
-export function utcTime(timeMs: number): Buffer {
+function utcTime(timeMs: number): Buffer {
   const digits = new Date(timeMs).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
   return element(tags.utcTime, Buffer.from(digits.slice(2), "ascii"));
 }
@@ -64,7 +64,7 @@ export function objectIdentifier(dotted: string): Buffer {
 export const explicit = (number: number, content: Uint8Array): Buffer => element(0xa0 | number, content);
 
 /** Context-specific tag `number` in place of the element's own. */
-export const implicit = (number: number, content: Uint8Array): Buffer => element(0x80 | number, content);
+const implicit = (number: number, content: Uint8Array): Buffer => element(0x80 | number, content);
 
 function lengthOf(length: number): Buffer {
   if (length < 0x80) return Buffer.from([length]);
@@ -93,7 +93,7 @@ export interface Authority extends KeyPair {
 }
 
 /** From when to when a certificate holds, relative to now. */
-export interface Validity {
+interface Validity {
   /** Default one hour ago, so that clocks may differ. */
   readonly notBeforeInMs?: number;
   /** Default in ten years. */

@@ -1,5 +1,6 @@
-// JSON and protobuf streams → watch events.
+// Lists and watches as the API server sends them, in JSON or protobuf, decoded into the same few events.
 import type { StatusBody } from "../client/api-error.ts";
+import { isRecord } from "../json.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../client/kind.ts";
 import { openEnvelope, readListMeta, readMetadataOnly, type ReadObject, readStatus } from "../wire/protobuf-objects.ts";
 import { blockField, ProtobufReader, WireError } from "../wire/protobuf-reader.ts";
@@ -93,12 +94,12 @@ export interface WirePage {
 }
 
 /** On the bookmark that ends the initial events of a WatchList (`sendInitialEvents`). */
-export const initialEventsEnd = "k8s.io/initial-events-end";
+const initialEventsEnd = "k8s.io/initial-events-end";
 
 // Decodes lists and watches in `application/json`.
 
 /** Completes an object as it is read: sets the type that list items lack and drops what nobody is to see. */
-export type FinishObject = (object: KubeObject) => Stored<KubeObject>;
+type FinishObject = (object: KubeObject) => Stored<KubeObject>;
 
 const newline = 0x0a;
 
@@ -171,7 +172,7 @@ export function decodeJsonPage(bytes: Buffer, finish: FinishObject): WirePage {
 /** Decodes the `Status` that comes instead of what was asked for; undefined if the bytes are none. */
 export function decodeJsonStatus(bytes: Buffer): StatusBody | undefined {
   const body = parseJson(bytes.toString("utf8"));
-  return typeof body === "object" && body !== null ? body : undefined;
+  return isRecord(body) && body["kind"] === "Status" ? body : undefined;
 }
 
 /** Makes the whole object, less `managedFields`. `type` stands in where the server left it out. */

@@ -9,7 +9,7 @@ export interface ModelObject {
 }
 
 /** One entry of the history. */
-export interface ModelEvent {
+interface ModelEvent {
   readonly type: "added" | "modified" | "deleted";
   readonly at: number;
   readonly object: ModelObject;

@@ -1,6 +1,4 @@
-// The pure machine: states, inputs, events, limits.
-
-// What a watch tells its store: five events, and nothing else.
+// The watch as a pure function: a state, something that happened, and the time give the next state, what the store gets, and what to do.
 
 /** Which object, and which state of it. */
 export interface Identity {
@@ -31,9 +29,7 @@ export type WatchEvent<V> =
   | { readonly type: "delete"; readonly object: Identity }
   | { readonly type: "progress"; readonly resourceVersion: string };
 
-// The times that govern a watch, in one place.
-
-/** Every field has a default, in `defaultWatchLimits`. */
+/** The times and sizes that govern a watch. Every field has a default, in `defaultWatchLimits`. */
 export interface WatchLimits {
   /** A WatchList that shows nothing new for this long before its end bookmark, or a page that stands still, is given up. */
   readonly listStallMs: number;
@@ -82,7 +78,7 @@ export type Problem =
   | { readonly type: "forbidden"; readonly verb: "list" | "watch" };
 
 /** What to do after a wait. */
-export type Resume =
+type Resume =
   | { readonly type: "stream" }
   | { readonly type: "page"; readonly token: string | undefined }
   | { readonly type: "watch"; readonly resourceVersion: string };
@@ -147,15 +143,13 @@ export type WatchEffect =
   | { readonly type: "wait"; readonly atLeastMs: number; readonly spreadMs: number };
 
 /** The outcome of one step. Without an effect, what is under way goes on. */
-export interface WatchStep<V> {
+interface WatchStep<V> {
   readonly state: WatchState;
   readonly events: readonly WatchEvent<V>[];
   readonly effect: WatchEffect | undefined;
 }
 
 export const idleWatch: WatchState = { type: "idle", failures: 0, problem: undefined, streamRefused: false };
-
-// The watch as a pure function: a state, something that happened, and the time give the next state, what the store is told, and what to do.
 
 /** What a step may know besides state and input. */
 export interface StepContext {
@@ -221,16 +215,16 @@ function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, con
       return { state: { ...state, problem: undefined, progressMs: context.nowMs }, events: [{ type: "init" }], effect: undefined };
     case "applied":
       // Only what appears counts as progress: on a server that ignores WatchList, changes could go on for ever.
-      return tell(input.added ? { ...state, progressMs: context.nowMs } : state, { type: "initApply", object: input.object });
+      return emit(input.added ? { ...state, progressMs: context.nowMs } : state, { type: "initApply", object: input.object });
     case "deleted":
-      return tell(state, { type: "delete", object: input.object });
+      return emit(state, { type: "delete", object: input.object });
     case "bookmark": {
       const { resourceVersion } = input;
       // A server that knows WatchList sends no bookmark before the one that ends the initial events.
       if (!input.endOfInitialEvents) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
       const { openedMs, failures, problem, streamRefused } = state;
       const watching: WatchState = { type: "watching", resourceVersion, openedMs, answered: true, moved: true, failures, problem, streamRefused };
-      return tell(watching, { type: "initDone", resourceVersion });
+      return emit(watching, { type: "initDone", resourceVersion });
     }
     case "refused":
       if (input.status === 400 || input.status === 422) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
@@ -258,7 +252,7 @@ function stepPaging<V>(state: StateOf<"paging">, input: WatchInput<V>, context: 
   switch (input.type) {
     case "answered": {
       const answered = { ...state, problem: undefined };
-      return state.token === undefined ? tell(answered, { type: "init" }) : stay(answered);
+      return state.token === undefined ? emit(answered, { type: "init" }) : stay(answered);
     }
     case "pageObjects":
       return { state, events: input.objects.map((object) => ({ type: "initApply", object })), effect: undefined };
@@ -291,11 +285,11 @@ function stepWatching<V>(state: StateOf<"watching">, input: WatchInput<V>, conte
     case "answered":
       return stay({ ...state, answered: true, problem: undefined });
     case "applied":
-      return tell(moved(state, input.object.resourceVersion), { type: "apply", object: input.object });
+      return emit(moved(state, input.object.resourceVersion), { type: "apply", object: input.object });
     case "deleted":
-      return tell(moved(state, input.object.resourceVersion), { type: "delete", object: input.object });
+      return emit(moved(state, input.object.resourceVersion), { type: "delete", object: input.object });
     case "bookmark":
-      return tell(moved(state, input.resourceVersion), { type: "progress", resourceVersion: input.resourceVersion });
+      return emit(moved(state, input.resourceVersion), { type: "progress", resourceVersion: input.resourceVersion });
     case "refused":
       return refuseWatching(state, input, context);
     case "ended":
@@ -423,7 +417,7 @@ function stay<V>(state: WatchState): WatchStep<V> {
   return { state, events: none, effect: undefined };
 }
 
-function tell<V>(state: WatchState, event: WatchEvent<V>): WatchStep<V> {
+function emit<V>(state: WatchState, event: WatchEvent<V>): WatchStep<V> {
   return { state, events: [event], effect: undefined };
 }
 

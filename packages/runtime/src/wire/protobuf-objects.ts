@@ -1,4 +1,4 @@
-// Metadata, Status and our kinds in JSON's shape.
+// Kubernetes objects in protobuf, read into the shape that JSON has.
 import type { StatusBody } from "../client/api-error.ts";
 import type { Kind, KubeObject, OwnerReference, Stored, StoredMeta } from "../client/kind.ts";
 import { type Mutable, setNumber, setText } from "../json.ts";
@@ -45,17 +45,17 @@ function setOwn(target: Record<string, string>, key: string, value: string): voi
 }
 
 /** Reads the value of a map entry. */
-export type ReadValue = (reader: ProtobufReader) => string;
+type ReadValue = (reader: ProtobufReader) => string;
 
 /** Values that are unlikely to come again. */
-export const ownText: ReadValue = (reader) => reader.text();
+const ownText: ReadValue = (reader) => reader.text();
 /** Values that are likely to come again. */
 const sharedText: ReadValue = (reader) => reader.sharedText();
 /** Values that JSON has in base64. */
-export const base64Bytes: ReadValue = (reader) => reader.base64();
+const base64Bytes: ReadValue = (reader) => reader.base64();
 
 /** Reads one entry of a map field into `target`. An entry without a value is empty. */
-export function readMapEntry(reader: ProtobufReader, target: Record<string, string>, readValue: ReadValue): void {
+function readMapEntry(reader: ProtobufReader, target: Record<string, string>, readValue: ReadValue): void {
   const end = reader.block();
   let key = "";
   let value = "";
@@ -69,7 +69,7 @@ export function readMapEntry(reader: ProtobufReader, target: Record<string, stri
 }
 
 /** Reads an `ObjectMeta`, less `managedFields`, which are passed over unread. */
-export function readObjectMeta(reader: ProtobufReader): StoredMeta {
+function readObjectMeta(reader: ProtobufReader): StoredMeta {
   const end = reader.block();
   const meta: Mutable<StoredMeta> = { name: "", uid: "", resourceVersion: "" };
   let labels: Record<string, string> | undefined;
@@ -311,7 +311,7 @@ function readCause(reader: ProtobufReader): Cause {
 const reader = new ProtobufReader();
 
 /** Decodes an answer into what the same answer in JSON would be, less `managedFields`. Throws `WireError` on anything else. */
-export function decodeProtobufAnswer(bytes: Buffer): StatusBody | Stored<KubeObject> {
+export function decodeProtobufResponse(bytes: Buffer): StatusBody | Stored<KubeObject> {
   reader.open(bytes, 0, bytes.length);
   const { kind, end } = openEnvelope(reader, bytes, bytes.length);
   if (kind === "Status") return readStatus(reader, end);
@@ -321,6 +321,6 @@ export function decodeProtobufAnswer(bytes: Buffer): StatusBody | Stored<KubeObj
 
 /** Decodes the `Status` that comes instead of what was asked for; undefined if it is something else. Throws `WireError` on what is no answer at all. */
 export function decodeProtobufStatus(bytes: Buffer): StatusBody | undefined {
-  const answer = decodeProtobufAnswer(bytes);
+  const answer = decodeProtobufResponse(bytes);
   return "metadata" in answer ? undefined : answer;
 }

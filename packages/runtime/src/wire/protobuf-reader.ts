@@ -1,4 +1,4 @@
-// Varints, fields, interned strings.
+// Reads the protobuf wire format: numbered fields of varints, fixed-size numbers and length-prefixed bytes.
 
 // One copy of each short string that comes again and again: namespaces, label keys, types.
 
@@ -37,8 +37,6 @@ function equalsAscii(text: string, bytes: Buffer, { start, end }: { readonly sta
   return true;
 }
 
-// What came over the wire cannot be read.
-
 /** The bytes are not what the API server's content type promised. */
 export class WireError extends Error {
   readonly code = "Wire";
@@ -47,8 +45,6 @@ export class WireError extends Error {
     this.name = "WireError";
   }
 }
-
-// Reads the protobuf wire format: numbered fields of varints, fixed-size numbers and length-prefixed bytes.
 
 /** Wire type of text, bytes and messages. */
 const lengthDelimited = 2;

@@ -18,7 +18,7 @@ export interface ConnectionConfig {
 // Why there is no usable configuration for reaching an API server.
 
 /** What is wrong with the configuration. */
-export type ConfigErrorCode =
+type ConfigErrorCode =
   /** Neither a kubeconfig nor a pod's service account was found. */
   | "NothingFound"
   | "FileMissing"

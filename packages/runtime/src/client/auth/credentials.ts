@@ -1,8 +1,6 @@
-// Tokens and certificates that expire and are renewed.
+// Who we are to the API server, and whom we trust: tokens and certificates that expire and are renewed.
 import type { Clock } from "../../clock.ts";
 import type { TextSource } from "./text-source.ts";
-
-// Who we are to the API server, and whom we trust: the seam between the transport and the many ways to log in.
 
 /** What TLS needs that may change while the process runs. All PEM. */
 export interface TlsMaterial {
@@ -110,7 +108,7 @@ export class CredentialSession {
 // The part of credentials that identifies a user, apart from certificates in files: tokens, passwords, and what plugins bring.
 
 /** What a login adds to a request. */
-export interface LoginResult {
+interface LoginResult {
   readonly headers: Authorization["headers"];
   /** A client certificate, where the login brings one. */
   readonly tls: Pick<TlsMaterial, "cert" | "key">;

@@ -10,7 +10,7 @@ import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig.ts";
 import type { TextSource } from "./text-source.ts";
 
 /** What a plugin is run with. */
-export interface ExecLoginOptions {
+interface ExecLoginOptions {
   /** Names the context in errors. */
   readonly where: string;
   /** The kubeconfig's folder: a command with a slash in it is relative to that. */

@@ -1,4 +1,4 @@
-// Files merged, read and limited.
+// Kubeconfig files: read, limited, merged as kubectl does, and turned into a connection.
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
@@ -11,8 +11,6 @@ import { anonymousLogin, basicLogin, CredentialError, type Credentials, type Log
 import { execLogin } from "./exec-plugin.ts";
 import { oidcLogin } from "./oidc.ts";
 import { fileText, fixedText, type TextSource } from "./text-source.ts";
-
-// Kubeconfig files: read, checked, and several of them merged as kubectl does.
 
 /** kubectl writes empty values as null. */
 const text = z.string().nullish();
@@ -65,12 +63,12 @@ const fileSchema = z.object({
 });
 
 export type KubeconfigCluster = z.infer<typeof clusterSchema>;
-export type KubeconfigUser = z.infer<typeof userSchema>;
+type KubeconfigUser = z.infer<typeof userSchema>;
 export type KubeconfigExec = z.infer<typeof execSchema>;
-export type KubeconfigContext = z.infer<typeof contextSchema>;
+type KubeconfigContext = z.infer<typeof contextSchema>;
 
 /** An entry, and the folder that its relative paths start from. */
-export interface Located<T> {
+interface Located<T> {
   readonly value: T;
   readonly dir: string;
 }
@@ -147,7 +145,7 @@ function firstByName<T>(entries: readonly (readonly [string, T])[]): ReadonlyMap
 // From a kubeconfig to a connection: picks the context and turns its cluster and user into credentials.
 
 /** Which context to use, and what credentials are made with. */
-export interface KubeconfigConnectionOptions {
+interface KubeconfigConnectionOptions {
   /** Default the current context. */
   readonly context?: string;
   readonly env: Environment;

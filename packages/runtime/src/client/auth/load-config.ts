@@ -1,4 +1,4 @@
-// In-cluster or kubeconfig, and what is wrong with it.
+// Finds out which API server to talk to, and as whom: in a pod, or by a kubeconfig.
 import { access, readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
@@ -16,7 +16,7 @@ import { fileText } from "./text-source.ts";
 const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** Where to look. */
-export interface InClusterOptions {
+interface InClusterOptions {
   readonly env: Environment;
   readonly clock: Clock;
   /** Default where Kubernetes mounts it. */
@@ -59,10 +59,8 @@ export async function inClusterConfig(options: InClusterOptions): Promise<Connec
   };
 }
 
-// Finds out which API server to talk to, and as whom.
-
 /** Where to look for a configuration. */
-export interface LoadConfigOptions {
+interface LoadConfigOptions {
   /** A kubeconfig file; nothing else is looked at. */
   readonly kubeconfig?: string;
   /** A context of the kubeconfig; default its current one. Asking for one rules the in-cluster configuration out. */

@@ -9,7 +9,7 @@ import { ConfigError } from "./connection-config.ts";
 import { bearer, CredentialError, expiringLogin, type FetchedLogin, fixedCredentials, type Login } from "./credentials.ts";
 
 /** What the provider is run with. */
-export interface OidcLoginOptions {
+interface OidcLoginOptions {
   /** Names the context in errors. */
   readonly where: string;
   /** The kubeconfig's folder. */

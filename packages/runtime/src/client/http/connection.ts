@@ -1,12 +1,10 @@
-// One socket, one exchange at a time.
+// One socket to a server, which carries one exchange after another.
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../clock.ts";
 import { messageOf } from "../../observe/redaction.ts";
 import { ConnectionError, type TransportRequest, type TransportResponse } from "../transport.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { MalformedResponse, ResponseBody, type ResponseHead, ResponseParser, type ResponseSink } from "./response-parser.ts";
-
-// One socket to a server, which carries one exchange after another.
 
 /** A request and whoever waits for its answer. */
 export interface Exchange extends ResponseSink {
@@ -134,7 +132,7 @@ function closedByServer(): Error {
 // One HTTP/1.1 request and its response, on a connection of a pool.
 
 /** What an exchange is made of. */
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Where it goes, for errors. */
   readonly origin: string;
   readonly method: TransportRequest["method"];
@@ -269,7 +267,7 @@ function reasonOf(cause: unknown): string {
 // The bytes of a request.
 
 /** What a request says. */
-export interface RequestParts {
+interface RequestParts {
   readonly method: TransportRequest["method"];
   /** Path and query. */
   readonly path: string;

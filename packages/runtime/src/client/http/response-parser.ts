@@ -1,5 +1,3 @@
-// Bytes → head and body, or an error.
-
 // HTTP/1.1 responses out of the bytes of a connection, as they come. Nothing is copied but a head that arrives in pieces.
 
 /** A response up to its body. */
@@ -133,7 +131,7 @@ export class ResponseParser {
       case "chunk":
         return this.#body(bytes, at, place);
       case "untilClose":
-        this.#tell(bytes, at, bytes.length);
+        this.#emit(bytes, at, bytes.length);
         return bytes.length;
       case "chunkSize":
         return this.#through(bytes, at, this.#chunkSize);
@@ -150,12 +148,12 @@ export class ResponseParser {
   #body(bytes: Buffer, at: number, place: Extract<Place, { readonly left: number }>): number {
     const end = Math.min(bytes.length, at + place.left);
     place.left -= end - at;
-    this.#tell(bytes, at, end);
+    this.#emit(bytes, at, end);
     if (place.left === 0) this.#place = place.type === "chunk" ? chunkEnd : none;
     return end;
   }
 
-  #tell(bytes: Buffer, from: number, end: number): void {
+  #emit(bytes: Buffer, from: number, end: number): void {
     this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
   }
 
@@ -243,7 +241,7 @@ function readHeaders(head: string): Record<string, string> {
 const highWaterBytes = 256 * 1024;
 
 /** Where the body comes from. */
-export interface BodySource {
+interface BodySource {
   pause(): void;
   resume(): void;
   /** Nobody wants the rest. */

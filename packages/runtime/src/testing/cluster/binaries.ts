@@ -1,4 +1,4 @@
-// Built once, locked.
+// Finds programs that are built from Go modules, the control plane's and Helm: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds, else by building them now.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -9,22 +9,76 @@ import { Sandbox } from "./sandbox.ts";
 import { isRunning } from "./server-process.ts";
 import { cacheFolderOf, type Environment, moduleOf, packageOf, readToolModule, type ToolModule, type ToolName } from "./tool-module.ts";
 
+/** Where to look for binaries. */
+export interface BinaryOptions {
+  /** The folder of `go.mod` and its fellows; default `cluster/` of the checkout. */
+  readonly moduleFolder?: string;
+  /** Default `process.env`. `K8S=oldest` in it chooses the oldest Kubernetes that is supported. */
+  readonly environment?: Environment;
+  /** Default `process.stderr`. */
+  readonly progress?: ProgressStream;
+}
+
+/**
+ * Resolves to the path of each tool asked for, building what is nowhere to be found.
+ *
+ * Several processes may call this at once: one builds, the others say that they wait and then use its build.
+ * Rejects with `BuildError` when there is no Go or the build fails.
+ */
+export async function findBinaries<T extends ToolName>(tools: readonly T[], options: BinaryOptions = {}): Promise<Readonly<Record<T, string>>> {
+  const { environment = process.env, progress = process.stderr } = options;
+  const found = new Map<T, string>();
+  const missing = tools.filter((tool) => {
+    const path = inAssets(tool, environment);
+    if (path) found.set(tool, path);
+    return !path;
+  });
+  const byModule = Map.groupBy(missing, (tool) => moduleOf(tool, environment));
+  for (const [name, wanted] of byModule) {
+    const module = readToolModule(name, options.moduleFolder);
+    await buildMissing(wanted, module, { environment, progress });
+    for (const tool of wanted) found.set(tool, join(cacheFolderOf(module, environment), tool));
+  }
+  return Object.fromEntries(found) as Record<T, string>;
+}
+
+/** Builds those of the module's tools that no earlier run has built. */
+async function buildMissing(tools: readonly ToolName[], module: ToolModule, options: BuildOptions): Promise<void> {
+  const folder = cacheFolderOf(module, options.environment);
+  const isBuilt = (tool: ToolName): boolean => existsSync(join(folder, tool));
+  if (tools.every(isBuilt)) return;
+  mkdirSync(folder, { recursive: true });
+  const onWait = (ownerPid: number): void => void options.progress.write(`waiting for process ${ownerPid}, which builds ${module.title}\n`);
+  const build = async (): Promise<void> => {
+    for (const tool of tools) if (!isBuilt(tool)) await buildTool(tool, module, folder, options);
+  };
+  await withLock(join(folder, "lock"), build, { onWait });
+}
+
+function inAssets(tool: ToolName, environment: Environment): string | undefined {
+  const assets = environment["KUBEBUILDER_ASSETS"];
+  if (!assets) return undefined;
+  if (!existsSync(assets)) throw new Error(`looking for ${tool}: KUBEBUILDER_ASSETS names ${assets}, which does not exist; correct or unset it`);
+  const path = join(assets, tool);
+  return existsSync(path) ? path : undefined;
+}
+
 // Says on stderr how a build goes: one line per tool, and on a terminal a line that counts the seconds.
 
 /** Where progress goes. `process.stderr` is one. */
-export interface ProgressStream {
+interface ProgressStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 /** Something that takes long, being shown. */
-export interface ProgressLine {
+interface ProgressLine {
   /** Ends the line: `done` or why not. */
   end(outcome: string): void;
 }
 
 /** Shows that `what` has begun. On a terminal the line is rewritten each second with the time it has taken. */
-export function beginProgress(what: string, stream: ProgressStream, clock: Clock = systemClock): ProgressLine {
+function beginProgress(what: string, stream: ProgressStream, clock: Clock = systemClock): ProgressLine {
   const startMs = clock.monotonic();
   const elapsed = (): string => `${((clock.monotonic() - startMs) / 1000).toFixed(0)} s`;
   if (!stream.isTTY) stream.write(`${what} …\n`);
@@ -42,7 +96,7 @@ export function beginProgress(what: string, stream: ProgressStream, clock: Clock
 // Builds programs from Go modules with `go build` into the cache folder, so that a killed or failed build leaves nothing half-made.
 
 /** Why there is no binary. */
-export type BuildErrorCode = "GoMissing" | "BuildFailed";
+type BuildErrorCode = "GoMissing" | "BuildFailed";
 
 /** A program could not be built; the message says what to do. */
 export class BuildError extends Error {
@@ -63,7 +117,7 @@ export interface BuildOptions {
 const partialSuffix = ".partial";
 
 /** Builds one tool into `folder`. The caller holds the folder's lock: what other builds left half-made is removed. */
-export async function buildTool(tool: ToolName, module: ToolModule, folder: string, options: BuildOptions): Promise<void> {
+async function buildTool(tool: ToolName, module: ToolModule, folder: string, options: BuildOptions): Promise<void> {
   removePartials(folder);
   const partial = join(folder, `${tool}.${process.pid}${partialSuffix}`);
   const line = beginProgress(
@@ -125,7 +179,7 @@ function goMissingMessage(module: ToolModule): string {
 // One build at a time between processes: a lock file that names its owner, and that a dead owner cannot hold.
 
 /** How to wait for a lock. */
-export interface LockOptions {
+interface LockOptions {
   /** Called once when another process holds the lock. */
   readonly onWait?: (ownerPid: number) => void;
   /** Between two looks; default 200. */
@@ -202,60 +256,4 @@ function linkBack(aside: string, file: string): void {
 
 function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
-}
-
-// Finds programs that are built from Go modules, the control plane's and Helm: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds, else by building them now.
-
-/** Where to look for binaries. */
-export interface BinaryOptions {
-  /** The folder of `go.mod` and its fellows; default `cluster/` of the checkout. */
-  readonly moduleFolder?: string;
-  /** Default `process.env`. `K8S=oldest` in it chooses the oldest Kubernetes that is supported. */
-  readonly environment?: Environment;
-  /** Default `process.stderr`. */
-  readonly progress?: ProgressStream;
-}
-
-/**
- * Resolves to the path of each tool asked for, building what is nowhere to be found.
- *
- * Several processes may call this at once: one builds, the others say that they wait and then use its build.
- * Rejects with `BuildError` when there is no Go or the build fails.
- */
-export async function findBinaries<T extends ToolName>(tools: readonly T[], options: BinaryOptions = {}): Promise<Readonly<Record<T, string>>> {
-  const { environment = process.env, progress = process.stderr } = options;
-  const found = new Map<T, string>();
-  const missing = tools.filter((tool) => {
-    const path = inAssets(tool, environment);
-    if (path) found.set(tool, path);
-    return !path;
-  });
-  const byModule = Map.groupBy(missing, (tool) => moduleOf(tool, environment));
-  for (const [name, wanted] of byModule) {
-    const module = readToolModule(name, options.moduleFolder);
-    await buildMissing(wanted, module, { environment, progress });
-    for (const tool of wanted) found.set(tool, join(cacheFolderOf(module, environment), tool));
-  }
-  return Object.fromEntries(found) as Record<T, string>;
-}
-
-/** Builds those of the module's tools that no earlier run has built. */
-async function buildMissing(tools: readonly ToolName[], module: ToolModule, options: BuildOptions): Promise<void> {
-  const folder = cacheFolderOf(module, options.environment);
-  const isBuilt = (tool: ToolName): boolean => existsSync(join(folder, tool));
-  if (tools.every(isBuilt)) return;
-  mkdirSync(folder, { recursive: true });
-  const onWait = (ownerPid: number): void => void options.progress.write(`waiting for process ${ownerPid}, which builds ${module.title}\n`);
-  const build = async (): Promise<void> => {
-    for (const tool of tools) if (!isBuilt(tool)) await buildTool(tool, module, folder, options);
-  };
-  await withLock(join(folder, "lock"), build, { onWait });
-}
-
-function inAssets(tool: ToolName, environment: Environment): string | undefined {
-  const assets = environment["KUBEBUILDER_ASSETS"];
-  if (!assets) return undefined;
-  if (!existsSync(assets)) throw new Error(`looking for ${tool}: KUBEBUILDER_ASSETS names ${assets}, which does not exist; correct or unset it`);
-  const path = join(assets, tool);
-  return existsSync(path) ? path : undefined;
 }

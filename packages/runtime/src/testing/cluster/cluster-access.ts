@@ -1,4 +1,4 @@
-// Kubeconfigs, users, grants.
+// Working with a running cluster: its folder, its kubeconfigs, and users with exactly the rights that are given.
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,8 +16,6 @@ import { createClient } from "../../client/kube-client.ts";
 import { type Authority, createAuthority, issueCertificate, type KeyPair } from "../x509.ts";
 import { type BinaryOptions, findBinaries } from "./binaries.ts";
 import { applyManifests, type Manifests } from "./manifests.ts";
-
-// Rights for tests: a ServiceAccount or user that may do exactly what the given rules say.
 
 /** A ServiceAccount by name. */
 export interface ServiceAccountName {
@@ -37,7 +35,7 @@ export type Grant = Subject & {
 };
 
 /** Makes the roles and bindings, and the ServiceAccount if it is one, and resolves when the API server acts on them. */
-export async function grantAccess(client: Client, grant: Grant): Promise<void> {
+async function grantAccess(client: Client, grant: Grant): Promise<void> {
   const subject = rbacSubject(grant);
   const name = `keyturn-testing:${slugOf(grant)}`;
   const namespaces = Object.entries(grant.namespacedRules ?? {});
@@ -55,7 +53,7 @@ export async function grantAccess(client: Client, grant: Grant): Promise<void> {
 }
 
 /** A word for the subject that can stand in file and object names. */
-export function slugOf(subject: Subject): string {
+function slugOf(subject: Subject): string {
   const parts = "serviceAccount" in subject ? [subject.serviceAccount.namespace, subject.serviceAccount.name] : [subject.user];
   return parts.join("-").replaceAll(/[^A-Za-z0-9.-]/g, "-");
 }
@@ -122,7 +120,7 @@ function reviewedRequest(rule: PolicyRule, namespace?: string): object {
 export type Login = { readonly type: "certificate"; readonly keyPair: KeyPair } | { readonly type: "token"; readonly token: string };
 
 /** What a kubeconfig says. */
-export interface KubeconfigContent {
+interface KubeconfigContent {
   readonly server: string;
   /** The authority to trust, PEM. */
   readonly authority: string;
@@ -229,8 +227,6 @@ const connectionSchema = z.object({ url: z.string(), authority: keyPairSchema.ex
 export function readConnection(files: ClusterFiles): ClusterConnection {
   return connectionSchema.parse(JSON.parse(readFileSync(files.connection, "utf8")));
 }
-
-// Working with a running cluster as its administrator: apply, kubectl, and kubeconfigs for others.
 
 /** What one can do with a running cluster, from the process that started it or from another. */
 export interface ClusterAccess {

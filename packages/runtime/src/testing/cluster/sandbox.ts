@@ -31,7 +31,7 @@ exec "$@"
 `;
 
 /** A program to run in a sandbox. */
-export interface Launch {
+interface Launch {
   /** Names the process within its sandbox. */
   readonly name: string;
   readonly command: string;

@@ -1,4 +1,4 @@
-// A child with a port, logs, an end.
+// One server of the control plane: started, stopped, killed, paused and started again, with its log at hand.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -8,8 +8,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../clock.ts";
 import { type Random, systemRandom } from "../../random.ts";
 import type { Sandbox } from "./sandbox.ts";
-
-// One server of the control plane: started, stopped, killed, paused and started again, with its log at hand.
 
 /** What to run and how to tell that it works. */
 export interface ServerOptions {
@@ -121,8 +119,6 @@ export class ServerProcess {
     await this.#state.exited;
   }
 }
-
-// Whether a process still runs.
 
 /** True while the process does anything. A zombie, which is dead and only waits for its parent to notice, does not count: some first processes never do. */
 export function isRunning(pid: number): boolean {

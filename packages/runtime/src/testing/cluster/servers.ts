@@ -1,4 +1,4 @@
-// Arguments of each server.
+// The servers of a local cluster and what each is started with.
 import { readFileSync, writeFileSync } from "node:fs";
 import { request as requestEtcd } from "node:http";
 import { request } from "node:https";
@@ -10,7 +10,7 @@ import type { ServerOptions } from "./server-process.ts";
 // Asks a Kubernetes server whether it is ready.
 
 /** True if the server on `port` of this machine answers 200 on `path`, with the cluster's certificate. */
-export function isServing(port: number, path: "/readyz" | "/healthz", files: ClusterFiles): Promise<boolean> {
+function isServing(port: number, path: "/readyz" | "/healthz", files: ClusterFiles): Promise<boolean> {
   const ca = readFileSync(files.authority, "utf8");
   return new Promise((resolve) => {
     const probe = request({ host: "127.0.0.1", port, path, ca, agent: false, timeout: 2000 }, (response) => {
@@ -29,7 +29,7 @@ export function isServing(port: number, path: "/readyz" | "/healthz", files: Clu
 export const frontProxyUser = "keyturn-fault-proxy";
 
 /** What varies between clusters. */
-export interface ApiServerOptions {
+interface ApiServerOptions {
   readonly port: number;
   /** Without kube-controller-manager nobody makes the `default` ServiceAccount that pods need, so pods must do without. */
   readonly hasControllerManager: boolean;
@@ -76,7 +76,7 @@ export function apiServer(binary: string, files: ClusterFiles, { port, hasContro
 // What the servers beside kube-apiserver are told alike: how to reach it, and where to answer themselves.
 
 /** Flags of kube-controller-manager and kube-scheduler. There is one of each, and tests are not to wait for their rate limits. */
-export function componentArgs(files: ClusterFiles, port: number): readonly string[] {
+function componentArgs(files: ClusterFiles, port: number): readonly string[] {
   return [
     `--kubeconfig=${files.adminKubeconfig}`,
     `--authentication-kubeconfig=${files.adminKubeconfig}`,

@@ -14,7 +14,7 @@ export const toolNames = [...clusterToolNames, "helm", "helm-unittest", "promtoo
 export type ToolName = (typeof toolNames)[number];
 
 /** The modules there are: the newest Kubernetes we support, the oldest, and one for each program that tests of the chart run. */
-export type ModuleName = "newest" | "oldest" | "helm" | "helm-unittest" | "promtool";
+type ModuleName = "newest" | "oldest" | "helm" | "helm-unittest" | "promtool";
 
 /** A Go module that lists programs as tools. */
 export interface ToolModule {

@@ -1,4 +1,4 @@
-// One request through it.
+// One request and its response on their way through the fault proxy: can be stalled and cut at any moment.
 import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
@@ -7,27 +7,6 @@ import type { ClusterConnection } from "../cluster/cluster-access.ts";
 import { frontProxyUser } from "../cluster/servers.ts";
 import { issueCertificate } from "../x509.ts";
 import { CutConnection, type Fault, type FaultScope, type ProxyResponse, scopeOf } from "./faults.ts";
-
-// A gate that can be shut and opened again: what waits before it goes on when it opens.
-
-/** Open at first. */
-export class Gate {
-  #opening: PromiseWithResolvers<void> | undefined;
-
-  /** Resolves at once while the gate is open, else when it opens. */
-  passed(): Promise<void> {
-    return this.#opening?.promise ?? Promise.resolve();
-  }
-
-  shut(): void {
-    this.#opening ??= Promise.withResolvers();
-  }
-
-  open(): void {
-    this.#opening?.resolve();
-    this.#opening = undefined;
-  }
-}
 
 // A request on its way through the fault proxy, and which requests a fault is about.
 
@@ -75,8 +54,6 @@ export function requestLine(method: string, path: string): RequestLine & Pick<Pr
   const isWatch = method === "GET" && ["true", "1"].includes(query.get("watch") ?? "");
   return { method, path, query, isWatch, isWrite: ["POST", "PUT", "PATCH", "DELETE"].includes(method) };
 }
-
-// One request and its answer while they are under way: can be stalled and cut at any moment.
 
 /** How a connection ends: `reset` as when a machine or a NAT in between goes away, `close` as when a server exits. */
 export type CutManner = "reset" | "close";
@@ -137,7 +114,7 @@ export interface CertifiedUser {
 }
 
 /** Sends a request to the API server; the signal ends it. Throws `CutConnection` if there is no answer. */
-export type Forward = (request: ProxiedRequest, identity: CertifiedUser | undefined, signal: AbortSignal) => Promise<ProxyResponse>;
+type Forward = (request: ProxiedRequest, identity: CertifiedUser | undefined, signal: AbortSignal) => Promise<ProxyResponse>;
 
 /** An open way to the API server. */
 export interface Upstream {
@@ -239,4 +216,25 @@ async function* withoutEvents(body: AsyncIterable<Uint8Array>, isDropped: (event
     }
   }
   if (rest.length > 0) yield rest;
+}
+
+// A gate that can be shut and opened again: what waits before it goes on when it opens.
+
+/** Open at first. */
+class Gate {
+  #opening: PromiseWithResolvers<void> | undefined;
+
+  /** Resolves at once while the gate is open, else when it opens. */
+  passed(): Promise<void> {
+    return this.#opening?.promise ?? Promise.resolve();
+  }
+
+  shut(): void {
+    this.#opening ??= Promise.withResolvers();
+  }
+
+  open(): void {
+    this.#opening?.resolve();
+    this.#opening = undefined;
+  }
 }

@@ -1,4 +1,4 @@
-// Between client and server.
+// A proxy between an operator and its API server that disturbs their talk on demand.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -23,8 +23,6 @@ import {
   type Upstream,
 } from "./exchange.ts";
 import { CutConnection, type Fault, type FaultScope, type Handler, scopeOf } from "./faults.ts";
-
-// A proxy between an operator and its API server that disturbs their talk on demand.
 
 /** A request that came to the proxy; `status` is what the client was answered, absent until then. */
 export type RequestRecord = RequestLine & { readonly status?: number };

@@ -1,8 +1,6 @@
-// What can go wrong.
+// Faults: what can stand between a request and its response.
 import { type Clock, sleep, systemClock } from "../../clock.ts";
 import type { ProxiedRequest, RequestMatch } from "./exchange.ts";
-
-// What a fault is: something that stands between a request and its answer.
 
 /** An answer on its way back. */
 export interface ProxyResponse {

@@ -54,18 +54,16 @@ export function recordUpdate(
 }
 
 /** What an apply comes to. */
-export type Applied =
-  | { readonly type: "applied"; readonly object: JsonObject }
-  | { readonly type: "conflict"; readonly causes: readonly FieldConflict[] };
+type Applied = { readonly type: "applied"; readonly object: JsonObject } | { readonly type: "conflict"; readonly causes: readonly FieldConflict[] };
 
 /** A field that another manager owns with another value. */
-export interface FieldConflict {
+interface FieldConflict {
   readonly manager: string;
   readonly path: string;
 }
 
 /** What to apply to what. */
-export interface ApplyRequest {
+interface ApplyRequest {
   readonly live: JsonObject;
   readonly config: JsonObject;
   readonly writer: Writer;

@@ -1,4 +1,4 @@
-// Connections in virtual time.
+// The wire between simulated processes and the simulated API server: latency, loss, broken and stalled streams, all drawn from one Random.
 import { ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "../../client/transport.ts";
 import type { Clock } from "../../clock.ts";
 import { chance, drawInt, type Random } from "../../random.ts";
@@ -7,64 +7,6 @@ import type { ServerAnswer, SimulatedApiServer } from "./simulated-api-server.ts
 import { WatchDelivery } from "./watch-sessions.ts";
 import { type FaultRates, noFaults } from "./world-trouble.ts";
 
-// The receiving end of a response body: chunks that arrive over time, read once and in order.
-
-/** A body that is filled from outside. What arrives before it is read waits. */
-export class ChunkStream implements AsyncIterable<Uint8Array> {
-  readonly #chunks: Uint8Array[] = [];
-  #end: { readonly type: "open" } | { readonly type: "complete" } | { readonly type: "broken"; readonly reason: unknown } = { type: "open" };
-  #wake: (() => void) | undefined;
-
-  push(chunk: Uint8Array): void {
-    if (this.#end.type !== "open") return;
-    this.#chunks.push(chunk);
-    this.#wake?.();
-  }
-
-  /** The body is complete. */
-  complete(): void {
-    this.#finish({ type: "complete" });
-  }
-
-  /** The connection broke: the reader gets what has arrived and then the reason. */
-  break(reason: unknown): void {
-    this.#finish({ type: "broken", reason });
-  }
-
-  /** The reader gave up: nothing more is handed out. */
-  abort(reason: unknown): void {
-    this.#chunks.length = 0;
-    this.#end = { type: "broken", reason };
-    this.#wake?.();
-  }
-
-  get isOpen(): boolean {
-    return this.#end.type === "open";
-  }
-
-  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    for (;;) {
-      const chunk = this.#chunks.shift();
-      if (chunk) {
-        yield chunk;
-        continue;
-      }
-      if (this.#end.type === "complete") return;
-      if (this.#end.type === "broken") throw this.#end.reason;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = undefined;
-    }
-  }
-
-  #finish(end: { readonly type: "complete" } | { readonly type: "broken"; readonly reason: unknown }): void {
-    if (this.#end.type !== "open") return;
-    this.#end = end;
-    this.#wake?.();
-  }
-}
-
-// The wire between simulated processes and the simulated API server: latency, loss, broken and stalled streams, all drawn from one Random.
-
 /** Who a connection belongs to. */
 export interface Client {
   readonly name: string;
@@ -72,7 +14,7 @@ export interface Client {
 }
 
 /** What a network is made of. */
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly server: SimulatedApiServer;
   /** The world's clock. */
   readonly clock: Clock;
@@ -298,4 +240,60 @@ type Later = (delayMs: number, act: () => void) => void;
 function randomPieces(random: Random, bytes: Uint8Array): readonly Uint8Array[] {
   const cuts = Array.from({ length: drawInt(random, [0, 3]) }, () => drawInt(random, [0, bytes.length])).sort((left, right) => left - right);
   return [0, ...cuts].map((start, index) => bytes.subarray(start, cuts[index] ?? bytes.length)).filter((piece) => piece.length > 0);
+}
+
+// The receiving end of a response body: chunks that arrive over time, read once and in order.
+
+/** A body that is filled from outside. What arrives before it is read waits. */
+class ChunkStream implements AsyncIterable<Uint8Array> {
+  readonly #chunks: Uint8Array[] = [];
+  #end: { readonly type: "open" } | { readonly type: "complete" } | { readonly type: "broken"; readonly reason: unknown } = { type: "open" };
+  #wake: (() => void) | undefined;
+
+  push(chunk: Uint8Array): void {
+    if (this.#end.type !== "open") return;
+    this.#chunks.push(chunk);
+    this.#wake?.();
+  }
+
+  /** The body is complete. */
+  complete(): void {
+    this.#finish({ type: "complete" });
+  }
+
+  /** The connection broke: the reader gets what has arrived and then the reason. */
+  break(reason: unknown): void {
+    this.#finish({ type: "broken", reason });
+  }
+
+  /** The reader gave up: nothing more is handed out. */
+  abort(reason: unknown): void {
+    this.#chunks.length = 0;
+    this.#end = { type: "broken", reason };
+    this.#wake?.();
+  }
+
+  get isOpen(): boolean {
+    return this.#end.type === "open";
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    for (;;) {
+      const chunk = this.#chunks.shift();
+      if (chunk) {
+        yield chunk;
+        continue;
+      }
+      if (this.#end.type === "complete") return;
+      if (this.#end.type === "broken") throw this.#end.reason;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+      this.#wake = undefined;
+    }
+  }
+
+  #finish(end: { readonly type: "complete" } | { readonly type: "broken"; readonly reason: unknown }): void {
+    if (this.#end.type !== "open") return;
+    this.#end = end;
+    this.#wake?.();
+  }
 }

@@ -1,4 +1,4 @@
-// Defaulting, metadata rules.
+// The fields of an object, as server-side apply sees them: what it sets, what changed between two states, and how to merge or remove fields.
 import { isList, isObject, type Json, type JsonObject, sameJson, withKey } from "../../json.ts";
 
 // Sets of fields of an object, in the tree form that `metadata.managedFields` has (FieldsV1).
@@ -20,7 +20,7 @@ export function isEmptySet(set: FieldSet): boolean {
 }
 
 /** A set of the given children, less those that are empty. */
-export function fieldSet(owned: boolean, children: Iterable<readonly [string, FieldSet]>): FieldSet {
+function fieldSet(owned: boolean, children: Iterable<readonly [string, FieldSet]>): FieldSet {
   return { owned, children: new Map([...children].filter(([, child]) => !isEmptySet(child))) };
 }
 
@@ -47,7 +47,7 @@ export function difference(left: FieldSet, right: FieldSet): FieldSet {
   );
 }
 
-export function childOf(set: FieldSet, step: string): FieldSet {
+function childOf(set: FieldSet, step: string): FieldSet {
   return set.children.get(step) ?? emptySet;
 }
 
@@ -82,10 +82,8 @@ export function fromFieldsV1(fields: JsonObject, isRoot = true): FieldSet {
   );
 }
 
-// The fields of an object, as server-side apply sees them: what it sets, what changed between two states, and how to merge or remove fields.
-
 /** How a list or map merges: by the named key fields of its items, as a set of its items, or only as a whole. Lists without a rule merge only as a whole. */
-export type MergeRule = readonly string[] | "set" | "atomic";
+type MergeRule = readonly string[] | "set" | "atomic";
 
 /** Merge rules by dotted path; list items add no step (`spec.containers.ports`). */
 export type MergeRules = Readonly<Record<string, MergeRule>>;
@@ -112,7 +110,7 @@ export function fieldsOf(value: Json, place: Place): FieldSet {
 }
 
 /** What changed from `before` to `after`: paths that are new or differ, and paths that are gone. */
-export interface FieldChanges {
+interface FieldChanges {
   readonly changed: FieldSet;
   readonly removed: FieldSet;
 }

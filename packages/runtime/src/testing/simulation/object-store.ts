@@ -1,9 +1,7 @@
-// Versions, kinds served.
+// The etcd of the simulation: all objects at one revision, the history that watches read, compaction, and restoring an older backup.
 import { defineKind, type Kind, resourceOf } from "../../client/kind.ts";
 import { isList, isObject, type JsonObject, listOr, objectOr, stringOr, withKey } from "../../json.ts";
 import type { MergeRules } from "./object-fields.ts";
-
-// The etcd of the simulation: all objects at one revision, the history that watches read, compaction, and restoring an older backup.
 
 /** One change of one object. */
 export interface StoreChange {

@@ -1,4 +1,4 @@
-// Create, replace, patch, apply, delete.
+// What a write does to one object: the rules by which an API server accepts, completes, versions, keeps or removes it. Pure.
 import * as z from "zod";
 import { apiVersionOf } from "../../client/kind.ts";
 import { mergesAlike } from "../../client/kube-client.ts";
@@ -8,9 +8,7 @@ import { applyMergePatch, isObject, type Json, type JsonObject, objectOr, parseJ
 import { applyConfig, recordUpdate, type Writer } from "./managed-fields.ts";
 import { finalizersOf, type ObjectStore, type ServedKind, withoutEmpty } from "./object-store.ts";
 import type { ApiPath } from "./simulated-api-server.ts";
-import { alreadyExists, badRequest, conflict, invalid, notFound, refusal, type Refusal } from "./status-answer.ts";
-
-// What a write does to one object: the rules by which an API server accepts, completes, versions, keeps or removes it. Pure.
+import { alreadyExists, badRequest, conflict, invalid, notFound, refusal, type Refusal } from "./status-response.ts";
 
 /** What a write comes to. `removed` answers with the object as it would have been stored. */
 export type WriteResult =
@@ -26,10 +24,10 @@ export interface WriteContext {
   readonly uid: string;
 }
 
-const refused = (answer: Refusal): WriteResult => ({ type: "refused", refusal: answer });
+const refused = (refusal: Refusal): { readonly type: "refused"; readonly refusal: Refusal } => ({ type: "refused", refusal });
 
 /** A new object from what was posted, or from an apply to nothing. */
-export function createObject({ served, namespace, writer, uid }: WriteContext, given: JsonObject, name: string): WriteResult {
+function createObject({ served, namespace, writer, uid }: WriteContext, given: JsonObject, name: string): WriteResult {
   const posted = { ...served.blank, ...received(given) };
   const { resourceVersion: _version, uid: _uid, deletionTimestamp: _deletion, managedFields: _fields, ...own } = objectOr(posted["metadata"]);
   const metadata = {
@@ -47,14 +45,14 @@ export function createObject({ served, namespace, writer, uid }: WriteContext, g
 }
 
 /** `before` replaced by `proposed` through the writer's endpoint. */
-export function updateObject({ served, writer }: Pick<WriteContext, "served" | "writer">, before: JsonObject, proposed: JsonObject): WriteResult {
+function updateObject({ served, writer }: Pick<WriteContext, "served" | "writer">, before: JsonObject, proposed: JsonObject): WriteResult {
   const candidate = limitToEndpoint(served, { before, proposed: received(proposed), writer });
   const object = recordUpdate(served, { before, after: served.complete(candidate), writer });
   return finishUpdate(served, { before, object, proposed, writer });
 }
 
 /** Server-side apply to an object that is there. */
-export function applyObject(
+function applyObject(
   { served, writer }: Pick<WriteContext, "served" | "writer">,
   before: JsonObject,
   { config, force, unreadable }: { readonly config: JsonObject; readonly force: boolean; readonly unreadable: Refusal | undefined },
@@ -74,7 +72,7 @@ export function applyObject(
 }
 
 /** Server-side apply to nothing: a create in the writer's name. */
-export function applyToNothing(context: WriteContext, config: JsonObject, name: string): WriteResult {
+function applyToNothing(context: WriteContext, config: JsonObject, name: string): WriteResult {
   const { served, writer } = context;
   const uid = objectOr(config["metadata"])["uid"];
   if (typeof uid === "string") {
@@ -207,7 +205,7 @@ function typeOf({ kind }: ServedKind): JsonObject {
 // A POST, PUT or PATCH to the simulated API server: what it asks for, checked and carried out on paper.
 
 /** What the server lends to a write. */
-export interface WriteDesk {
+interface WriteDesk {
   readonly store: ObjectStore;
   readonly served: ServedKind;
   readonly time: string;
@@ -226,20 +224,18 @@ export interface WriteRequest {
 }
 
 /** What is to be committed under which key, and the status to answer with. */
-export type WriteOutcome =
+type WriteOutcome =
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "accepted"; readonly status: number; readonly key: string; readonly result: Exclude<WriteResult, { readonly type: "refused" }> };
-
-const refusedWriteRequest = (answer: Refusal): WriteOutcome => ({ type: "refused", refusal: answer });
 
 /** Decides what the write does; stores nothing itself. */
 export function performWrite(desk: WriteDesk, write: WriteRequest): WriteOutcome {
   const body = parseJson(write.request.body ?? "");
-  if (body === undefined) return refusedWriteRequest(badRequest("the object provided is unrecognized: it is not JSON"));
+  if (body === undefined) return refused(badRequest("the object provided is unrecognized: it is not JSON"));
   if (write.request.method === "PATCH") return patch(desk, write, body);
-  if (!isObject(body)) return refusedWriteRequest(badRequest("the object provided is unrecognized: it is no object"));
+  if (!isObject(body)) return refused(badRequest("the object provided is unrecognized: it is no object"));
   const problem = typeProblem(desk.served, write, body) ?? unreadable(desk.served, body, (text) => badRequest(text));
-  if (problem) return refusedWriteRequest(problem);
+  if (problem) return refused(problem);
   return write.request.method === "POST" ? create(desk, write, body) : replace(desk, write, body);
 }
 
@@ -249,16 +245,14 @@ function create(desk: WriteDesk, write: WriteRequest, posted: JsonObject): Write
   const generateName = stringOr(metadata["generateName"], "");
   const name = stringOr(metadata["name"], "") || (generateName && `${generateName}${desk.suffix()}`);
   if (name === "")
-    return refusedWriteRequest(
-      invalid(served.kind.kind, "", { field: "metadata.name", problem: "Required value: name or generateName is required" }),
-    );
+    return refused(invalid(served.kind.kind, "", { field: "metadata.name", problem: "Required value: name or generateName is required" }));
   const blocked = namespaceProblem(desk, write);
-  if (blocked) return refusedWriteRequest(blocked);
+  if (blocked) return refused(blocked);
   if (stringOr(metadata["resourceVersion"], "") !== "")
-    return refusedWriteRequest(refusal(500, undefined, "resourceVersion should not be set on objects to be created"));
+    return refused(refusal(500, undefined, "resourceVersion should not be set on objects to be created"));
   const key = keyFor(write.path, name);
   const result = createObject(contextOf(desk, write), posted, name);
-  if (result.type !== "refused" && store.get(served.resource, key)) return refusedWriteRequest(alreadyExists(served.resource, name));
+  if (result.type !== "refused" && store.get(served.resource, key)) return refused(alreadyExists(served.resource, name));
   return accepted(result, 201, key);
 }
 
@@ -269,16 +263,16 @@ function replace(desk: WriteDesk, write: WriteRequest, proposed: JsonObject): Wr
   const before = store.get(served.resource, key);
   const { resourceVersion, uid } = objectOr(proposed["metadata"]);
   if (!before) {
-    if (!served.createOnUpdate || write.path.subresource !== undefined) return refusedWriteRequest(notFound(served.resource, name));
+    if (!served.createOnUpdate || write.path.subresource !== undefined) return refused(notFound(served.resource, name));
     const blocked =
       namespaceProblem(desk, write) ??
       (stringOr(uid, "") === "" ? undefined : conflict(served.resource, name, "Precondition failed: there is no object with that UID"));
-    return blocked ? refusedWriteRequest(blocked) : accepted(createObject(contextOf(desk, write), proposed, name), 201, key);
+    return blocked ? refused(blocked) : accepted(createObject(contextOf(desk, write), proposed, name), 201, key);
   }
   if (stringOr(uid, "") !== "" && uid !== objectOr(before["metadata"])["uid"])
-    return refusedWriteRequest(conflict(served.resource, name, "Precondition failed: the UID in the precondition is not that of the object"));
+    return refused(conflict(served.resource, name, "Precondition failed: the UID in the precondition is not that of the object"));
   if (!served.unconditionalUpdate && stringOr(resourceVersion, "") === "") {
-    return refusedWriteRequest(
+    return refused(
       invalid(served.kind.kind, name, { field: "metadata.resourceVersion", problem: "Invalid value: 0x0: must be specified for an update" }),
     );
   }
@@ -294,7 +288,7 @@ function patch(desk: WriteDesk, write: WriteRequest, body: Json): WriteOutcome {
   if (type === "application/apply-patch+yaml") return apply(desk, write, { body, before, key });
   const change = changeBy(type, body, served);
   if (!change) {
-    return refusedWriteRequest(
+    return refused(
       refusal(
         415,
         "UnsupportedMediaType",
@@ -302,10 +296,9 @@ function patch(desk: WriteDesk, write: WriteRequest, body: Json): WriteOutcome {
       ),
     );
   }
-  if (!before) return refusedWriteRequest(notFound(served.resource, name));
+  if (!before) return refused(notFound(served.resource, name));
   const proposed = change(before);
-  if (proposed === undefined)
-    return refusedWriteRequest(refusal(422, "Invalid", "the server rejected our request due to an error in our request", {}));
+  if (proposed === undefined) return refused(refusal(422, "Invalid", "the server rejected our request due to an error in our request", {}));
   return patched(contextOf(desk, write), before, { proposed, key });
 }
 
@@ -349,13 +342,13 @@ function jsonPatched(before: JsonObject, body: Json): Json | undefined {
 }
 
 function patched(context: WriteContext, before: JsonObject, { proposed, key }: { readonly proposed: Json; readonly key: string }): WriteOutcome {
-  if (!isObject(proposed)) return refusedWriteRequest(badRequest("the patch leaves no object"));
+  if (!isObject(proposed)) return refused(badRequest("the patch leaves no object"));
   const was = objectOr(before["metadata"]);
   const is = objectOr(proposed["metadata"]);
   if (is["name"] !== was["name"] || is["namespace"] !== was["namespace"])
-    return refusedWriteRequest(badRequest("the name of the object does not match the name on the URL"));
+    return refused(badRequest("the name of the object does not match the name on the URL"));
   const problem = unreadable(context.served, proposed, (text) => refusal(422, "Invalid", text, {}));
-  return problem ? refusedWriteRequest(problem) : accepted(updateObject(context, before, proposed), 200, key);
+  return problem ? refused(problem) : accepted(updateObject(context, before, proposed), 200, key);
 }
 
 function apply(
@@ -365,25 +358,23 @@ function apply(
 ): WriteOutcome {
   const { served } = desk;
   const name = write.path.name ?? "";
-  if (!isObject(body)) return refusedWriteRequest(badRequest("the object provided is unrecognized: it is no object"));
+  if (!isObject(body)) return refused(badRequest("the object provided is unrecognized: it is no object"));
   if ((write.query.get("fieldManager") ?? "") === "") {
-    return refusedWriteRequest(
-      refusal(422, "Invalid", 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'),
-    );
+    return refused(refusal(422, "Invalid", 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'));
   }
   const problem = typeProblem(served, write, body);
-  if (problem) return refusedWriteRequest(problem);
+  if (problem) return refused(problem);
   const metadata = objectOr(body["metadata"]);
-  if (metadata["managedFields"] !== undefined) return refusedWriteRequest(badRequest("metadata.managedFields must be nil"));
+  if (metadata["managedFields"] !== undefined) return refused(badRequest("metadata.managedFields must be nil"));
   const context = contextOf(desk, write);
   const undecodable = unreadable(served, body, (text) => refusal(500, undefined, text));
   if (before) {
     const force = ["1", "true"].includes(write.query.get("force") ?? "");
     return accepted(applyObject(context, before, { config: body, force, unreadable: undecodable }), 200, key);
   }
-  if (write.path.subresource !== undefined) return refusedWriteRequest(notFound(served.resource, name));
+  if (write.path.subresource !== undefined) return refused(notFound(served.resource, name));
   const blocked = namespaceProblem(desk, write) ?? undecodable;
-  return blocked ? refusedWriteRequest(blocked) : accepted(applyToNothing(context, body, name), 201, key);
+  return blocked ? refused(blocked) : accepted(applyToNothing(context, body, name), 201, key);
 }
 
 function accepted(result: WriteResult, status: number, key: string): WriteOutcome {

@@ -1,10 +1,8 @@
-// Operator processes, clocks that drift.
+// One operator process of a simulation: started, killed at any point, asked to stop, held still, with a clock of its own.
 import type { Transport } from "../../client/transport.ts";
 import type { Clock, Timer } from "../../clock.ts";
 import { drawInt, forkRandom, type Random } from "../../random.ts";
 import type { Client, SimulatedNetwork } from "./network.ts";
-
-// Time as one simulated process sees it: its own wall clock, and timers that stand still while it is paused and go with it when it dies.
 
 /** The clock of one incarnation of a process. Everything that happens in the process, answers to its requests included, goes through it. */
 export class ProcessClock implements Clock {
@@ -74,8 +72,6 @@ export class ProcessClock implements Clock {
   }
 }
 
-// Runs one operator process of a simulation: starts it, kills it at any point, asks it to stop, holds it still.
-
 /** What a process gets to run with. Everything it does must go through these. */
 export interface ProcessContext {
   readonly name: string;
@@ -95,7 +91,7 @@ export interface SimulatedProcess {
 }
 
 /** What a host is made of. */
-export interface ProcessHostOptions {
+interface ProcessHostOptions {
   readonly process: SimulatedProcess;
   readonly network: SimulatedNetwork;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-// Routes and answers.
+// An API server in this process: answers requests as a real one would, at once and without faults; those are the transport's business.
 import { fieldSelector, labelSelector, type Selector } from "../../cache/label-selector.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../client/kind.ts";
 import type { TransportRequest } from "../../client/transport.ts";
@@ -7,10 +7,8 @@ import { type JsonObject, listOr, objectOr, parseObject, stringOr } from "../../
 import type { Random } from "../../random.ts";
 import { builtInKinds, type KindTraits, ObjectStore, type ServedKind, serveKind } from "./object-store.ts";
 import { deleteObject, performWrite, type WriteRequest, type WriteResult } from "./object-write.ts";
-import { badRequest, deletedStatus, notFound, notServed, type Refusal, refusal, tooLargeResourceVersion } from "./status-answer.ts";
+import { badRequest, deletedStatus, notFound, notServed, type Refusal, refusal, tooLargeResourceVersion } from "./status-response.ts";
 import { answerList, eventLine, WatchSession } from "./watch-sessions.ts";
-
-// Which object or collection a request is about: the path and query of a URL, taken apart.
 
 /** A path under `/api` or `/apis`. */
 export interface ApiPath {
@@ -37,7 +35,7 @@ export function parsePath(pathname: string): ApiPath | undefined {
 export type View = (object: JsonObject) => JsonObject;
 
 /** The object's metadata as a `PartialObjectMetadata`. */
-export const metadataView: View = (object) => ({
+const metadataView: View = (object) => ({
   kind: "PartialObjectMetadata",
   apiVersion: "meta.k8s.io/v1",
   metadata: objectOr(object["metadata"]),
@@ -56,8 +54,6 @@ export function selectorOf(served: ServedKind, namespace: string | undefined, qu
     return labels(object) && fields(object);
   };
 }
-
-// An API server in this process: answers requests as a real one would, at once and without faults; those are the transport's business.
 
 /** What the server answers. */
 export type ServerAnswer =

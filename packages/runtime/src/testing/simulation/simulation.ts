@@ -1,4 +1,4 @@
-// The world and its seed.
+// A seeded run of whole operator processes against a simulated API server, in virtual time and with faults: the same seed is the same run, to the byte.
 import { crc32 } from "node:zlib";
 import { type Kind, resourceOf } from "../../client/kind.ts";
 import type { TransportRequest } from "../../client/transport.ts";
@@ -12,13 +12,11 @@ import { ProcessHost, type SimulatedProcess } from "./process.ts";
 import { SimulatedApiServer } from "./simulated-api-server.ts";
 import { type FaultRates, manyFaults, manyWorldFaults, noFaults, type WorldFaults, WorldTrouble } from "./world-trouble.ts";
 
-// A simulation that failed: what went wrong, with which seed, how to see it again, and what happened last.
-
 /** How many lines of the trace an error shows. */
 const shownLines = 40;
 
 /** What failed. */
-export interface SimulationFailure {
+interface SimulationFailure {
   readonly seed: number;
   readonly problem: string;
   readonly trace: readonly string[];
@@ -53,8 +51,6 @@ function testFile(): string {
   const path: unknown = typeof state === "object" && state !== null ? Reflect.get(state, "filepath") : undefined;
   return typeof path === "string" ? path.replace(`${process.cwd()}/`, "") : "";
 }
-
-// A seeded run of whole operator processes against a simulated API server, in virtual time and with faults: the same seed is the same run, to the byte.
 
 /** What actions, invariants and checks see. */
 export interface World {
@@ -328,8 +324,6 @@ class SimulationRun {
 function count(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
-
-// Runs a test body once for each of many seeds, or for the one seed that is to be replayed.
 
 /** The first seed; the others follow. Fixed, so that a run in CI and one at a desk are the same. */
 const firstSeed = 1;

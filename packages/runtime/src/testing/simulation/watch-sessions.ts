@@ -1,4 +1,4 @@
-// Lists and watches.
+// Lists and watches as the simulated API server serves them: pages, cursors into the store's history, and how events reach the client.
 import type { Selector } from "../../cache/label-selector.ts";
 import { apiVersionOf } from "../../client/kind.ts";
 import type { Clock, Timer } from "../../clock.ts";
@@ -6,13 +6,11 @@ import { type Json, type JsonObject, parseObject, withKey } from "../../json.ts"
 import { chance, drawInt, type Random } from "../../random.ts";
 import { type ObjectStore, type ServedKind, type StoreChange, withVersion } from "./object-store.ts";
 import type { ServerAnswer, View } from "./simulated-api-server.ts";
-import { badRequest, expired, type Refusal, tooLargeResourceVersion } from "./status-answer.ts";
+import { badRequest, expired, type Refusal, tooLargeResourceVersion } from "./status-response.ts";
 import type { FaultRates } from "./world-trouble.ts";
 
-// One watch as the simulated API server serves it: a cursor into the store's history that turns changes into watch events.
-
 /** What a watch was asked for. */
-export interface WatchRequest {
+interface WatchRequest {
   readonly served: ServedKind;
   readonly selects: Selector;
   readonly view: View;
@@ -28,7 +26,7 @@ export interface WatchRequest {
 }
 
 /** Lines to send, and whether the stream ends after them. */
-export interface WatchOutput {
+interface WatchOutput {
   readonly lines: readonly string[];
   readonly ended: boolean;
 }
@@ -109,7 +107,7 @@ export function eventLine(type: string, object: Json): string {
 // How a watch's events reach the client: in order, but late, in lumps, never, or with the connection cut.
 
 /** Between what and what a delivery stands. */
-export interface WatchDeliveryOptions {
+interface WatchDeliveryOptions {
   readonly session: WatchSession;
   readonly store: ObjectStore;
   readonly clock: Clock;
@@ -232,7 +230,7 @@ export class WatchDelivery {
 // The answer to a LIST: a page of a collection at one revision, with a token for the next page.
 
 /** What was asked for. */
-export interface ListRequest {
+interface ListRequest {
   readonly served: ServedKind;
   readonly selects: Selector;
   readonly view: View;

@@ -1,12 +1,10 @@
-// Crashes, partitions, rates.
+// The faults that hit a whole process or the server: drawn one at a time, each undone after a while or when the simulation calms down.
 import type { Clock } from "../../clock.ts";
 import { chance, drawInt, drawOne, type Random, type Range } from "../../random.ts";
 import type { SimulatedNetwork } from "./network.ts";
 import type { Backup } from "./object-store.ts";
 import type { ProcessHost } from "./process.ts";
 import type { SimulatedApiServer } from "./simulated-api-server.ts";
-
-// Which faults a simulation injects, and how often.
 
 /** Faults of single requests and of watches. Rates are probabilities. */
 export interface FaultRates {
@@ -86,10 +84,8 @@ export const manyFaults: FaultRates = {
 /** All faults of the world, the heavy ones seldom. */
 export const manyWorldFaults: WorldFaults = { crash: 4, stop: 2, pause: 2, partition: 2, clockJump: 2, compaction: 4, serverRestart: 2, restore: 1 };
 
-// The faults that hit a whole process or the server: drawn one at a time, each undone after a while or when the simulation calms down.
-
 /** What trouble can befall. */
-export interface WorldTroubleOptions {
+interface WorldTroubleOptions {
   readonly server: SimulatedApiServer;
   readonly network: SimulatedNetwork;
   readonly clock: Clock;

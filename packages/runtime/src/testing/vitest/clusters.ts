@@ -1,4 +1,4 @@
-// A cluster per worker.
+// Clusters for test files: the one that all files of a run share, or one of their own for tests with faults.
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -9,8 +9,6 @@ import * as z from "zod";
 import { accessCluster, type ClusterAccess } from "../cluster/cluster-access.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster/cluster.ts";
 import type { SharedClusterAnswer } from "./global-setup.ts";
-
-// Shows what the servers of a cluster logged when a test that used them fails.
 
 const widestLine = 300;
 
@@ -27,8 +25,6 @@ export async function tailOfServerLogs(folder: string, lastLines = 30): Promise<
   });
   return `${(await Promise.all(tails)).join("\n")}\n`;
 }
-
-// Clusters for test files: the one that all files of a run share, or one of their own for tests with faults.
 
 /**
  * Call in a file or `describe`: gives the cluster that all files of this run share, with every controller and three nodes.

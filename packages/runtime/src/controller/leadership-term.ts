@@ -1,6 +1,5 @@
-// The work on a controller's keys during one term.
+// A term of leadership, and the work on a controller's keys while it lasts.
 import type { Client } from "../client/client.ts";
-import { runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type WriteRecord } from "./run.ts";
 import type { ObjectKey } from "../client/kind.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
@@ -10,18 +9,18 @@ import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
 import type { Failure, ReportedOutcome } from "./failure.ts";
-import type { BlockedKeys, Term } from "./term.ts";
+import { runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type Term, type WriteRecord } from "./run.ts";
 import type { RequestedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
 
 /** What a report is made from. */
-export interface EndedRun {
+interface EndedRun {
   readonly outcome: ReportedOutcome;
   readonly now: number;
   readonly client: Client;
 }
 
-/** What all sessions of one controller share. */
+/** What all terms of one controller share. */
 export interface WorkerContext {
   readonly controller: string;
   readonly reconcile: Reconcile;
@@ -29,13 +28,13 @@ export interface WorkerContext {
   readonly abandonAfterMs: number;
   readonly reportDeadlineMs: number;
   readonly triggers: readonly Trigger[];
-  readonly asked: RequestedKeys;
+  readonly requested: RequestedKeys;
   readonly slots: WorkerSlots;
-  readonly holds: BlockedKeys;
+  readonly blocked: BlockedKeys;
   readonly backoff: KeyBackoff;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told of delays that the queue has to replace. */
+  /** Called with delays that the queue has to replace. */
   readonly oddDelay: (key: ObjectKey, askedMs: number, delayMs: number) => void;
   readonly observer: ControllerObserver;
   /** What writes do is withheld. */
@@ -52,20 +51,20 @@ interface RunningRun extends StartedRun {
 }
 
 /** As long as the longest backoff: a server may slow a key down, not park it. */
-const maxServerAskedMs = 300_000;
+const maxAskedMs = 300_000;
 
 /** Works on keys from `work` until its term is over. */
 export class LeadershipTerm {
-  readonly #place: WorkerContext;
+  readonly #context: WorkerContext;
   readonly #term: Term;
   readonly #queue: WorkQueue;
   readonly #running = new Map<ObjectKey, RunningRun>();
   readonly #ends = new Set<Promise<void>>();
 
-  constructor(place: WorkerContext, term: Term) {
-    this.#place = place;
+  constructor(context: WorkerContext, term: Term) {
+    this.#context = context;
     this.#term = term;
-    const { clock, observer, controller, slots, oddDelay: onOddDelay } = place;
+    const { clock, observer, controller, slots, oddDelay: onOddDelay } = context;
     this.#queue = new WorkQueue({ clock, onReady: () => slots.wake(), onAdded: () => observer.added(controller), onOddDelay });
   }
 
@@ -90,23 +89,23 @@ export class LeadershipTerm {
     const { signal, drain } = this.#term;
     if (this.#isOver) return;
     const enqueue = (key: ObjectKey, options: AddOptions): void => this.enqueue(key, options);
-    const listenings = this.#place.triggers.map((trigger) => trigger(enqueue));
-    const slice = sharedTimeSlice(this.#place.clock);
-    for (const { replay } of listenings) {
+    const subscriptions = this.#context.triggers.map((trigger) => trigger(enqueue));
+    const slice = sharedTimeSlice(this.#context.clock);
+    for (const { replay } of subscriptions) {
       for (const _step of replay) {
         if (slice.used) await slice.pause();
         if (this.#isOver) break;
       }
     }
-    this.#place.asked.replay(enqueue, this.#place.clock.monotonic());
-    const leave = this.#place.slots.join(() => this.#startNext());
-    this.#place.slots.wake();
+    this.#context.requested.replay(enqueue, this.#context.clock.monotonic());
+    const leave = this.#context.slots.join(() => this.#startNext());
+    this.#context.slots.wake();
 
     const stopRuns = (): void => this.#running.forEach((run) => run.stop());
     signal.addEventListener("abort", stopRuns, { once: true });
     await aborted(drain, signal);
     leave();
-    for (const { stop } of listenings) stop();
+    for (const { stop } of subscriptions) stop();
     this.#queue.close();
     while (this.#ends.size > 0) await Promise.all(this.#ends);
     signal.removeEventListener("abort", stopRuns);
@@ -118,12 +117,12 @@ export class LeadershipTerm {
   }
 
   #startNext(): boolean {
-    const { holds } = this.#place;
+    const { blocked } = this.#context;
     // The clock knows of a lost lease before the signal does when this process was stopped for a while.
     if (this.#isOver || !this.#term.isValid()) return false;
     for (let taken = this.#queue.take(); taken; taken = this.#queue.take()) {
       const { key, priority } = taken;
-      const free = holds.whenFree(key);
+      const free = blocked.whenFree(key);
       if (!free) {
         const end = this.#run(taken).finally(() => this.#ends.delete(end));
         this.#ends.add(end);
@@ -137,31 +136,31 @@ export class LeadershipTerm {
   }
 
   async #run({ key, priority, queuedMs }: TakenKey): Promise<void> {
-    const { controller, clock, observer, slots, holds, asked } = this.#place;
+    const { controller, clock, observer, slots, blocked, requested } = this.#context;
     const startedMs = clock.monotonic();
     const now = clock.now();
-    const askedFor = asked.current(key);
+    const askedFor = requested.current(key);
     observer.started(controller, { queuedMs });
 
     const started = startRun({
       clock,
-      deadlineMs: this.#place.deadlineMs,
-      abandonAfterMs: this.#place.abandonAfterMs,
-      reconcile: (signal) => this.#place.reconcile(this.#given(key, now, signal)),
+      deadlineMs: this.#context.deadlineMs,
+      abandonAfterMs: this.#context.abandonAfterMs,
+      reconcile: (signal) => this.#context.reconcile(this.#given(key, now, signal)),
     });
     this.#running.set(key, { ...started, startedMs });
-    holds.hold(key, started.settled);
+    blocked.block(key, started.settled);
     const end = await started.ended;
     this.#running.delete(key);
 
     const durationMs = clock.monotonic() - startedMs;
     const { result, reported } = this.#conclude(key, priority, end);
-    if (end.type === "ok" && end.outcome.requeueAfterMs === undefined) asked.settle(key, askedFor);
+    if (end.type === "ok" && end.outcome.requeueAfterMs === undefined) requested.fulfil(key, askedFor);
     observer.finished(controller, { result, terminal: end.type === "failed" && end.failure.code === "Terminal", durationMs });
     if (end.abandoned) this.#abandoned(key, started.settled);
     if (reported) await this.#report(key, reported, now);
 
-    const free = holds.whenFree(key);
+    const free = blocked.whenFree(key);
     if (free) void free.then(() => this.#queue.done(key));
     else this.#queue.done(key);
     slots.release();
@@ -169,7 +168,7 @@ export class LeadershipTerm {
 
   /** What a run is given. Most runs find nothing to do: what costs something is made when it is first asked for. */
   #given(key: ObjectKey, now: number, signal: SignalOnDemand): Run {
-    const { log, backoff, dryRun } = this.#place;
+    const { log, backoff, dryRun } = this.#context;
     const makeClient = (): Client => this.#client(key, signal);
     let client: Client | undefined;
     let keyLog: Logger | undefined;
@@ -196,16 +195,16 @@ export class LeadershipTerm {
   }
 
   #client(key: ObjectKey, signal: SignalOnDemand): Client {
-    const { holds, whenObserved, trackedClient } = this.#place;
-    const seen = async (write: WriteRecord): Promise<void> => {
+    const { blocked, whenObserved, trackedClient } = this.#context;
+    const observed = async (write: WriteRecord): Promise<void> => {
       // What was undone before any cache showed it leaves no change behind that would bring the next run.
       if (!(await whenObserved(write))) this.enqueue(key, {});
     };
-    const client = trackedClient((write) => holds.hold(key, seen(write)));
-    return runClient({ client, term: this.#term, signal, onSent: (fate) => holds.hold(key, fate) });
+    const client = trackedClient((write) => blocked.block(key, observed(write)));
+    return runClient({ client, term: this.#term, signal, onSent: (fate) => blocked.block(key, fate) });
   }
 
-  /** Decides when the key runs next, and what is to be told about this run. */
+  /** Decides when the key runs next, and what is to be reported of this run. */
   #conclude(key: ObjectKey, priority: number, end: RunEnd): { readonly result: RunResult; readonly reported: ReportedOutcome | undefined } {
     if (end.type === "stopped") return { result: "aborted", reported: undefined };
     if (end.type === "failed") {
@@ -214,14 +213,14 @@ export class LeadershipTerm {
       return { result: code === "Waiting" ? "waiting" : "error", reported: { code, reason, message } };
     }
     const { requeueAfterMs } = end.outcome;
-    this.#place.backoff.forget(key);
+    this.#context.backoff.forget(key);
     if (requeueAfterMs !== undefined) this.#queue.add(key, { afterMs: requeueAfterMs });
     return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: undefined };
   }
 
   #scheduleRetry(key: ObjectKey, priority: number, failure: Failure): void {
     const { code, reason, message, retryAfterMs, serverAskedMs = 0, unexpected } = failure;
-    const { backoff, log, observer, controller } = this.#place;
+    const { backoff, log, observer, controller } = this.#context;
     const fields = { key, reason, error: message, ...unexpected };
     switch (code) {
       case "Waiting":
@@ -234,9 +233,9 @@ export class LeadershipTerm {
         log.warn(fields, "reconcile failed for good; a change of the input brings the next try");
         return;
       case "Transient": {
-        const backoffMs = backoff.fail(key);
-        // On top of what the server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
-        const afterMs = retryAfterMs ?? Math.min(serverAskedMs, maxServerAskedMs) + backoffMs;
+        const backoffMs = backoff.fail(key, Math.min(retryAfterMs ?? 0, maxAskedMs));
+        // On top of what the API server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
+        const afterMs = Math.min(serverAskedMs, maxAskedMs) + backoffMs;
         log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
         this.#queue.add(key, { priority, afterMs });
         observer.retried(controller);
@@ -245,16 +244,16 @@ export class LeadershipTerm {
   }
 
   #abandoned(key: ObjectKey, settled: Promise<void>): void {
-    const { observer, controller, log, clock } = this.#place;
+    const { observer, controller, log, clock } = this.#context;
     const sinceMs = clock.monotonic();
     observer.abandoned(controller);
     log.error({ key }, "a reconcile ignores its signal and was abandoned; its key is held until it ends, others go on");
     void settled.then(() => log.info({ key, afterMs: clock.monotonic() - sinceMs }, "an abandoned reconcile has ended; its key is free"));
   }
 
-  /** Tells how the run ended. What goes wrong here is logged and left at that; a report that does not end holds its key, not the worker. */
+  /** Reports how the run ended. What goes wrong here is logged and left at that; a report that does not end blocked its key, not the worker. */
   async #report(key: ObjectKey, outcome: ReportedOutcome, now: number): Promise<void> {
-    const { clock, reportDeadlineMs, abandonAfterMs, holds, log, report } = this.#place;
+    const { clock, reportDeadlineMs, abandonAfterMs, blocked, log, report } = this.#context;
     if (!this.#term.isValid() || this.#term.signal.aborted) return;
     const started = startRun({
       clock,
@@ -263,7 +262,7 @@ export class LeadershipTerm {
       reconcile: (signal) => report(key, { outcome, now, client: this.#client(key, signal) }, signal()),
     });
     this.#running.set(key, { ...started, startedMs: clock.monotonic() });
-    holds.hold(key, started.settled);
+    blocked.block(key, started.settled);
     const end = await started.ended;
     this.#running.delete(key);
     if (end.type !== "failed") return;
@@ -278,4 +277,35 @@ function aborted(...signals: readonly AbortSignal[]): Promise<void> {
     if (signals.some((signal) => signal.aborted)) return resolve();
     for (const signal of signals) signal.addEventListener("abort", () => resolve(), { once: true });
   });
+}
+
+/** Blocks keys until everything they wait for has happened. */
+export class BlockedKeys {
+  readonly #blocked = new Map<string, Set<Promise<void>>>();
+
+  /** How many keys are blocked. */
+  get size(): number {
+    return this.#blocked.size;
+  }
+
+  /** Blocks the key until `settled` is settled, in addition to what it already waits for. The outcome does not matter. */
+  block(key: string, settled: Promise<unknown>): void {
+    const waits = this.#blocked.get(key) ?? new Set();
+    this.#blocked.set(key, waits);
+    const over = (): void => {
+      waits.delete(wait);
+      if (waits.size === 0) this.#blocked.delete(key);
+    };
+    const wait: Promise<void> = settled.then(over, over);
+    waits.add(wait);
+  }
+
+  /** Undefined if the key is free, else a promise of that. */
+  whenFree(key: string): Promise<void> | undefined {
+    return this.#blocked.has(key) ? this.#freed(key) : undefined;
+  }
+
+  async #freed(key: string): Promise<void> {
+    for (let waits = this.#blocked.get(key); waits; waits = this.#blocked.get(key)) await Promise.all(waits);
+  }
 }
