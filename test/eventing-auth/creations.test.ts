@@ -1,6 +1,7 @@
 // However an identity provider behaves: one application is made, not one after the other.
 import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
+import { askedAtAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { openid, openidPlace } from "./identity/openid-place.ts";
 import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
@@ -99,6 +100,68 @@ test.each(["status 403", "status 500", "cut"])(
     expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toBe(said);
   },
 );
+
+test("a creation that is answered with 429 is not repeated in its run", async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  const failure = place.tenant.fail("create", { type: "status", status: 429 });
+  await begin(place);
+  await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
+  await isAskedAgain(place, "find", 2);
+  expect(failure.hits).toBe(1);
+});
+
+describe("an application that was asked for and is not shown yet", () => {
+  /** Asked for once, with the answer lost, and shown only after the test. */
+  async function asked(place: IssuingPlace): Promise<void> {
+    place.tenant.fail("create", { type: "lost-answer" }, 1);
+    await begin(place);
+    await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
+  }
+
+  async function annotate(place: IssuingPlace, askedAt: string | null): Promise<void> {
+    const patch = { metadata: { annotations: { [askedAtAnnotation]: askedAt } } };
+    await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, patch);
+  }
+
+  test("is not asked for again because a leader's clock was ahead; its time is taken for now", async () => {
+    await using place = await issuingPlace(controlPlane(), target(), { tenant: await startIasStandIn({ shownAfterMs: 600_000 }) });
+    await asked(place);
+    const ahead = new Date(Date.now() + 3_600_000).toISOString();
+    await annotate(place, ahead);
+    await soon(async () => expect((await place.auth())?.metadata.annotations?.[askedAtAnnotation]).not.toBe(ahead));
+    expect(Date.parse((await place.auth())?.metadata.annotations?.[askedAtAnnotation] ?? "")).toBeLessThanOrEqual(Date.now());
+    await isAskedAgain(place, "find", 2);
+    expect(place.tenant.counters.created).toBe(1);
+  });
+
+  test("is not asked for again because somebody took the annotation away", async () => {
+    await using place = await issuingPlace(controlPlane(), target(), { tenant: await startIasStandIn({ shownAfterMs: 600_000 }) });
+    await asked(place);
+    await annotate(place, null);
+    await isAskedAgain(place, "find", 3);
+    expect(place.tenant.counters.created).toBe(1);
+  });
+});
+
+test("an OpenID server that gives no client secret at all gets one client, and the object says so", async () => {
+  await using world = await openidPlace(controlPlane(), target(), {
+    rotatesSecrets: false,
+    tellsSecretOn: [],
+    spoilRegistration: ({ client_secret: _secret, ...client }) => client,
+  });
+  const { place, server } = world;
+  let registered = 0;
+  server.onStep((step, moment) => void (step === "POST /reg" && moment === "after" && registered++));
+  await place.putKubeconfig();
+  await place.putKyma();
+  await place.startOperator({ flags: openid });
+  expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("issues no new secret on an update");
+  await place.putCredentials({ url: server.issuer, initial_access_token: server.initialAccessToken ?? "", note: "tried again" });
+  await soon(() => expect(server.clients()).toEqual([]));
+  await place.putCredentials({ url: server.issuer, initial_access_token: server.initialAccessToken ?? "", note: "and again" });
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  expect(registered).toBe(1);
+});
 
 test("an OpenID server that refuses its own registration access tokens gets one client, and the object says so", async () => {
   await using world = await openidPlace(controlPlane(), target(), { refusesManagement: true });

@@ -6,6 +6,7 @@ import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { abandonAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { openid, openidPlace } from "./identity/openid-place.ts";
 import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
@@ -138,6 +139,34 @@ describe("an identity provider that cannot be asked", () => {
     expect(place.tenant.applications(place.runtime)).toHaveLength(1);
     place.tenant.recover();
     await leavesNothing(place);
+  });
+
+  test.each([
+    ["a proxy's page", { type: "html" }, "text/html"],
+    ["a success without an effect", { type: "body", text: '{"status":"UP"}' }, "is still there"],
+  ] as const)("holds the deletion up if it answers it with %s", async (_what, failure, says) => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await place.ready();
+    place.tenant.fail("delete", failure);
+    await place.deleteKyma();
+    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toContain(says);
+    expect(place.tenant.applications(place.runtime)).toHaveLength(1);
+    place.tenant.recover();
+    await leavesNothing(place);
+  });
+
+  test("holds the deletion up if its URL was changed to one that nobody answers", async () => {
+    await using world = await openidPlace(controlPlane(), target());
+    const { place, server } = world;
+    await place.ready({ flags: openid });
+    await place.skipMinute();
+    await place.putCredentials({ url: "http://127.0.0.1:1" });
+    await place.deleteKyma();
+    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toContain("ECONNREFUSED");
+    expect(server.clients()).toHaveLength(1);
+    await place.putCredentials({ url: server.issuer.replace("http://", "HTTP://") });
+    await place.isGone();
+    expect(server.clients()).toEqual([]);
   });
 
   test("is given up if somebody says so", async () => {

@@ -80,6 +80,8 @@ const calls: readonly Call[] = [
 ];
 
 const hasBody = (step: IasStep): boolean => step !== "create" && step !== "delete" && step !== "delete-secret";
+/** What is made must not be made twice, whatever the tenant says of it. */
+const creates = (step: IasStep): boolean => step === "create" || step === "create-secret";
 
 interface Failing {
   readonly name: string;
@@ -88,7 +90,7 @@ interface Failing {
   readonly says: RegExp;
   /** Steps that it can happen to; default all. */
   readonly when?: (step: IasStep) => boolean;
-  /** Whether a request that is never repeated otherwise is repeated here. */
+  /** Whether a request that makes nothing is repeated here, even if it is not otherwise. */
   readonly alwaysRepeated?: boolean;
 }
 
@@ -114,7 +116,13 @@ const failings: readonly Failing[] = [
     when: (step) => !["delete", "delete-secret"].includes(step),
   },
   { name: "half an answer", failure: { type: "truncated" }, code: "Transient", says: /broke off/, when: hasBody },
-  { name: "a proxy's page", failure: { type: "html" }, code: "Transient", says: /text\/html|answered 200|Location/, when: hasBody },
+  {
+    name: "a proxy's page",
+    failure: { type: "html" },
+    code: "Transient",
+    says: /text\/html|answered 200|Location/,
+    when: (step) => step !== "create",
+  },
   {
     name: "JSON of another shape",
     failure: { type: "body", text: '{"applications":7,"secrets":7}' },
@@ -157,7 +165,7 @@ describe.each(calls)("$step", ({ step, words, repeatable, make }) => {
       expect(error.message.length).toBeLessThanOrEqual(600);
       expect(error.message).not.toContain(ias.password);
       expect(error.message).not.toContain("session=");
-      expect(active.hits).toBe(code === "Transient" && (repeatable || alwaysRepeated) ? 3 : 1);
+      expect(active.hits).toBe(code === "Transient" && (repeatable || (alwaysRepeated && !creates(step))) ? 3 : 1);
 
       active.stop();
       await expect(withoutPauses(clock, make(world))).resolves.not.toThrow();
@@ -285,6 +293,58 @@ describe("an application counts as gone", () => {
       await withoutPauses(clock, call(world));
       expect(ias.counters.requests.find).toBe(3);
     });
+  });
+});
+
+describe("an application does not count as gone", () => {
+  it.each([
+    ["JSON", { type: "body", text: '{"status":"UP"}' }],
+    ["nothing", { type: "body", text: "", status: 204 }],
+  ] as const)("because the request to delete it is answered with %s", async (_what, failure) => {
+    await using world = await openWorld();
+    const { ias, clock, provider, application } = world;
+    ias.fail("delete", failure, 1);
+    const error = await identityErrorOf(withoutPauses(clock, provider.delete(application)));
+    expect(error).toMatchObject({ code: "Transient", step: "delete" });
+    expect(error.message).toContain("is still there");
+    await withoutPauses(clock, provider.delete(application));
+    expect(ias.applications()).toEqual([]);
+  });
+
+  it("because of one empty 404 to the filter: the whole list has it", async () => {
+    await using world = await openWorld();
+    const { ias, clock, provider, application } = world;
+    const nothing: IasFailure = { type: "body", text: "", status: 404 };
+    for (let others = 0; others < 150; others++) ias.directory.create(`other-${others}`);
+    ias.fail("find", nothing, 1);
+    expect(await provider.find(application)).toEqual([{ id: application.id, isOurs: false }]);
+    ias.fail("read", { type: "status", status: 404 });
+    ias.fail("find", nothing, 1);
+    expect((await identityErrorOf(withoutPauses(clock, provider.read(application)))).message).toContain("but is listed");
+  });
+
+  it("because an answer has no list in it", async () => {
+    await using world = await openWorld();
+    const { ias, clock, provider, application } = world;
+    for (const text of ['{"status":"UP"}', '{"applications":null}']) {
+      const failure = ias.fail("find", { type: "body", text });
+      const error = await identityErrorOf(withoutPauses(clock, provider.find(application)));
+      expect(error).toMatchObject({ code: "Transient", step: "find" });
+      expect(error.message).toMatch(/promises: applications$/);
+      failure.stop();
+    }
+  });
+
+  it("because a page after the first is answered with a 404", async () => {
+    await using world = await openWorld();
+    const { ias, clock, provider } = world;
+    const owner = someOwner();
+    for (let count = 0; count < 150; count++) ias.directory.create(owner.name);
+    const stop = ias.onStep((step, moment) => {
+      if (step === "find" && moment === "after") ias.fail("find", { type: "status", status: 404 }, 1);
+    });
+    expect(await identityErrorOf(withoutPauses(clock, provider.find(owner)))).toMatchObject({ step: "find", status: 404 });
+    stop();
   });
 });
 

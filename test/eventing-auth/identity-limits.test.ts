@@ -73,18 +73,27 @@ describe("a tenant that answers 429", () => {
     const clock = new VirtualClock();
     using providers = openProviders({ clock, random: seededRandom(1) });
     const provider = providers.forSecret(dataOf(ias));
-    ias.fail("create", { type: "status", status: 429, retryAfter: "3" }, 1);
-    const owner = someOwner();
-    const created = provider.create(owner);
-    await expect.poll(() => ias.counters.requests.create, patiently).toBe(1);
+    ias.fail("list-secrets", { type: "status", status: 429, retryAfter: "3" }, 1);
+    const application = { ...someOwner(), id: ias.directory.create("some").id };
+    const listed = provider.listSecrets(application);
+    await expect.poll(() => ias.counters.requests["list-secrets"], patiently).toBe(1);
     // The answer has been read once the pause before the next try is being waited for.
     await expect.poll(() => clock.nextTimerInMs ?? Infinity, patiently).toBeLessThanOrEqual(3000);
     const found = provider.find(someOwner());
     await clock.advance(2999);
+    expect(ias.counters.requests).toEqual({ "list-secrets": 1 });
+    await Promise.all([withoutPauses(clock, listed), withoutPauses(clock, found)]);
+    expect(ias.counters.requests).toEqual({ "list-secrets": 2, find: 1 });
+  });
+
+  it("to a creation is not asked for another by itself: the first may have been made", async () => {
+    await using ias = await startIasStandIn();
+    const clock = new VirtualClock();
+    using providers = openProviders({ clock, random: seededRandom(1) });
+    const provider = providers.forSecret(dataOf(ias));
+    ias.fail("create", { type: "status", status: 429, retryAfter: "3" }, 1);
+    expect(await identityErrorOf(withoutPauses(clock, provider.create(someOwner())))).toMatchObject({ status: 429, retryAfterMs: 3000 });
     expect(ias.counters.requests).toEqual({ create: 1 });
-    await Promise.all([withoutPauses(clock, created), withoutPauses(clock, found)]);
-    expect(ias.applications(owner.name)).toHaveLength(1);
-    expect(ias.counters.requests).toEqual({ create: 2, find: 1 });
   });
 
   it("and asks for a long time is left to the caller, who is told how long, and is not asked meanwhile", async () => {

@@ -233,6 +233,90 @@ describe("a client counts as gone", () => {
   });
 });
 
+describe("a client does not count as gone", () => {
+  const gateway = { status: 404, body: { timestamp: "2026-01-01T00:00:00Z", path: "/reg", status: 404, error: "Not Found" } };
+  const refusal = { status: 401, body: { error: "invalid_token" } };
+
+  it.each(["read", "find", "delete"] as const)("because something in between answers 404: %s", async (call) => {
+    await using world = await openWorld();
+    const { server, provider } = world;
+    const client = await register(world);
+    server.answerInstead(({ path }) => (path.startsWith("/reg/") ? gateway : undefined));
+    const error = await identityErrorOf(provider[call](client));
+    expect(error).toMatchObject({ code: "Transient", status: 404 });
+    expect(error.message).toContain(`that does not prove that client ${client.id} is gone`);
+    server.answerInstead(() => undefined);
+    expect(await provider.read(client)).toEqual({ id: client.id, clientId: client.id });
+  });
+
+  it("because the request to delete it is refused, and not when its token is refused after that", async () => {
+    await using world = await openWorld();
+    const { server, provider } = world;
+    const client = await register(world);
+    server.answerInstead(({ method }) => (method === "DELETE" ? refusal : undefined));
+    expect(await identityErrorOf(provider.delete(client))).toMatchObject({ status: 401 });
+    server.answerInstead(({ path }) => (path.startsWith("/reg/") ? refusal : undefined));
+    for (const call of ["read", "find", "delete"] as const) expect(await identityErrorOf(provider[call](client))).toMatchObject({ status: 401 });
+    server.answerInstead(() => undefined);
+    await provider.delete(client);
+    expect(server.clients()).toEqual([]);
+  });
+
+  it("because its token is refused after an update that was refused", async () => {
+    await using world = await openWorld();
+    const { server, provider } = world;
+    const client = await register(world);
+    server.answerInstead(({ method }) => (method === "PUT" ? refusal : undefined));
+    expect(await identityErrorOf(provider.issueSecret(client, { rotate: true }))).toMatchObject({ status: 401 });
+    server.answerInstead(({ path }) => (path.startsWith("/reg/") ? refusal : undefined));
+    expect(await identityErrorOf(provider.read(client))).toMatchObject({ code: "Terminal", status: 401 });
+  });
+
+  it("because something in between refuses everything after an answer was lost", async () => {
+    await using world = await openWorld();
+    const { server, provider } = world;
+    const client = await register(world);
+    server.loseAnswers(({ method }) => method === "PUT");
+    await identityErrorOf(provider.issueSecret(client, { rotate: true }));
+    server.answerInstead(({ path }) => (path.startsWith("/reg/") ? { status: 401, body: { error: "unauthorized" } } : undefined));
+    expect(await identityErrorOf(provider.read(client))).toMatchObject({ code: "Terminal", status: 401 });
+  });
+
+  it.each([
+    ["a page", { status: 200, body: "<html>Request rejected</html>" }],
+    ["a success that was none", { status: 204 }],
+  ])("because the request to delete it is answered with %s", async (_what, answer) => {
+    await using world = await openWorld();
+    const { server, provider } = world;
+    const client = await register(world);
+    server.answerInstead(({ method }) => (method === "DELETE" ? answer : undefined));
+    expect(await identityErrorOf(provider.delete(client))).toMatchObject({ code: "Transient", step: "delete" });
+    server.answerInstead(() => undefined);
+    await provider.delete(client);
+    expect(server.clients()).toEqual([]);
+  });
+
+  it("because the URL is wrong, before another server has shown that it is one", async () => {
+    await using world = await openWorld();
+    const client = await register(world);
+    using providers = openProviders({ type: "openid" });
+    const nowhere = providers.forSecret(secretData({ url: "http://127.0.0.1:1" }));
+    for (const call of ["read", "find", "delete"] as const) {
+      expect(await identityErrorOf(nowhere[call](client))).toMatchObject({ code: "Transient", step: "discover" });
+    }
+  });
+
+  it("because the URL is spelled in another way", async () => {
+    await using world = await openWorld();
+    const client = await register(world);
+    using providers = openProviders({ type: "openid" });
+    const shouted = providers.forSecret(secretData({ url: `${world.server.issuer.replace("http://", "HTTP://")}/` }));
+    expect(await shouted.read(client)).toEqual({ id: client.id, clientId: client.id });
+    expect(await shouted.find(client)).toEqual([{ id: client.id, isOurs: true }]);
+    expect((await shouted.endpoints()).tokenUrl).toContain(world.server.issuer);
+  });
+});
+
 describe("what a crash costs", () => {
   it("between registering a client and keeping its grant: that one client, which stays at the server", async () => {
     await using world = await openWorld();

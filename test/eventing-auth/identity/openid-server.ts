@@ -23,6 +23,12 @@ export interface OpenidServerOptions {
 /** A request that was answered, for those who look on or want to spoil it. */
 export type Exchange = Pick<KoaContextWithOIDC, "method" | "path">;
 
+/** What somebody else answers. */
+export interface InsteadAnswer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
 /** Told of a request: its method and the first part of its path, such as `PUT /reg`; and the client's `User-Agent`. */
 export type StepListener = (step: string, moment: "before" | "after", userAgent: string) => void;
 
@@ -41,6 +47,8 @@ export interface OpenidServer extends AsyncDisposable {
   onStep(listener: StepListener): () => void;
   /** Loses the answers to requests for which this is true, after their effect. */
   loseAnswers(when: (exchange: Exchange) => boolean): void;
+  /** Answers requests without their effect, as something in between would. A body that is text is sent as a page. */
+  answerInstead(answer: (exchange: Exchange) => InsteadAnswer | undefined): void;
 }
 
 const resource = "urn:keyturn:eventing";
@@ -80,6 +88,7 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
     },
   });
   let lost: (exchange: Exchange) => boolean = () => false;
+  let instead: (exchange: Exchange) => InsteadAnswer | undefined = () => undefined;
   let refusals = 0;
   const listeners = new Set<StepListener>();
   provider.use(async (ctx, next) => {
@@ -98,6 +107,12 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
       refusals++;
       ctx.status = 401;
       ctx.body = { error: "invalid_token", error_description: "invalid token provided" };
+      return;
+    }
+    const other = instead(ctx);
+    if (other) {
+      ctx.status = other.status;
+      if (other.body !== undefined) ctx.body = other.body;
       return;
     }
     await next();
@@ -125,6 +140,7 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
       return () => void listeners.delete(listener);
     },
     loseAnswers: (when) => void (lost = when),
+    answerInstead: (answer) => void (instead = answer),
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         http.close(() => resolve());

@@ -41,6 +41,10 @@ export interface StepContext {
   readonly onWritten: (object: Stored<EventingAuth>) => void;
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
   readonly onAbandoned: () => void;
+  /** To be told when an application is asked for. */
+  readonly onAsked: (atMs: number) => void;
+  /** Whether this run has asked for an application. It never asks for another. */
+  hasAsked: boolean;
   /** A secret that came with the application and is still to be written. */
   firstSecret: IssuedSecret | undefined;
 }
@@ -80,13 +84,16 @@ export function writerOf({ controller }: Pick<StepContext, "controller">): { rea
  */
 export async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
   const provider = providerOf(context);
-  const asking = { ...observation, object: await recordAskedAt(observation, context) };
+  if (context.hasAsked)
+    throw new TransientError("an application was asked for in this run; the next run sees what became of it", { reason: "Conflict" });
+  context.hasAsked = true;
+  const asking = await recordAskedAt(observation, context);
   const created = await provider.create(applicationOwner(asking, context), context.run.signal);
   const object = await recordApplication(asking, created.id, context);
   context.firstSecret = created.secret;
   context.notify({ type: "Normal", reason: "ApplicationCreated", message: `application ${created.id} was created` });
   return {
-    ...observation,
+    ...asking,
     object,
     tenant: {
       ...known(observation),
@@ -97,13 +104,16 @@ export async function createApplication(observation: Observation, context: StepC
   };
 }
 
-async function recordAskedAt({ object }: Observation, context: StepContext): Promise<Stored<EventingAuth>> {
-  const { namespace = "", name, uid, resourceVersion } = object.metadata;
-  const annotations = { [askedAtAnnotation]: new Date(context.scope.clock.now()).toISOString() };
+/** Writes down that now is when an application is asked for. */
+async function recordAskedAt(observation: Observation, context: StepContext): Promise<Observation> {
+  const { namespace = "", name, uid, resourceVersion } = observation.object.metadata;
+  const askedAtMs = context.scope.clock.now();
+  const annotations = { [askedAtAnnotation]: new Date(askedAtMs).toISOString() };
   const patch = { metadata: { uid, resourceVersion, annotations } };
   const written = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, writerOf(context));
+  context.onAsked(askedAtMs);
   context.onWritten(written);
-  return written;
+  return { ...observation, object: written, askedAtMs };
 }
 
 /** Deletes the application whose id is in the status. */
@@ -160,7 +170,8 @@ export async function issueSecret(step: ActOf<"issue">, observation: Observation
   try {
     issued = context.firstSecret ?? (await provider.issueSecret(ref, { rotate: step.why === "rotation", known: step.known }, signal));
   } catch (error) {
-    if (!(error instanceof IdentityError) || error.code !== "SecretLost") throw error;
+    // Of an application that was just made no secret can be lost: another would give none either.
+    if (!(error instanceof IdentityError) || error.code !== "SecretLost" || context.hasAsked) throw error;
     return { ...observation, tenant: { ...observation.tenant, secretLost: true } };
   }
   context.firstSecret = undefined;
@@ -320,6 +331,8 @@ export async function carryOutAct(step: Act, observation: Observation, context: 
   switch (step.type) {
     case "create":
       return createApplication(observation, context);
+    case "redate":
+      return recordAskedAt(observation, context);
     case "adopt":
       return adoptApplication(step, observation, context);
     case "forget":

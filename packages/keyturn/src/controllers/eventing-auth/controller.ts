@@ -33,7 +33,7 @@ import { IdentityError } from "./identity/provider-http.ts";
 import { IdentityProviders, type IdentityProvidersOptions } from "./identity/provider.ts";
 import { type EventingAuthMetrics, eventingAuthNumbers, type ObjectNumbers } from "./metrics.ts";
 import { type Observation, type Observed, observeEventingAuth, ownerOfObservation, watchIssuing } from "./observe.ts";
-import { planDeletionStep, planStep, type Rest } from "./plan.ts";
+import { planDeletionStep, planStep, type Rest, shownWithinMs } from "./plan.ts";
 import { TargetError, TargetPool } from "./target.ts";
 
 // Every right that the controllers of this feature need. Secrets are read in the namespaces that hold kubeconfigs and credentials, and nowhere else.
@@ -292,6 +292,8 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
+      /** By the uid of the object: the annotation that says so can be taken away. */
+      const askedAt = new Map<string, number>();
       const settled = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
       const show = scope.show<ObjectNumbers>({
         show: (key, shown) => numbers.objects.show(key, shown),
@@ -312,7 +314,7 @@ export function issuingController({ selects, settings, provider }: IssuingOption
           return afterPause(serving, run.now);
         }
         const isServed = serving?.type === "served";
-        const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers }) : undefined;
+        const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers, askedAt }) : undefined;
         numbers.targets.set(pool.size);
         if (!observed) {
           const runtime = runtimeOf(settings, run.key);
@@ -322,9 +324,9 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         }
         const waitMs = settled.waitFor(run.key, observed);
         if (waitMs !== undefined) return { requeueAfterMs: waitMs };
-        const reached = await stepUntilRest(run, observed, { scope, settings, reporting });
+        const reached = await stepUntilRest(run, observed, { scope, settings, reporting, askedAt });
         if (!reached) return;
-        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: run.now });
+        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: clock.now() });
       };
     },
   };
@@ -334,13 +336,14 @@ interface Work {
   readonly scope: ControllerScope;
   readonly settings: EventingAuthSettings;
   readonly reporting: Reporting;
+  readonly askedAt: Map<string, number>;
 }
 
 /** Goes on until there is nothing more to do, and reports. Resolves to undefined if the object was let go, or nothing may be changed. */
 async function stepUntilRest(
   run: Run,
   { observation: first, provider, target }: Observed,
-  { scope, settings, reporting }: Work,
+  { scope, settings, reporting, askedAt }: Work,
 ): Promise<{ readonly observation: Observation; readonly rest: Rest } | undefined> {
   let observation = first;
   const deleting = isBeingDeleted(first.object);
@@ -355,6 +358,11 @@ async function stepUntilRest(
     onWritten: (object) => (observation = { ...observation, object }),
     onIssued: (why) => reporting.issued(why),
     onAbandoned: () => reporting.abandoned(),
+    onAsked(atMs) {
+      for (const [uid, beforeMs] of askedAt) if (atMs - beforeMs >= shownWithinMs) askedAt.delete(uid);
+      askedAt.set(first.object.metadata.uid, atMs);
+    },
+    hasAsked: false,
     firstSecret: undefined,
   };
   try {
@@ -362,7 +370,9 @@ async function stepUntilRest(
       observation = { ...first, object: await addFinalizer(run, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
     }
     for (let steps = 0; steps < maxSteps; steps++) {
-      const step = deleting ? planDeletionStep(observation, run.now) : planStep(observation, run.now);
+      // Not the time at which the run began: what it has done since would lie in the future.
+      const nowMs = scope.clock.now();
+      const step = deleting ? planDeletionStep(observation, nowMs) : planStep(observation, nowMs);
       if (step.type === "rest") return { observation: await reporting.rest(observation, step, run), rest: step };
       if (step.type === "look") {
         observation = await carryOutLook(step, observation, context);

@@ -38,6 +38,8 @@ export class IssuingWorld {
   served = true;
   /** When an application was last asked for. */
   askedAt: string | undefined;
+  /** When this process knows to have asked, whatever the annotation says. */
+  rememberedAtMs: number | undefined;
   closed: string | undefined;
   nowMs = Date.parse("2026-01-01T00:00:00Z");
   rotateAfterMs = 0;
@@ -66,6 +68,7 @@ export class IssuingWorld {
       target: { type: "seen", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
       provider: this.closed === undefined ? { type: "open", secretsOverlap: true } : { type: "closed", message: this.closed },
       tenant,
+      ...(this.rememberedAtMs !== undefined && { askedAtMs: this.rememberedAtMs }),
       settings: {
         kubeconfigs: { namespace: "kcp-system", prefix: "kubeconfig-", key: "config" },
         targetSecret: place,
@@ -164,6 +167,9 @@ export class IssuingWorld {
         record({ name: "runtime", uuid: id });
         return { endpoints, application: { id, clientId: undefined }, secrets: [] };
       }
+      case "redate":
+        this.askedAt = new Date(this.nowMs).toISOString();
+        return tenant;
       case "adopt":
         record({ name: "runtime", uuid: step.id });
         return { endpoints };

@@ -66,7 +66,7 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-// Everything that the next step for one EventingAuth is decided from. None of it is remembered between runs.
+// Everything that the next step for one EventingAuth is decided from. Nothing but the time of a request is remembered between runs.
 
 /** What was observed. */
 export interface Observation {
@@ -79,6 +79,8 @@ export interface Observation {
   readonly provider: ObservedProvider;
   /** What the identity provider has told in this run; what is missing has not been asked for. */
   readonly tenant: ObservedTenant;
+  /** When this process last asked for an application for this object: counts where the annotation that says so was taken away. */
+  readonly askedAtMs?: number;
   readonly settings: Pick<
     EventingAuthSettings,
     "kubeconfigs" | "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs"
@@ -117,6 +119,8 @@ export interface ObserveOptions {
   readonly settings: EventingAuthSettings;
   readonly pool: TargetPool;
   readonly providers: Pick<IdentityProviders, "forSecret">;
+  /** When this process last asked for an application, by the uid of the object. */
+  readonly askedAt: ReadonlyMap<string, number>;
 }
 
 /** What was observed, and the two that it was observed of. */
@@ -133,7 +137,8 @@ export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "cl
   if (!object) return undefined;
   const runtime = runtimeOf(settings, key);
   const { provider, sight } = openProvider(options);
-  const shared = { object, isServed: runtime !== undefined, provider: sight, tenant: {}, settings };
+  const askedAtMs = options.askedAt.get(object.metadata.uid);
+  const shared = { object, isServed: runtime !== undefined, provider: sight, tenant: {}, settings, ...(askedAtMs !== undefined && { askedAtMs }) };
   if (runtime === undefined) return { observation: { ...shared, target: { type: "unknown", message: "not served" } }, provider, target: undefined };
   const digest = kubeconfigDigest(watches, settings, runtime);
   if (digest === undefined) {

@@ -140,11 +140,24 @@ describe("an application that was asked for less than a minute ago and is not th
     expect(world.applications.size).toBe(0);
   });
 
-  test("is nothing to wait for if the time is one to come", () => {
+  test.each(["creation", "deletion"])("is awaited for a minute from now on if the time is one to come: %s", (when) => {
     const world = new IssuingWorld();
     world.askedAt = new Date(world.nowMs + 3_600_000).toISOString();
+    if (when === "deletion") world.deletedAt = new Date(world.nowMs).toISOString();
+    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 1_000 });
+    expect(world.askedAt).toBe(new Date(world.nowMs).toISOString());
+    expect(world.applications.size).toBe(0);
+    world.nowMs += 60_000;
     world.run();
-    expect(world.status?.state).toBe("Ready");
+    expect(when === "deletion" ? world.released : world.status?.state).toBe(when === "deletion" ? true : "Ready");
+  });
+
+  test.each([undefined, "edited"])("is awaited if the annotation is %s and this process knows better", (askedAt) => {
+    const world = new IssuingWorld();
+    world.askedAt = askedAt;
+    world.rememberedAtMs = world.nowMs;
+    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 1_000 });
+    expect(world.applications.size).toBe(0);
   });
 });
 

@@ -29,6 +29,8 @@ export type Look =
 export type Act =
   /** Make an application, and write its id down before anything else. */
   | { readonly type: "create" }
+  /** Take the time at which one was asked for, which is still to come by this clock, for now. */
+  | { readonly type: "redate" }
   /** Write down that an application which was made for this object before, or which its runtime uses, is this object's. */
   | { readonly type: "adopt"; readonly id: string }
   /** Take the id of an application that is gone out of the status. */
@@ -92,7 +94,8 @@ export function planStep(observation: Observation, nowMs: number): Step {
 }
 
 /** The application that this object is to use, or the step that leads to one. */
-function chooseApplication({ object, tenant }: Observation, secret: TargetSecret | undefined, nowMs: number): Application | Step {
+function chooseApplication(observation: Observation, secret: TargetSecret | undefined, nowMs: number): Application | Step {
+  const { object, tenant } = observation;
   const id = object.status?.iasApplication?.uuid;
   if (id !== undefined) {
     if (tenant.application === undefined) return { type: "look", at: "application", id };
@@ -101,13 +104,13 @@ function chooseApplication({ object, tenant }: Observation, secret: TargetSecret
       return { type: "deleteApplication", id };
     }
     // An id in the status is always one that exists or did: a crash while another is made must leave that one to be found.
-    return (tenant.application === "gone" && waitForApplication(object, nowMs)) || { type: "forget" };
+    return (tenant.application === "gone" && waitForApplication(observation, nowMs)) || { type: "forget" };
   }
   if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
   const own = tenant.namesakes.find(({ isOurs }) => isOurs);
   if (own) return { type: "adopt", id: own.id };
   const [namesake, ...others] = tenant.namesakes;
-  if (namesake === undefined) return waitForApplication(object, nowMs) ?? { type: "create" };
+  if (namesake === undefined) return waitForApplication(observation, nowMs) ?? { type: "create" };
   if (others.length === 0 && secret?.clientId !== undefined) {
     if (tenant.namesake === undefined) return { type: "look", at: "namesake", id: namesake.id };
     if (tenant.namesake !== "gone" && isUsedBy(secret, tenant.namesake)) return { type: "adopt", id: namesake.id };
@@ -119,27 +122,29 @@ function chooseApplication({ object, tenant }: Observation, secret: TargetSecret
  * A new application may take a while to be shown, and the answer to the request for it may have been lost. So long nothing is concluded from its not
  * being there, and there is never more than one request for an application in this time.
  */
-const shownWithinMs = 60_000;
+export const shownWithinMs = 60_000;
 const firstLookMs = 1_000;
 
 /** While an application that was asked for may still turn up: what is said about it, and when to look again, more and more rarely. */
 export function awaitedApplication(
-  { metadata }: Observation["object"],
+  { object, askedAtMs: rememberedMs }: Observation,
   nowMs: number,
-): { readonly message: string; readonly nextAtMs: number } | undefined {
-  const askedAt = metadata.annotations?.[askedAtAnnotation] ?? "";
-  const sinceMs = nowMs - Date.parse(askedAt);
-  // A time to come, or none at all, is nothing to wait for.
-  if (!(sinceMs >= 0 && sinceMs < shownWithinMs)) return undefined;
-  const message = `an application was asked for at ${askedAt} and is not shown yet; it is looked for, and no other is made in the minute after that`;
+): { readonly message: string; readonly nextAtMs: number } | Extract<Act, { readonly type: "redate" }> | undefined {
+  const notedMs = Date.parse(object.metadata.annotations?.[askedAtAnnotation] ?? "");
+  const askedAtMs = Number.isNaN(notedMs) ? rememberedMs : notedMs;
+  if (askedAtMs === undefined || nowMs - askedAtMs >= shownWithinMs) return undefined;
+  // The clock of whoever asked is ahead of ours. How long ago it was cannot be told, and nobody is to wait until that time.
+  if (askedAtMs > nowMs) return { type: "redate" };
+  const sinceMs = nowMs - askedAtMs;
+  const message = `an application was asked for at ${new Date(askedAtMs).toISOString()} and is not shown yet; it is looked for, and no other is made in the minute after that`;
   return { message, nextAtMs: nowMs + Math.min(Math.max(sinceMs, firstLookMs), shownWithinMs - sinceMs) };
 }
 
-function waitForApplication(object: Observation["object"], nowMs: number): Rest | undefined {
-  const awaited = awaitedApplication(object, nowMs);
-  if (!awaited) return undefined;
+function waitForApplication(observation: Observation, nowMs: number): Step | undefined {
+  const awaited = awaitedApplication(observation, nowMs);
+  if (!awaited || "type" in awaited) return awaited;
   const { message, nextAtMs } = awaited;
-  const before = object.status?.conditions?.find(({ type }) => type === "IASApplicationReady");
+  const before = observation.object.status?.conditions?.find(({ type }) => type === "IASApplicationReady");
   // What the provider said when it was asked tells more.
   const application: ConditionReport | undefined =
     before?.reason === applicationFailed("").reason ? undefined : { holds: false, reason: "InProgress", message };
@@ -301,7 +306,8 @@ export function planDeletionStep(observation: Observation, nowMs: number): Step 
 }
 
 /** The step that deletes the application, or `gone` if there is none any more. Only one whose id is in the status is ever deleted. */
-function deleteApplication({ object, tenant, provider }: Observation, secret: TargetSecret | undefined, nowMs: number): Step | "gone" {
+function deleteApplication(observation: Observation, secret: TargetSecret | undefined, nowMs: number): Step | "gone" {
+  const { object, tenant, provider } = observation;
   if (provider.type === "closed") return waitingForProvider(provider.message);
   const id = object.status?.iasApplication?.uuid;
   if (id !== undefined) {
@@ -309,7 +315,7 @@ function deleteApplication({ object, tenant, provider }: Observation, secret: Ta
     if (application === undefined) return { type: "look", at: "application", id };
     if (application === "deleted") return "gone";
     // Others of its name are somebody's, and no reason to keep the object.
-    if (application === "gone") return waitingForApplication(object, nowMs) ?? "gone";
+    if (application === "gone") return waitingForApplication(observation, nowMs) ?? "gone";
     // The Secret of the original has no mark. It gets one while its application can still tell that it is ours.
     const adopts = isUsedBy(secret, application) && secret.digest !== undefined && secret.noted.application !== application.id;
     if (!adopts) return { type: "deleteApplication", id };
@@ -319,12 +325,13 @@ function deleteApplication({ object, tenant, provider }: Observation, secret: Ta
   if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
   const own = tenant.namesakes.find(({ isOurs }) => isOurs);
   if (own) return { type: "adopt", id: own.id };
-  return waitingForApplication(object, nowMs) ?? "gone";
+  return waitingForApplication(observation, nowMs) ?? "gone";
 }
 
-function waitingForApplication(object: Observation["object"], nowMs: number): Rest | undefined {
-  const awaited = awaitedApplication(object, nowMs);
-  return awaited && waiting({ holds: false, reason: "DeletionWaiting", message: awaited.message }, { nextAtMs: awaited.nextAtMs });
+function waitingForApplication(observation: Observation, nowMs: number): Step | undefined {
+  const awaited = awaitedApplication(observation, nowMs);
+  if (!awaited || "type" in awaited) return awaited;
+  return waiting({ holds: false, reason: "DeletionWaiting", message: awaited.message }, { nextAtMs: awaited.nextAtMs });
 }
 
 function waitingForProvider(message: string): Rest {

@@ -62,7 +62,7 @@ function read(answer: ProviderAnswer, { url, allowHttp, check }: DiscoveryOption
   );
   if (wrong !== undefined) throw oddAnswer(answer, "the well-known document has an address that is no https:// URL");
   const { step, status, clean } = answer;
-  if (check === "same-issuer" && withoutSlash(issuer) !== withoutSlash(url)) {
+  if (check === "same-issuer" && !isSameAddress(issuer, url)) {
     const message = clean(`${attempt}: the issuer at ${url} calls itself ${issuer}; correct the URL`);
     throw new IdentityError(message, { code: "Terminal", step, status });
   }
@@ -84,6 +84,12 @@ export function isUsable(address: string, allowHttp: boolean): boolean {
 
 function hostOf(address: string): string | undefined {
   return URL.parse(address)?.host;
+}
+
+/** Whether two addresses are the same, however they are spelled. */
+export function isSameAddress(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((address) => withoutSlash(URL.parse(address)?.href ?? address));
+  return first === second;
 }
 
 /** The address less slashes at its end. Looks at a run of slashes once: without looking back, the expression would begin anew at each of them. */

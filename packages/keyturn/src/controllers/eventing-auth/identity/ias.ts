@@ -4,6 +4,7 @@ import { discoverOnce, withoutSlash } from "./discovery.ts";
 import {
   acceptsCredentials,
   decode,
+  expectDone,
   expectStatus,
   IdentityError,
   isGone,
@@ -67,11 +68,11 @@ export function newSecretBody(validToMs: number | undefined): string {
 
 /** A page of applications. The name is needed: an application that is not known to have the right one is not ours. */
 export const pageSchema = z.object({
-  applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string(), description: z.string().nullish() })).nullish(),
+  applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string(), description: z.string().nullish() })),
   nextCursor: z.string().nullish(),
 });
 
-export type ListedApplication = NonNullable<z.infer<typeof pageSchema>["applications"]>[number];
+export type ListedApplication = z.infer<typeof pageSchema>["applications"][number];
 
 /** What shows that the directory answers at all: the list without a filter, which is never empty. */
 export const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
@@ -142,19 +143,20 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
     return http.ask({ ...request, url: `${url}/Applications/v1/${path}`, headers }, read, signal);
   };
 
-  /** All applications that a filter finds. */
-  const list = async (filter: string, signal?: AbortSignal): Promise<readonly ListedApplication[]> => {
+  /** All applications that a filter finds, and maybe others; all that there are without a filter. */
+  const list = async (filter: string | undefined, signal?: AbortSignal): Promise<readonly ListedApplication[]> => {
     const request = { step: "find", attempt: listing, method: "GET" } as const;
-    const query = new URLSearchParams({ filter });
+    const query = new URLSearchParams(filter === undefined ? { limit: "100" } : { filter });
     const found: ListedApplication[] = [];
     for (let pages = 0; pages < maxPages; pages++) {
-      const page = await ask({ ...request, path: `?${query.toString()}` }, readPage, signal);
-      if (!page) {
-        // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
+      const page = await ask({ ...request, path: `?${query.toString()}` }, filter !== undefined && pages === 0 ? readFirstPage : readPage, signal);
+      // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
+      if (page === "nobody's words") return list(undefined, signal);
+      if (page === "none") {
         await ask({ ...request, path: "?limit=1" }, readWholePage, signal);
         return [];
       }
-      found.push(...(page.applications ?? []));
+      found.push(...page.applications);
       if (!page.nextCursor) return found;
       query.set("cursor", page.nextCursor);
     }
@@ -167,9 +169,23 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       throw new IdentityError(`${attempt}: application ${id} is not found by its id, but is listed`, { code: "Transient", step, status: 404 });
   };
 
+  const read: IdentityProvider["read"] = async ({ id }, signal) => {
+    if (!isApplicationId(id)) return undefined;
+    const attempt = "failed to retrieve client ID";
+    const found = await ask(
+      { step: "read", attempt, method: "GET", path: id },
+      (answer) => (isGone(answer) ? "gone" : readApplication(answer)),
+      signal,
+    );
+    if (found !== "gone") return { id, clientId: found.clientId };
+    await assertUnlisted(id, { step: "read", attempt }, signal);
+    return undefined;
+  };
+
   return {
     type: "ias",
     secretsOverlap: true,
+    read,
 
     async find({ name, uid }, signal) {
       const filter = filterByName(name);
@@ -181,29 +197,22 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       return found.filter((each) => each.name === name).map(({ id, description }) => ({ id, isOurs: description === descriptionFor(uid) }));
     },
 
-    async read({ id }, signal) {
-      if (!isApplicationId(id)) return undefined;
-      const attempt = "failed to retrieve client ID";
-      const found = await ask(
-        { step: "read", attempt, method: "GET", path: id },
-        (answer) => (isGone(answer) ? "gone" : readApplication(answer)),
-        signal,
-      );
-      if (found !== "gone") return { id, clientId: found.clientId };
-      await assertUnlisted(id, { step: "read", attempt }, signal);
-      return undefined;
-    },
-
     create(owner, signal) {
       const body = newApplicationBody(owner, settings.globalAccount);
       return ask({ step: "create", attempt: "failed to create application", method: "POST", path: "", body }, readCreated, signal);
     },
 
-    async delete({ id }, signal) {
+    async delete(application, signal) {
+      const { id } = application;
       if (!isApplicationId(id)) return;
       const attempt = "failed to delete application";
       const outcome = await ask({ step: "delete", attempt, method: "DELETE", path: id }, readDeleted, signal);
       if (outcome === "gone") await assertUnlisted(id, { step: "delete", attempt }, signal);
+      else if (await read(application, signal))
+        throw new IdentityError(`${attempt}: the answer was that it is done, but application ${id} is still there`, {
+          code: "Transient",
+          step: "delete",
+        });
     },
 
     async issueSecret({ id }, { validToMs, known = [] }, signal) {
@@ -250,9 +259,13 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
   };
 }
 
-/** Undefined if it was answered that nothing was found. Nobody has documented the body of that answer. */
-function readPage(answer: ProviderAnswer): z.infer<typeof pageSchema> | undefined {
-  if (isGone(answer) || (answer.status === 404 && answer.text.trim() === "")) return undefined;
+/** Nobody has documented the body of the answer that nothing was found. Only IAS's own words say so; an empty one may be anybody's. */
+function readFirstPage(answer: ProviderAnswer): z.infer<typeof pageSchema> | "none" | "nobody's words" {
+  if (isGone(answer)) return "none";
+  return answer.status === 404 && answer.text.trim() === "" ? "nobody's words" : readPage(answer);
+}
+
+function readPage(answer: ProviderAnswer): z.infer<typeof pageSchema> {
   expectStatus(answer, 200);
   return decode(answer, pageSchema);
 }
@@ -289,6 +302,6 @@ function readSecrets(answer: ProviderAnswer): z.infer<typeof secretsSchema> {
 
 function readDeleted(answer: ProviderAnswer): "gone" | "deleted" {
   if (isGone(answer)) return "gone";
-  expectStatus(answer, 200, 204);
+  expectDone(answer);
   return "deleted";
 }

@@ -2,14 +2,15 @@
 import { createHash } from "node:crypto";
 import { abortRace } from "@keyturn/runtime";
 import * as z from "zod";
-import { discoverOnce, isUsable, withoutSlash } from "./discovery.ts";
+import { discoverOnce, isSameAddress, isUsable, withoutSlash } from "./discovery.ts";
 import {
   acceptsCredentials,
   decode,
+  expectDone,
   expectStatus,
   IdentityError,
   type IdentityStep,
-  isGone,
+  oauthErrorIn,
   type ProviderAnswer,
   type ProviderHttp,
   refusalOf,
@@ -28,8 +29,8 @@ export interface RegistrationGrant {
   /** The hint of the secret that was issued last. */
   readonly hint?: string;
   /**
-   * A request that ends the token was about to be sent, when the server had just accepted that token. If it is refused from then on, the request
-   * had its effect and its answer was lost. Otherwise a refused token says nothing about the client.
+   * A request that ends the token was about to be sent, when the server had just accepted that token, and was not refused. If the server says from
+   * then on that the token is invalid, the request had its effect and its answer was lost. Otherwise a refused token says nothing about the client.
    */
   readonly asked?: "update" | "delete";
 }
@@ -134,9 +135,12 @@ export interface RegistrationsOptions {
   readonly allowHttp: boolean;
   readonly issuer: string;
   readonly initialAccessToken?: string;
+  /** Resolves if there is a server which calls itself by that issuer. */
+  readonly discover: () => Promise<unknown>;
 }
 
 const registering = "failed to register a client";
+const deleting = "failed to delete the client's registration";
 
 /**
  * The clients of one server. Every grant that the server hands out is kept before a method resolves.
@@ -152,7 +156,7 @@ export class Registrations {
   /** The grant that is kept for somebody; undefined if there is none of this server. */
   async grantOf(owner: ApplicationOwner): Promise<RegistrationGrant | undefined> {
     const grant = await keptGrant(owner);
-    return grant?.issuer === this.#options.issuer ? grant : undefined;
+    return grant && (await this.#isHere(grant)) ? grant : undefined;
   }
 
   /** Registers a client and keeps the grant to it. If that cannot be kept, the client is deleted again. */
@@ -176,11 +180,11 @@ export class Registrations {
     return { id: clientId, clientId, ...(issued && { secret: issued }) };
   }
 
-  /** The client as the server has it; undefined if it proves that there is none. */
-  async read(application: ApplicationRef, step: IdentityStep): Promise<KnownClient | undefined> {
+  /** The client as the server has it; undefined if it proves that there is none. `isDeleted` if it said so the moment before. */
+  async read(application: ApplicationRef, step: IdentityStep, isDeleted = false): Promise<KnownClient | undefined> {
     const grant = await this.#managing(application);
     if (!grant) return undefined;
-    const read = (answer: ProviderAnswer): RegisteredClient | undefined => (isUnknown(answer, grant) ? undefined : readClient(answer));
+    const read = (answer: ProviderAnswer): RegisteredClient | undefined => (isUnknown(answer, grant, isDeleted) ? undefined : readClient(answer));
     const client = await this.#manage(grant, { step, attempt: "failed to read the client's registration", method: "GET" }, read);
     return client && { client, grant: await this.#renew(application, grant, client) };
   }
@@ -189,24 +193,43 @@ export class Registrations {
   async update(application: ApplicationRef, { client, grant }: KnownClient): Promise<UpdatedSecret | undefined> {
     const request = { step: "issue-secret", attempt: "failed to update the client's registration", method: "PUT", body: updateBody(client) } as const;
     const asking = { ...grant, asked: "update" } as const;
-    await keep(application, asking);
-    const updated = await this.#manage(asking, request, readClient);
+    const updated = await this.#ending(application, asking, () => this.#manage(asking, request, readClient));
     await this.#renew(application, asking, updated);
     const { client_secret: secret } = updated;
     return secret === undefined ? undefined : { secret, hint: hintOf(secret), fresh: hintOf(secret) !== grant.hint };
   }
 
-  /** Deletes the client, unless the server proves that there is none. */
+  /** Deletes the client, unless the server proves that there is none. Whatever it answers, it is asked for the client once more. */
   async delete(application: ApplicationRef): Promise<void> {
     const known = await this.read(application, "delete");
     if (!known) return;
     const asking = { ...known.grant, asked: "delete" } as const;
+    const unheard = await this.#ending(application, asking, () => this.#remove(asking, true)).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!(error instanceof IdentityError) || isRefusal(error)) throw error;
+        return error;
+      },
+    );
+    if (!(await this.read(application, "delete", unheard === undefined))) return;
+    const message = `${deleting}: the answer was that it is done, but client ${application.id} is still there`;
+    throw unheard ?? new IdentityError(message, { code: "Transient", step: "delete" });
+  }
+
+  /** Sends a request that ends the token, which is written down before, and crossed out if it was refused. */
+  async #ending<T>(application: ApplicationRef, asking: ManagingGrant, send: () => Promise<T>): Promise<T> {
     await keep(application, asking);
-    await this.#remove(asking);
+    try {
+      return await send();
+    } catch (error) {
+      const { asked: _refused, ...grant } = asking;
+      if (isRefusal(error)) await keep(application, grant);
+      throw error;
+    }
   }
 
   async #undo(grant: ManagingGrant, reason: unknown): Promise<never> {
-    await this.#remove({ ...grant, asked: "delete" }).catch((cause: unknown) => {
+    await this.#remove(grant).catch((cause: unknown) => {
       const message = `${registering}: the grant to client ${grant.clientId} could not be kept, nor the client be deleted again; delete it at ${grant.issuer}`;
       throw new IdentityError(message, { code: "Transient", step: "keep-grant", cause });
     });
@@ -224,20 +247,24 @@ export class Registrations {
     return renewed;
   }
 
+  /** Whether a grant is this server's. That it is another's is certain only when there is one at the address that is set: it may be mistyped. */
+  async #isHere({ issuer }: RegistrationGrant): Promise<boolean> {
+    if (isSameAddress(issuer, this.#options.issuer)) return true;
+    await this.#options.discover();
+    return false;
+  }
+
   /** The right to manage a client; undefined if the client is another server's. That it is lost is no proof that the client is. */
   async #managing(application: ApplicationRef): Promise<ManagingGrant | undefined> {
     const grant = await keptGrant(application);
-    if (grant && grant.issuer !== this.#options.issuer) return undefined;
+    if (grant && !(await this.#isHere(grant))) return undefined;
     if (grant?.management && grant.clientId === application.id) return { ...grant, management: grant.management };
     const problem = `the registration access token of client ${application.id} is lost`;
     throw new IdentityError(`failed to read the client's registration: ${problem}; ${advice}`, { code: "Terminal", step: "read" });
   }
 
-  #remove(grant: ManagingGrant): Promise<void> {
-    const read = (answer: ProviderAnswer): void => {
-      if (!isUnknown(answer, grant)) expectStatus(answer, 204, 200);
-    };
-    return this.#manage(grant, { step: "delete", attempt: "failed to delete the client's registration", method: "DELETE" }, read);
+  #remove(grant: ManagingGrant, once = false): Promise<void> {
+    return this.#manage(grant, { step: "delete", attempt: deleting, method: "DELETE", once }, expectDone);
   }
 
   #manage<T>({ management: { uri, token } }: ManagingGrant, request: ManagementRequest, read: (answer: ProviderAnswer) => T): Promise<T> {
@@ -251,6 +278,7 @@ interface ManagementRequest {
   readonly attempt: string;
   readonly method: "GET" | "PUT" | "DELETE";
   readonly body?: string;
+  readonly once?: boolean;
 }
 
 const advice =
@@ -258,14 +286,30 @@ const advice =
 
 /**
  * RFC 7592, 2.1 to 2.3: for a client that does not exist the server answers 401, and so it does for a token that it does not accept any more; some
- * say 404. A 401 proves nothing but that a request of ours which ends the token had its effect.
+ * say 404, and so does whatever is in between and knows no such address. Either proves something only after a request of ours which ends the token:
+ * one that was answered with success, or, in words that are the server's own, one whose answer was lost.
  */
-function isUnknown(answer: ProviderAnswer, { clientId, asked }: ManagingGrant): boolean {
-  if (answer.status !== 401) return isGone(answer);
-  if (asked !== undefined) return true;
+function isUnknown(answer: ProviderAnswer, { clientId, asked }: ManagingGrant, isDeleted: boolean): boolean {
+  if (answer.status !== 401 && answer.status !== 404) return false;
+  if (isDeleted || (asked !== undefined && isTokenInvalid(answer))) return true;
   const { message, code, step, status } = refusalOf(answer);
-  const problem = `the client is gone, or the registration access token of client ${clientId} is not accepted any more`;
+  const problem =
+    answer.status === 404
+      ? `that does not prove that client ${clientId} is gone`
+      : `the client is gone, or the registration access token of client ${clientId} is not accepted any more`;
   throw new IdentityError(answer.clean(`${message}; ${problem}; ${advice}`), { code, step, ...(status !== undefined && { status }) });
+}
+
+/** RFC 6750, 3.1: how a server itself refuses a token, in the header or, as most do, in the body too. */
+function isTokenInvalid(answer: ProviderAnswer): boolean {
+  const error = oauthErrorIn(answer) ?? /\berror="?(\w+)/.exec(answer.headers["www-authenticate"] ?? "")?.[1];
+  return error === "invalid_token" || error === "invalid_client";
+}
+
+/** Whether a request was turned away for certain: it had no effect. */
+function isRefusal(error: unknown): boolean {
+  const { status = 0 } = error instanceof IdentityError ? error : {};
+  return status >= 300 && status < 500 && status !== 408 && status !== 425 && status !== 429;
 }
 
 /** There is a client now that nobody knows. Trying again at once would make another. */
@@ -342,7 +386,13 @@ export interface OpenidDependencies {
 export function openidProvider({ url, initialAccessToken }: OpenidSettings, { http, allowHttp }: OpenidDependencies): IdentityProvider {
   const issuer = withoutSlash(url);
   const discovered = discoverOnce(http, { url: issuer, allowHttp, check: "same-issuer" });
-  const registrations = new Registrations({ http, allowHttp, issuer, ...(initialAccessToken !== undefined && { initialAccessToken }) });
+  const registrations = new Registrations({
+    http,
+    allowHttp,
+    issuer,
+    ...(initialAccessToken !== undefined && { initialAccessToken }),
+    discover: () => discovered(),
+  });
 
   const issueSecret = async (application: ApplicationRef, { rotate }: IssueOptions): Promise<IssuedSecret> => {
     const known = await registrations.read(application, "issue-secret");

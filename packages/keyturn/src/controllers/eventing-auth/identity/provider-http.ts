@@ -105,8 +105,14 @@ export function expectStatus(answer: ProviderAnswer, ...expected: readonly numbe
   if (!expected.includes(answer.status)) throw refusalOf(answer);
 }
 
+/** Throws unless the answer says that it was done: 204, or 200 with nothing or JSON. A page comes from something in between that has done nothing. */
+export function expectDone(answer: ProviderAnswer): void {
+  expectStatus(answer, 204, 200);
+  if (answer.status === 200 && answer.text.trim() !== "") decode(answer, z.unknown());
+}
+
 /**
- * True if the provider says in its own words that there is no such thing. A page for people, an empty body or any other JSON under that status
+ * True if IAS says in its own words that there is no such thing. A page for people, an empty body or any other JSON under that status
  * comes from something in between that knows no such address, and nothing may be concluded from it.
  */
 export function isGone(answer: ProviderAnswer): boolean {
@@ -154,9 +160,14 @@ const iasError = z.object({
   details: z.array(z.object({ target: z.string().optional(), message: z.string().optional() })).optional(),
 });
 const oauthError = z.object({ error: z.string(), error_description: z.string().optional() });
-/** An error as IAS (whose schema demands the code) or OAuth words it. */
+/** An error as IAS words it, whose schema demands the code. */
 const coded = iasError.required({ code: true });
-const refusalBody = z.union([coded, z.object({ error: coded }), oauthError]);
+const refusalBody = z.union([coded, z.object({ error: coded })]);
+
+/** The code of an OAuth error; undefined if the answer has none. */
+export function oauthErrorIn(answer: ProviderAnswer): string | undefined {
+  return oauthError.safeParse(jsonOf(answer)).data?.error;
+}
 
 /** The provider's words: IAS's error body, bare or wrapped, or OAuth's. */
 function messageIn(body: unknown): string | undefined {
@@ -185,6 +196,8 @@ export interface ProviderRequest {
   readonly body?: string;
   /** What it carries that must never be seen in a message, besides the tenant's own secrets. */
   readonly secrets?: readonly string[];
+  /** Whether it is sent once whatever its method, because the answer to another one would be taken for the answer to the first. Default false. */
+  readonly once?: boolean;
 }
 
 /** What is told of every request, for metrics. */
@@ -230,7 +243,7 @@ const maxMessage = 600;
  * The way to one tenant.
  *
  * Guarantees: a request ends within its deadline, body included; GET and DELETE are tried up to three times, with backoff and jitter, as is
- * anything that was refused with 429; after a 429 no request of this tenant is sent before `Retry-After` is over; redirects are refused; all
+ * a request for a token that was refused with 429; what makes something is sent once, because a 429 may come from something in between; after a 429 no request of this tenant is sent before `Retry-After` is over; redirects are refused; all
  * rejections are `IdentityError`s without secrets, or the signal's reason.
  */
 export class ProviderHttp {
@@ -363,10 +376,10 @@ function cleaned(text: string, secrets: readonly string[]): string {
   return redactAndCut(hidden.replaceAll(/\s+/g, " "), maxMessage);
 }
 
-/** Requests that can be repeated without harm, and those that were turned away unread. */
-function mayRepeat({ method }: ProviderRequest, { code, status, retryAfterMs = 0 }: IdentityError): boolean {
-  const harmless = method === "GET" || method === "DELETE" || status === 429;
-  return code === "Transient" && harmless && retryAfterMs <= maxWaitMs;
+/** Requests that can be repeated without harm. */
+function mayRepeat({ method, step, once }: ProviderRequest, { code, status, retryAfterMs = 0 }: IdentityError): boolean {
+  const harmless = method === "GET" || method === "DELETE" || (step === "token" && status === 429);
+  return code === "Transient" && harmless && !once && retryAfterMs <= maxWaitMs;
 }
 
 // Tries a client's credentials at the token endpoint, as the eventing webhooks will.

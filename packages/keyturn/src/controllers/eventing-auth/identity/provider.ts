@@ -120,7 +120,7 @@ export interface IdentityProvider {
   read(application: ApplicationRef, signal?: AbortSignal): Promise<Application | undefined>;
   /** Makes an application, without looking whether there is one already. */
   create(owner: ApplicationOwner, signal?: AbortSignal): Promise<CreatedApplication>;
-  /** Deletes the application and with it all its secrets. One that is proven not to exist, as by `read`, is a success. */
+  /** Deletes the application and with it all its secrets. Resolves once it is proven, as by `read`, that it does not exist (any more). */
   delete(application: ApplicationRef, signal?: AbortSignal): Promise<void>;
   /** A secret for the application; its other secrets stay if `secretsOverlap`. Rejects with `SecretLost` where only a new application would help. */
   issueSecret(application: ApplicationRef, options: IssueOptions, signal?: AbortSignal): Promise<IssuedSecret>;
