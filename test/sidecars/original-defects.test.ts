@@ -91,13 +91,13 @@ const defects: readonly Defect[] = [
     proofs: [
       { file: `${here}/questions.test.ts`, test: "the whole sidecar is compared if that is asked for" },
       { file: `${here}/upgrades.test.ts`, test: "injection that is switched off takes the sidecars away, and switched on again brings them back" },
-      { file: `${source}/injection/comparison.test.ts`, test: "a sidecar is outdated" },
+      { file: `${source}/injection/sidecar.test.ts`, test: "a sidecar is outdated" },
     ],
   },
   {
     number: 12,
     defect: "images with a registry's port, with a digest or of Docker Hub are misread",
-    proofs: [{ file: `${source}/injection/sidecar.test.ts`, test: "%s is read as container runtimes do" }],
+    proofs: [{ file: `${source}/injection/image-reference.test.ts`, test: "%s is read as container runtimes do" }],
   },
   {
     number: 13,

@@ -116,6 +116,7 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: (call) => metrics.called(call) }), callsAtATime);
   const namespaceSettlesInMs = (namespace: string): number => settling.settlesInMs(namespace);
   const inspector = new Inspector({
+    clock,
     watches,
     configuration,
     expectations,

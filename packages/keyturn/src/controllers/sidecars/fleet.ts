@@ -88,6 +88,7 @@ export function standaloneSidecarsView({ watch, client, clock, log, options, sig
   configuration.onChange(() => expectations.clear());
   const gate = new Semaphore(questionsAtATime);
   const inspector = new Inspector({
+    clock,
     watches,
     configuration,
     expectations,

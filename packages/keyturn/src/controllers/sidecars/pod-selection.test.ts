@@ -17,10 +17,20 @@ test.each([
   [undefined, ""],
 ])("a pod with the sidecar %j is not judged by the image %j, which cannot be run", (live, image) => {
   const sidecar = { image, revision: undefined, parts: undefined };
-  expect(judge([pod(live)], { type: "known", sidecar, webhooks: [] }, { compareHub: false })).toEqual({
+  const invalidImage = { container: "istio-proxy", image };
+  expect(judge([pod(live)], { type: "known", sidecar, invalidImage, webhooks: [] }, { compareHub: false })).toEqual({
     type: "unknown",
     reason: "SidecarImageInvalid",
     message: expect.stringContaining(`"${image}", which cannot be run`),
+  });
+});
+
+test("nor by a good sidecar beside another container whose image cannot be run", () => {
+  const sidecar = { image: "istio/proxyv2:2", revision: undefined, parts: undefined };
+  const invalidImage = { container: "istio-init", image: "auto" };
+  expect(judge([pod("istio/proxyv2:1")], { type: "known", sidecar, invalidImage, webhooks: [] }, { compareHub: false })).toMatchObject({
+    reason: "SidecarImageInvalid",
+    message: expect.stringContaining("the container istio-init of a new pod"),
   });
 });
 

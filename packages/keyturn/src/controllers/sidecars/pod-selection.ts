@@ -2,8 +2,7 @@
 import type { Cache, Change, Clock, DeepReadonly, ObjectKey } from "@keyturn/runtime";
 import { restartTimeMs } from "./annotations.ts";
 import type { Answer } from "./expectations.ts";
-import { compareSidecar, type ComparisonOptions } from "./injection/comparison.ts";
-import { isRunnableImage, type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
+import { compareSidecar, type ComparisonOptions, type InvalidImage, type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
 import type { LivePod } from "./pods.ts";
 import type { Inspection, WorkloadRef } from "./rollout-plan.ts";
 
@@ -35,15 +34,15 @@ export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answe
       return { type: "unknown", reason: "WebhookUndecidable", message: `webhook ${expectation.webhook}: ${expectation.message}` };
     case "known":
     default:
-      return expectation.sidecar && !isRunnableImage(expectation.sidecar.image)
-        ? { type: "unknown", reason: "SidecarImageInvalid", message: invalidImage(expectation.sidecar) }
+      return expectation.invalidImage
+        ? { type: "unknown", reason: "SidecarImageInvalid", message: invalidImageInWords(expectation.invalidImage) }
         : compared(pods, expectation.sidecar, options);
   }
 }
 
 /** Whatever the live pods have, a restart would only replace them by pods that do not start. */
-function invalidImage({ image }: Sidecar): string {
-  return `the sidecar of a new pod would have the image "${image}", which cannot be run; see whether it is to be injected, and what its template sets`;
+function invalidImageInWords({ container, image }: InvalidImage): string {
+  return `the container ${container} of a new pod would have the image "${image}", which cannot be run; see whether it is to be injected, and what its template sets`;
 }
 
 function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | undefined, options: ComparisonOptions): Inspection {

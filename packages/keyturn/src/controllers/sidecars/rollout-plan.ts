@@ -1,7 +1,7 @@
 // What the plan knows of one workload: whether its pods have the sidecar that new ones would get, and whether it may be restarted.
 import { type MaintenanceWindows, nextOpeningMs } from "../../feature/maintenance-window.ts";
 import { pauseOf } from "../../feature/pause-and-selection.ts";
-import type { OutdatedReason } from "./injection/comparison.ts";
+import type { OutdatedReason } from "./injection/sidecar.ts";
 import type { SkipReason, UnknownReason, WaitReason } from "./reasons.ts";
 
 /** Names a workload, or something else that pods belong to. */
@@ -43,7 +43,7 @@ export interface Candidate {
   readonly progress: Progress;
   /** It carries our mark: we restarted it and have not seen its rollout finished. */
   readonly restarting: boolean;
-  /** When anybody last restarted it by the annotation. */
+  /** When anybody last restarted it by the annotation, as `RestartTimes` tells: at the latest when that was first seen. */
   readonly restartedAtMs: number | undefined;
   /** As many pods of its last restart are seen as it should have, so that the verdict is about those. */
   readonly replaced: boolean;
@@ -183,8 +183,7 @@ function ownDecision(candidate: Candidate, limits: Limits, nowMs: number): Decis
   if (restartedFor === verdict.digest) return skip("RestartWithoutEffect");
   if (progress === "rolling") return { type: "wait", reason: "RolloutInProgress", untilMs: undefined };
   const cooldownMs = limits.cooldownMs + restartTimeStepMs;
-  // A time that lies further ahead than that was not written by a clock; it would hold the workload for ever.
-  if (restartedAtMs !== undefined && Math.abs(nowMs - restartedAtMs) < cooldownMs) {
+  if (restartedAtMs !== undefined && nowMs - restartedAtMs < cooldownMs) {
     return { type: "wait", reason: "CoolingDown", untilMs: restartedAtMs + cooldownMs };
   }
   if (retryAtMs !== undefined && retryAtMs > nowMs) return { type: "wait", reason: "RestartFailed", untilMs: retryAtMs };

@@ -19,7 +19,7 @@ import {
   StatefulSet,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { restartedAtAnnotation, restartedForAnnotation, restartTime, restartTimeMs, rolloutLabel, rolloutLabelValue } from "./annotations.ts";
+import { restartedAtAnnotation, restartedForAnnotation, restartTime, rolloutLabel, rolloutLabelValue } from "./annotations.ts";
 import type { FleetRecord } from "./fleet.ts";
 import type { Inspection, Inspector } from "./inspect.ts";
 import type { FleetMetrics } from "./metrics.ts";
@@ -164,7 +164,7 @@ async function applyMarks({ client, workload, resourceVersion }: RestartTarget, 
 
 /** What rollouts are planned and made with. */
 export interface RolloutsOptions {
-  readonly scope: Pick<ControllerScope, "clock" | "events" | "namespaces" | "log">;
+  readonly scope: Pick<ControllerScope, "clock" | "events" | "namespaces" | "log" | "dryRun">;
   readonly watches: SidecarsWatches;
   readonly inspector: Inspector;
   readonly record: FleetRecord;
@@ -189,8 +189,6 @@ export class Rollouts {
   readonly #options: RolloutsOptions;
   readonly #notices = new RolloutEvents();
   #logged = "";
-  /** Restart times that lie in the future, and when each was first seen. */
-  #ahead: ReadonlyMap<number, number> = new Map();
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
@@ -217,17 +215,18 @@ export class Rollouts {
   }
 
   #lastRestartMs(rolling: Fleet["rolling"], nowMs: number): number | undefined {
-    const cached = Array.from(this.#options.watches.workloads.values()).flatMap((cache) =>
-      Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt)),
+    const { watches, inspector } = this.#options;
+    const cached = Array.from(watches.workloads.values()).flatMap((cache) =>
+      Array.from(cache.entries(), ([, workload]) => inspector.restartedAtMs(workload)),
     );
-    // A time ahead of our clock is of a restart before it was first seen, and counts as that; it must neither hide the others nor hold them for ever.
-    this.#ahead = new Map(cached.flatMap((time) => (time !== undefined && time > nowMs ? [[time, this.#ahead.get(time) ?? nowMs]] : [])));
-    return lastOf([...cached, ...rolling.values(), ...this.#ahead.values()], nowMs);
+    // What was first seen after this run began is of no later time for it.
+    const times = [...cached, ...rolling.values()].map((time) => (time === undefined ? undefined : Math.min(time, nowMs)));
+    return lastOf(times, nowMs);
   }
 
   /** Every restart that is under way, as the API server knows it. */
   async #rolling({ client, signal }: Pick<Run, "client" | "signal">): Promise<Map<WorkloadId, number | undefined>> {
-    const { scope, watches } = this.#options;
+    const { scope, watches, inspector } = this.#options;
     const namespaces = scope.namespaces.length > 0 ? scope.namespaces.map((namespace) => ({ namespace })) : [{}];
     const kinds = Array.from(watches.workloads.values(), (cache) => cache.kind);
     const lists = kinds.flatMap((kind) =>
@@ -237,7 +236,7 @@ export class Rollouts {
       }),
     );
     const rolling = (await Promise.all(lists)).flat();
-    return new Map(rolling.map(({ ref, restartedAt }) => [workloadId(ref), restartTimeMs(restartedAt)]));
+    return new Map(rolling.map((workload) => [workloadId(workload.ref), inspector.restartedAtMs(workload)]));
   }
 
   /** True if all was done; false if there is more to do. */
@@ -287,10 +286,14 @@ export class Rollouts {
   async #lastLook(id: WorkloadId, { workload, client }: RestartTarget, { signal, log, now }: Run): Promise<Row | undefined> {
     const { namespace } = workload.source;
     const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
-    const row = this.#rowNow(await this.#options.inspector.lookAgain(id, items, signal), now);
-    if (row?.decision.type === "unknown" && row.decision.reason !== "Pending") {
+    const inspection = await this.#options.inspector.lookAgain(id, items, signal);
+    const row = this.#rowNow(inspection, now);
+    if (!row) log.info({ workload: id, why: inspection.whyNone }, "not restarted: on a last look there is no reason for it any more");
+    else if (row.decision.type === "unknown" && row.decision.reason !== "Pending") {
       log.warn({ workload: id, reason: row.decision.reason, why: row.why }, "not restarted: it is no longer known what new pods would get");
-    } else if (row?.decision.type !== "restart") log.debug({ workload: id }, "not restarted: it has changed since it was looked at");
+    } else if (row.decision.type !== "restart") {
+      log.info({ workload: id, decision: row.decision }, "not restarted: it is no longer due");
+    }
     return row;
   }
 
@@ -302,7 +305,7 @@ export class Rollouts {
 
   /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */
   async #write(row: Row, run: Run, write: (target: RestartTarget) => Promise<PlannedEvent | typeof changed | undefined>): Promise<boolean> {
-    const { watches, inspector, record, metrics } = this.#options;
+    const { scope, watches, inspector, record, metrics } = this.#options;
     const { id, ref } = row;
     const workload = inspector.workload(id);
     const resourceVersion = watches.workloads.get(ref.kind)?.identity(keyOf(ref))?.resourceVersion;
@@ -319,9 +322,12 @@ export class Rollouts {
       if (isApiError(error, "Conflict")) return false;
       const message = error instanceof Error ? error.message : String(error);
       record.failed(id, run.now);
-      metrics.restartFailed();
-      run.log.warn({ workload: id, error: message }, "a workload could not be restarted; it will be tried again");
-      this.#tell(row, { type: "Warning", reason: "RestartFailed", message });
+      if (scope.dryRun) run.log.warn({ workload: id, error: message }, "dry run: the API server would not take this write");
+      else {
+        metrics.restartFailed();
+        run.log.warn({ workload: id, error: message }, "a workload could not be restarted; it will be tried again");
+        this.#tell(row, { type: "Warning", reason: "RestartFailed", message });
+      }
       return false;
     }
   }
