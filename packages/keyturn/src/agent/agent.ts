@@ -1,4 +1,4 @@
-// The loop.
+// The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
 import { type Clock, type Logger, sleep } from "@keyturn/runtime";
 import { leftOutOf, newerStamp, type ObservedSet } from "../controllers/checksum/difference.ts";
 import { decide, type Decision, type DecisionRules } from "./decision.ts";
@@ -8,8 +8,6 @@ import type { NamespaceView } from "./observe.ts";
 import type { ServedSet } from "./served-set.ts";
 import { type AgentMemory, type Manifest, type ReadSecrets, writeMemory } from "./snapshots.ts";
 import { type AgentStatus, describeAgent, type RaisedAlarm } from "./status.ts";
-
-// The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
 
 /** What an agent works with. */
 export interface AgentOptions {

@@ -1,4 +1,4 @@
-// Verified sets on disk, crash-safe.
+// Snapshots on the disk: complete, verified sets of certificates, one of which `current` points to. Crash-safe.
 import type { Stamp } from "../controllers/checksum/difference.ts";
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
@@ -8,104 +8,6 @@ import * as z from "zod";
 import { contentDigestOf, servedEntries } from "../controllers/checksum/ids.ts";
 import { forEachParallel } from "../semaphore.ts";
 import { type Disk, replaceFile } from "./disk.ts";
-
-// What a generation consists of, written beside it: with it, what is on the disk can be told from what should be.
-
-const secretEntry = z.object({
-  /** The id under which the checksum counts it. */
-  id: z.string(),
-  /** SHA-256 over all its files, as checksums have it. */
-  digest: z.string(),
-  /** When the certificate begins and ends to hold, in milliseconds since the epoch; absent if there is none. */
-  notBeforeMs: z.number().optional(),
-  notAfterMs: z.number().optional(),
-});
-
-/** How new a checksum object is. */
-export const stampSchema = z.object({
-  /** Of `spec.timestamp`, in milliseconds since the epoch. */
-  timestampMs: z.number(),
-  /** Of the object's creation. */
-  createdMs: z.number(),
-});
-
-const manifestSchema = z.object({
-  version: z.literal(1),
-  namespace: z.string(),
-  /** The MD5 of the set. */
-  checksum: z.string(),
-  /** The checksum object that it matched; absent if a policy let it pass without one. */
-  matched: z.string().optional(),
-  /** How new the newest checksum object is that any generation up to this one has matched. */
-  stamp: stampSchema.optional(),
-  promotedAtMs: z.number(),
-  /** By name. */
-  secrets: z.record(z.string(), secretEntry),
-});
-
-/** What is known of one promoted Secret. */
-export type SecretEntry = DeepReadonly<z.infer<typeof secretEntry>>;
-export type Manifest = DeepReadonly<z.infer<typeof manifestSchema>>;
-
-const wrapper = /^\{"sha256":"([0-9a-f]{64})","manifest":(.*)\}\n$/s;
-
-/** A manifest as a file, with a digest of itself. */
-export function renderManifest(manifest: Manifest): string {
-  const body = JSON.stringify(manifest);
-  return `{"sha256":"${hash("sha256", body)}","manifest":${body}}\n`;
-}
-
-/** The inverse; undefined for a file that was cut off or changed. */
-export function readManifest(text: string): Manifest | undefined {
-  const [, digest, body = ""] = wrapper.exec(text) ?? [];
-  if (digest === undefined || hash("sha256", body) !== digest) return undefined;
-  const manifest = manifestSchema.safeParse(JSON.parse(body));
-  return manifest.success ? manifest.data : undefined;
-}
-
-// One Secret's files in a generation: written, copied, shared and verified.
-
-/** A Secret's files by name, such as `tls.crt`: what checksums cover, and nothing else. */
-export type SecretFiles = Readonly<Record<string, Uint8Array>>;
-
-/** The files that a Secret's `data` (base64) makes. */
-export function filesOf(data: Readonly<Record<string, string>>): SecretFiles {
-  return Object.fromEntries(servedEntries.flatMap((name) => (data[name] === undefined ? [] : [[name, Buffer.from(data[name], "base64")]])));
-}
-
-/** The digest of files, by the same rule as that of the Secret they came from. */
-export function digestOfFiles(files: SecretFiles): string {
-  return contentDigestOf(Object.fromEntries(Object.entries(files).map(([name, content]) => [name, Buffer.from(content).toString("base64")])));
-}
-
-/** The files in a folder if they are what the digest says; undefined if any is missing, torn, edited, unreadable or too many. */
-export async function readSecretFolder(disk: Disk, path: string, digest: string): Promise<SecretFiles | undefined> {
-  try {
-    const names = await disk.list(path);
-    if (names.some((name) => !servedEntries.some((served) => served === name))) return undefined;
-    const files: Record<string, Uint8Array> = {};
-    for (const name of names) files[name] = await disk.read(join(path, name));
-    return digestOfFiles(files) === digest ? files : undefined;
-  } catch {
-    // Whatever hinders reading: these files are of no use, and there may be others that are.
-    return undefined;
-  }
-}
-
-/** Writes files into a new folder. Only the owner can read the private key. */
-export async function writeSecretFolder(disk: Disk, path: string, files: SecretFiles): Promise<void> {
-  await disk.makeFolder(path);
-  for (const [name, content] of Object.entries(files)) await disk.writeNew(join(path, name), content, name === "tls.key" ? 0o600 : 0o644);
-  await disk.flushFolder(path);
-}
-
-/** Makes a new folder that shares the files of another. They are on the disk already; should the new names be lost in a crash, the manifest tells. */
-export async function shareSecretFolder(disk: Disk, from: string, to: string): Promise<void> {
-  await disk.makeFolder(to);
-  for (const name of await disk.list(from)) await disk.link(join(from, name), join(to, name));
-}
-
-// Generations on the disk: complete, verified sets of certificates, one of which `current` points to.
 
 /** A generation that is on the disk. */
 export interface Generation {
@@ -316,7 +218,103 @@ function numberOf(name: string): number {
   return Number.parseInt(name, 10);
 }
 
-// What the agent remembers across restarts besides the generations themselves.
+// What a snapshot consists of, written beside it: by it, what is on the disk is compared with what should be.
+
+const secretEntry = z.object({
+  /** The id under which the checksum counts it. */
+  id: z.string(),
+  /** SHA-256 over all its files, as checksums have it. */
+  digest: z.string(),
+  /** When the certificate begins and ends to hold, in milliseconds since the epoch; absent if there is none. */
+  notBeforeMs: z.number().optional(),
+  notAfterMs: z.number().optional(),
+});
+
+/** How new a checksum object is. */
+export const stampSchema = z.object({
+  /** Of `spec.timestamp`, in milliseconds since the epoch. */
+  timestampMs: z.number(),
+  /** Of the object's creation. */
+  createdMs: z.number(),
+});
+
+const manifestSchema = z.object({
+  version: z.literal(1),
+  namespace: z.string(),
+  /** The MD5 of the set. */
+  checksum: z.string(),
+  /** The checksum object that it matched; absent if a policy let it pass without one. */
+  matched: z.string().optional(),
+  /** How new the newest checksum object is that any generation up to this one has matched. */
+  stamp: stampSchema.optional(),
+  promotedAtMs: z.number(),
+  /** By name. */
+  secrets: z.record(z.string(), secretEntry),
+});
+
+/** What is known of one promoted Secret. */
+export type SecretEntry = DeepReadonly<z.infer<typeof secretEntry>>;
+export type Manifest = DeepReadonly<z.infer<typeof manifestSchema>>;
+
+const wrapper = /^\{"sha256":"([0-9a-f]{64})","manifest":(.*)\}\n$/s;
+
+/** A manifest as a file, with a digest of itself. */
+export function renderManifest(manifest: Manifest): string {
+  const body = JSON.stringify(manifest);
+  return `{"sha256":"${hash("sha256", body)}","manifest":${body}}\n`;
+}
+
+/** The inverse; undefined for a file that was cut off or changed. */
+export function readManifest(text: string): Manifest | undefined {
+  const [, digest, body = ""] = wrapper.exec(text) ?? [];
+  if (digest === undefined || hash("sha256", body) !== digest) return undefined;
+  const manifest = manifestSchema.safeParse(JSON.parse(body));
+  return manifest.success ? manifest.data : undefined;
+}
+
+// One Secret's files in a snapshot: written, copied, shared and verified.
+
+/** A Secret's files by name, such as `tls.crt`: what checksums cover, and nothing else. */
+export type SecretFiles = Readonly<Record<string, Uint8Array>>;
+
+/** The files that a Secret's `data` (base64) makes. */
+export function filesOf(data: Readonly<Record<string, string>>): SecretFiles {
+  return Object.fromEntries(servedEntries.flatMap((name) => (data[name] === undefined ? [] : [[name, Buffer.from(data[name], "base64")]])));
+}
+
+/** The digest of files, by the same rule as that of the Secret they came from. */
+export function digestOfFiles(files: SecretFiles): string {
+  return contentDigestOf(Object.fromEntries(Object.entries(files).map(([name, content]) => [name, Buffer.from(content).toString("base64")])));
+}
+
+/** The files in a folder if they are what the digest says; undefined if any is missing, torn, edited, unreadable or too many. */
+export async function readSecretFolder(disk: Disk, path: string, digest: string): Promise<SecretFiles | undefined> {
+  try {
+    const names = await disk.list(path);
+    if (names.some((name) => !servedEntries.some((served) => served === name))) return undefined;
+    const files: Record<string, Uint8Array> = {};
+    for (const name of names) files[name] = await disk.read(join(path, name));
+    return digestOfFiles(files) === digest ? files : undefined;
+  } catch {
+    // Whatever hinders reading: these files are of no use, and there may be others that are.
+    return undefined;
+  }
+}
+
+/** Writes files into a new folder. Only the owner can read the private key. */
+export async function writeSecretFolder(disk: Disk, path: string, files: SecretFiles): Promise<void> {
+  await disk.makeFolder(path);
+  for (const [name, content] of Object.entries(files)) await disk.writeNew(join(path, name), content, name === "tls.key" ? 0o600 : 0o644);
+  await disk.flushFolder(path);
+}
+
+/** Makes a new folder that shares the files of another. They are on the disk already; should the new names be lost in a crash, the manifest tells. */
+export async function shareSecretFolder(disk: Disk, from: string, to: string): Promise<void> {
+  await disk.makeFolder(to);
+  for (const name of await disk.list(from)) await disk.link(join(from, name), join(to, name));
+}
+
+// What the agent remembers across restarts besides the snapshots themselves.
 
 const schema = z.object({
   /** How new the newest checksum object is that was ever matched. */

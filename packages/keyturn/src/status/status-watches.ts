@@ -18,7 +18,7 @@ import { IngressCheckSum, SecretCheckSum } from "../controllers/checksum/api.ts"
 import type { CheckSumObject } from "../controllers/checksum/check-sum-object.ts";
 import { checksumSummaries, keepShownCheckSum } from "../controllers/checksum/summary.ts";
 import { EventingAuth } from "../controllers/eventing-auth/api.ts";
-import { eventingAuthSummary } from "../controllers/eventing-auth/summary.ts";
+import { eventingAuthSummary } from "../controllers/eventing-auth/conditions.ts";
 import { JWKS, JWKSConfig } from "../controllers/jwks/api.ts";
 import { jwksSummary, keepShownJwks, type ShownJwks } from "../controllers/jwks/summary.ts";
 import { RotationTarget } from "../controllers/rotation/api.ts";

@@ -1,10 +1,8 @@
-// Flags; which namespaces.
+// The flags of this feature: which objects are covered, in which namespaces, and how checksums are published.
 import { type Cache, type ControllerScope, type KubeObject, Namespace, type ObjectKey } from "@keyturn/runtime";
 import { choiceFlag, durationFlag, type Flag, listFlag, numberFlag, switchFlag, textFlag, textFlagWithDefault } from "../../feature/flag.ts";
 import { pausedAnnotation } from "../../feature/pause-and-selection.ts";
 import { defaultVersionAnnotations } from "./ids.ts";
-
-// Which objects are covered, and how checksums are published, as flags.
 
 /** A namespace with this label is covered unless flags say otherwise. */
 const namespaceLabel = "keyturn.io/checksum=enabled";

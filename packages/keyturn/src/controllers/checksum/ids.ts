@@ -1,54 +1,18 @@
-// An object's id and digest, as Tengine computes them.
+// What a checksum sees of a Secret or an Ingress, and the checksum of a set: ids and digests as Tengine computes them.
 import { createHash, hash } from "node:crypto";
 import { leafFingerprintOf } from "../../certificate.ts";
 import type { LeftOutReason } from "./reasons.ts";
 
-// The checksum of a set of ids, as both sides compute it.
-
-/** MD5, in lower-case hex, of ids that are already in byte order, joined with commas. Without any id it is that of the empty text. */
-export function checksumOfSorted(ids: readonly string[]): string {
-  return hash("md5", ids.join(","), "hex");
-}
-
-/** The same of ids in any order. Ids are ASCII, for which the order of JavaScript's strings is the order of bytes. */
-export function checksumOf(ids: Iterable<string>): string {
-  return checksumOfSorted([...ids].sort());
-}
-
-/**
- * SHA-256, in lower-case hex, of `name digest` lines that are already in byte order: covers names, whole chains, private keys and CAs, which the ids do not.
- */
-export function contentDigestOfSorted(lines: readonly string[]): string {
-  return hash("sha256", lines.join("\n"), "hex");
-}
-
-/** How one object stands in the content digest. */
-export function contentLine(name: string, digest: string): string {
-  return `${name} ${digest}`;
-}
-
-// Whole numbers as Go's strconv.Atoi reads them, because Tengine's reader does.
-
-const decimal = /^[+-]?[0-9]+$/;
-const [smallest, largest] = [-(2n ** 63n), 2n ** 63n - 1n];
-
-/** The number that a text stands for: decimal digits with an optional sign, in 64 bits. Undefined for anything else, spaces included. */
-export function parseGoInteger(text: string): bigint | undefined {
-  if (!decimal.test(text)) return undefined;
-  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
-  return value < smallest || value > largest ? undefined : value;
-}
-
-// The two numbers that every id begins with: the one at the end of the object's name, and its version.
-
-/** Where Tengine's reader finds the version of an object. */
-export const defaultVersionAnnotation = "nginx.ingress.kubernetes.io/version";
-
-/**
- * The annotations that hold a version unless flags say otherwise: Tengine's, and the one that the sample Secrets of its document have. Where both are,
- * Tengine's counts, because that is what Tengine itself reads.
- */
-export const defaultVersionAnnotations: readonly string[] = [defaultVersionAnnotation, "fs.ingress.alibaba/version"];
+/** One object of a namespace, seen by a checksum. Holds nothing of the object's content. */
+export type Member =
+  | {
+      readonly state: "counted";
+      /** What goes into the checksum, such as `27555-1-44a72405…`. */
+      readonly id: string;
+      /** SHA-256 of the whole content, in hex; undefined for kinds whose content no checksum covers. */
+      readonly digest: string | undefined;
+    }
+  | { readonly state: "leftOut"; readonly reason: LeftOutReason };
 
 /** How ids are made, the same on both sides of a checksum. */
 export interface IdRules {
@@ -62,55 +26,20 @@ export interface IdMetadata {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** `number-version`, or why there is none. */
-export type ObjectId = { readonly ok: true; readonly id: string } | { readonly ok: false; readonly reason: LeftOutReason };
-
-/** The part of an id that comes from the metadata: for an Ingress the whole id. A version may be negative: `7--1`. */
-export function objectIdOf({ name = "", annotations = {} }: IdMetadata, { versionAnnotations }: IdRules): ObjectId {
-  const number = numberOf(name);
-  if (number === undefined) return { ok: false, reason: "NumberMissing" };
-  const annotation = versionAnnotations.map((key) => annotations[key]).find((value) => value !== undefined);
-  if (annotation === undefined) return { ok: false, reason: "VersionMissing" };
-  const version = parseGoInteger(annotation);
-  if (version === undefined || version === 0n) return { ok: false, reason: "VersionInvalid" };
-  return { ok: true, id: `${number}-${version}` };
-}
-
-/** The number after the last dash. Leading zeros do not count, so that `a-007` and `a-7` have the same. */
-function numberOf(name: string): bigint | undefined {
-  const dash = name.lastIndexOf("-");
-  return dash < 0 ? undefined : parseGoInteger(name.slice(dash + 1));
-}
-
-// What a checksum sees of one object: its id and the digest of its content, or why it has none.
-
-/** One object of a namespace, seen by a checksum. Holds nothing of the object's content. */
-export type Member =
-  | {
-      readonly state: "counted";
-      /** What goes into the checksum, such as `27555-1-44a72405…`. */
-      readonly id: string;
-      /** SHA-256 of the whole content, in hex; undefined for kinds whose content no checksum covers. */
-      readonly digest: string | undefined;
-    }
-  | { readonly state: "leftOut"; readonly reason: LeftOutReason };
-
-const leftOutMembers = new Map<LeftOutReason, Member>();
-
-/** A member that is left out. One value per reason, for the many objects of a cluster that share it. */
-export function leftOut(reason: LeftOutReason): Member {
-  const known = leftOutMembers.get(reason) ?? Object.freeze({ state: "leftOut", reason } as const);
-  leftOutMembers.set(reason, known);
-  return known;
-}
-
-// What a checksum sees of a Secret: `number-version-fingerprint`, and a digest of everything that a gateway serves from it.
-
 /** The part of a Secret that is read. Values are base64, as the API server sends them. */
 export interface SecretContent {
   readonly metadata: IdMetadata;
   readonly data?: Readonly<Record<string, string>> | undefined;
 }
+
+/** Where Tengine's reader finds the version of an object. */
+export const defaultVersionAnnotation = "nginx.ingress.kubernetes.io/version";
+
+/**
+ * The annotations that hold a version unless flags say otherwise: Tengine's, and the one that the sample Secrets of its document have. Where both are,
+ * Tengine's counts, because that is what Tengine itself reads.
+ */
+export const defaultVersionAnnotations: readonly string[] = [defaultVersionAnnotation, "fs.ingress.alibaba/version"];
 
 /** What a gateway takes from a Secret. Other entries may be short enough to be guessed, so that nothing of them is published, not even in a digest. */
 export const servedEntries = ["tls.crt", "tls.key", "ca.crt", "ca.crl"] as const;
@@ -139,10 +68,71 @@ export function contentDigestOf(data: Readonly<Record<string, string>>): string 
   return sha256.digest("hex");
 }
 
-// What a checksum sees of an Ingress: `number-version`. Its content counts only as far as whoever writes it raises the version.
-
 /** The Ingress as a member of a checksum. */
 export function ingressMember({ metadata }: { readonly metadata: IdMetadata }, rules: IdRules): Member {
   const objectId = objectIdOf(metadata, rules);
   return objectId.ok ? { state: "counted", id: objectId.id, digest: undefined } : leftOut(objectId.reason);
+}
+
+const leftOutMembers = new Map<LeftOutReason, Member>();
+
+/** A member that is left out. One value per reason, for the many objects of a cluster that share it. */
+export function leftOut(reason: LeftOutReason): Member {
+  const known = leftOutMembers.get(reason) ?? Object.freeze({ state: "leftOut", reason } as const);
+  leftOutMembers.set(reason, known);
+  return known;
+}
+
+/** `number-version`, or why there is none. */
+export type ObjectId = { readonly ok: true; readonly id: string } | { readonly ok: false; readonly reason: LeftOutReason };
+
+/** The part of an id that comes from the metadata: for an Ingress the whole id. A version may be negative: `7--1`. */
+export function objectIdOf({ name = "", annotations = {} }: IdMetadata, { versionAnnotations }: IdRules): ObjectId {
+  const number = numberOf(name);
+  if (number === undefined) return { ok: false, reason: "NumberMissing" };
+  const annotation = versionAnnotations.map((key) => annotations[key]).find((value) => value !== undefined);
+  if (annotation === undefined) return { ok: false, reason: "VersionMissing" };
+  const version = parseGoInteger(annotation);
+  if (version === undefined || version === 0n) return { ok: false, reason: "VersionInvalid" };
+  return { ok: true, id: `${number}-${version}` };
+}
+
+/** The number after the last dash. Leading zeros do not count, so that `a-007` and `a-7` have the same. */
+function numberOf(name: string): bigint | undefined {
+  const dash = name.lastIndexOf("-");
+  return dash < 0 ? undefined : parseGoInteger(name.slice(dash + 1));
+}
+
+const decimal = /^[+-]?[0-9]+$/;
+const [smallest, largest] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+/** The number that a text stands for: decimal digits with an optional sign, in 64 bits. Undefined for anything else, spaces included. */
+export function parseGoInteger(text: string): bigint | undefined {
+  if (!decimal.test(text)) return undefined;
+  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
+  return value < smallest || value > largest ? undefined : value;
+}
+
+// The checksum of a set of ids, as both sides compute it.
+
+/** MD5, in lower-case hex, of ids that are already in byte order, joined with commas. Without any id it is that of the empty text. */
+export function checksumOfSorted(ids: readonly string[]): string {
+  return hash("md5", ids.join(","), "hex");
+}
+
+/** The same of ids in any order. Ids are ASCII, for which the order of JavaScript's strings is the order of bytes. */
+export function checksumOf(ids: Iterable<string>): string {
+  return checksumOfSorted([...ids].sort());
+}
+
+/**
+ * SHA-256, in lower-case hex, of `name digest` lines that are already in byte order: covers names, whole chains, private keys and CAs, which the ids do not.
+ */
+export function contentDigestOfSorted(lines: readonly string[]): string {
+  return hash("sha256", lines.join("\n"), "hex");
+}
+
+/** How one object stands in the content digest. */
+export function contentLine(name: string, digest: string): string {
+  return `${name} ${digest}`;
 }

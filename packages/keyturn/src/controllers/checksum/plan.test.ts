@@ -1,7 +1,6 @@
 // What is published, kept and taken back, in virtual time.
 import { describe, expect, test } from "vitest";
 import { maxIdsBytes } from "./check-sum-object.ts";
-import { type Burst, settledAtMs, withChange } from "./plan.ts";
 import { PublishedWorld } from "./published-world.fixture.ts";
 
 const minuteMs = 60_000;
@@ -218,19 +217,4 @@ describe("a checksum that somebody changed", () => {
     world.settle();
     expect(world.objects.size).toBe(1);
   });
-});
-
-// When a burst is over.
-
-test("a burst is over after a quiet time, and at the latest after ten times as long", () => {
-  let burst: Burst | undefined;
-  for (let nowMs = 0; nowMs <= 5000; nowMs += 500) burst = withChange(burst, nowMs);
-  expect(burst && settledAtMs(burst, 2000)).toBe(7000);
-  for (let nowMs = 5500; nowMs <= 60_000; nowMs += 500) burst = withChange(burst, nowMs);
-  expect(burst && settledAtMs(burst, 2000)).toBe(20_000);
-});
-
-test("a single change waits for the quiet time alone; without one, nothing waits", () => {
-  expect(settledAtMs(withChange(undefined, 100), 2000)).toBe(2100);
-  expect(settledAtMs(withChange(undefined, 100), 0)).toBe(100);
 });

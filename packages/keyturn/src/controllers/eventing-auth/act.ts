@@ -1,4 +1,4 @@
-// Looks and actions.
+// Carries the steps of a plan out, one at a time. What fails is thrown; what was done before stays, and the next run finds it.
 import {
   type Client,
   type ControllerScope,
@@ -23,8 +23,6 @@ import type { EventReason } from "./reasons.ts";
 import { credentialsIn, keepTargetSecret, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import { askTarget, type Target, TargetError } from "./target.ts";
 
-// What steps are carried out with, in one run.
-
 /** The change of one type. */
 export type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
 
@@ -45,31 +43,65 @@ export interface StepContext {
   firstSecret: IssuedSecret | undefined;
 }
 
-/** Whose application it is, as identity providers want to know it. */
-export function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
-  return { name: object.metadata.name, uid: object.metadata.uid, grants };
+/** Asks the identity provider. Resolves to the observation with its answer. */
+export async function carryOutLook(step: Look, observation: Observation, context: StepContext): Promise<Observation> {
+  const { signal } = context.run;
+  const provider = providerOf(context);
+  const known = (tenant: Observation["tenant"]): Observation => ({ ...observation, tenant: { ...observation.tenant, ...tenant } });
+  switch (step.at) {
+    case "application":
+      return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
+    case "namesakes":
+      return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
+    case "namesake":
+      return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
+    case "secrets":
+      return known({ secrets: await provider.listSecrets(refTo(step.id, observation, context), signal) });
+    case "endpoints":
+    default:
+      return known({ endpoints: await provider.endpoints(signal) });
+  }
 }
 
-/** An application of the object. */
-export function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
-  return { ...applicationOwner(observation, context), id };
+/** Makes a change. Resolves to the observation after it, or to undefined if the object was let go. */
+export async function carryOutAct(step: Act, observation: Observation, context: StepContext): Promise<Observation | undefined> {
+  switch (step.type) {
+    case "create":
+      return createApplication(observation, context);
+    case "adopt":
+      return adoptApplication(step, observation, context);
+    case "forget":
+      return forgetApplication(observation, context);
+    case "deleteApplication":
+      return deleteApplication(step, observation, context);
+    case "issue":
+      return issueSecret(step, observation, context);
+    case "mend":
+      return mendSecret(step, observation, context);
+    case "deleteSecrets":
+      return deleteOldSecrets(step, observation, context);
+    case "check":
+      return { ...observation, tenant: { ...observation.tenant, credentials: await checkCredentials(observation, context) } };
+    case "deleteTargetSecret":
+      return deleteTargetSecret(observation, context);
+    case "release":
+    default:
+      return release(step.abandoned, observation, context);
+  }
 }
 
-/** The identity provider, which is open whenever a step at it was planned. */
-export function providerOf({ provider }: StepContext): IdentityProvider {
-  if (!provider) throw new Error("a step was planned at an identity provider that is not open");
-  return provider;
-}
-
-/** The runtime's cluster, which is open whenever a step in it was planned. */
-export function targetOf({ target }: StepContext): Target {
-  if (!target) throw new Error("a step was planned in a cluster that is not open");
-  return target;
-}
-
-/** Who writes. */
-export function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
-  return { fieldManager: fieldManagerOf(keyturn, controller) };
+async function release(abandoned: readonly string[], observation: Observation, context: StepContext): Promise<undefined> {
+  let { object } = observation;
+  if (context.provider?.type === "openid" && observation.isServed) {
+    // Without the grant nothing can be proven of an application, should the object not be let go after that.
+    if (object.status?.iasApplication) ({ object } = await forgetApplication(observation, context));
+    await context.grants.forget();
+  }
+  await dropFinalizer(context.run.client, { kind: EventingAuth, object }, eventingAuthFinalizer);
+  if (abandoned.length === 0) return undefined;
+  context.onAbandoned();
+  context.notify({ type: "Warning", reason: "Abandoned", message: `${abandoned.join(" and ")} was left behind` });
+  return undefined;
 }
 
 // Steps that change applications, and what the status says of them.
@@ -293,65 +325,31 @@ function secretIn({ target }: Observation): TargetSecret | undefined {
   return target.type === "seen" ? target.secret : undefined;
 }
 
-// Carries one step out and tells what is then known. What fails is thrown; what was done before stays, and the next run finds it.
+// What a step is carried out with.
 
-/** Asks the identity provider. Resolves to the observation with its answer. */
-export async function carryOutLook(step: Look, observation: Observation, context: StepContext): Promise<Observation> {
-  const { signal } = context.run;
-  const provider = providerOf(context);
-  const known = (tenant: Observation["tenant"]): Observation => ({ ...observation, tenant: { ...observation.tenant, ...tenant } });
-  switch (step.at) {
-    case "application":
-      return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
-    case "namesakes":
-      return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
-    case "namesake":
-      return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
-    case "secrets":
-      return known({ secrets: await provider.listSecrets(refTo(step.id, observation, context), signal) });
-    case "endpoints":
-    default:
-      return known({ endpoints: await provider.endpoints(signal) });
-  }
+/** Whose application it is, as identity providers want to know it. */
+export function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
+  return { name: object.metadata.name, uid: object.metadata.uid, grants };
 }
 
-/** Makes a change. Resolves to the observation after it, or to undefined if the object was let go. */
-export async function carryOutAct(step: Act, observation: Observation, context: StepContext): Promise<Observation | undefined> {
-  switch (step.type) {
-    case "create":
-      return createApplication(observation, context);
-    case "adopt":
-      return adoptApplication(step, observation, context);
-    case "forget":
-      return forgetApplication(observation, context);
-    case "deleteApplication":
-      return deleteApplication(step, observation, context);
-    case "issue":
-      return issueSecret(step, observation, context);
-    case "mend":
-      return mendSecret(step, observation, context);
-    case "deleteSecrets":
-      return deleteOldSecrets(step, observation, context);
-    case "check":
-      return { ...observation, tenant: { ...observation.tenant, credentials: await checkCredentials(observation, context) } };
-    case "deleteTargetSecret":
-      return deleteTargetSecret(observation, context);
-    case "release":
-    default:
-      return release(step.abandoned, observation, context);
-  }
+/** An application of the object. */
+export function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
+  return { ...applicationOwner(observation, context), id };
 }
 
-async function release(abandoned: readonly string[], observation: Observation, context: StepContext): Promise<undefined> {
-  let { object } = observation;
-  if (context.provider?.type === "openid" && observation.isServed) {
-    // Without the grant nothing can be proven of an application, should the object not be let go after that.
-    if (object.status?.iasApplication) ({ object } = await forgetApplication(observation, context));
-    await context.grants.forget();
-  }
-  await dropFinalizer(context.run.client, { kind: EventingAuth, object }, eventingAuthFinalizer);
-  if (abandoned.length === 0) return undefined;
-  context.onAbandoned();
-  context.notify({ type: "Warning", reason: "Abandoned", message: `${abandoned.join(" and ")} was left behind` });
-  return undefined;
+/** The identity provider, which is open whenever a step at it was planned. */
+export function providerOf({ provider }: StepContext): IdentityProvider {
+  if (!provider) throw new Error("a step was planned at an identity provider that is not open");
+  return provider;
+}
+
+/** The runtime's cluster, which is open whenever a step in it was planned. */
+export function targetOf({ target }: StepContext): Target {
+  if (!target) throw new Error("a step was planned in a cluster that is not open");
+  return target;
+}
+
+/** Who writes. */
+export function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
+  return { fieldManager: fieldManagerOf(keyturn, controller) };
 }

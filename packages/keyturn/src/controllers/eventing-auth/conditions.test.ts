@@ -1,8 +1,9 @@
 // What the status says, and that it says nothing new when nothing is new.
-import type { Stored } from "@keyturn/runtime";
+import type { Condition, Stored } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import type { EventingAuth, EventingAuthStatus } from "./api.ts";
-import { applicationCreated, applicationFailed, secretCreated, statusOf, targetReached } from "./conditions.ts";
+import { applicationCreated, applicationFailed, eventingAuthSummary, secretCreated, statusOf, targetReached } from "./conditions.ts";
+import type { ConditionReason } from "./reasons.ts";
 
 const at = (status?: EventingAuthStatus): Stored<EventingAuth> => ({
   metadata: { name: "runtime", uid: "u", resourceVersion: "1", generation: 2 },
@@ -39,4 +40,42 @@ test("facts stay until they are taken out", () => {
   const before = statusOf(at(), good, { nowMs: firstMs, iasApplication });
   expect(statusOf(at(before), good, { nowMs: firstMs }).iasApplication).toEqual(iasApplication);
   expect(statusOf(at(before), good, { nowMs: firstMs, iasApplication: "none" })).not.toHaveProperty("iasApplication");
+});
+
+function condition(type: string, status: "True" | "False", reason: ConditionReason): Condition {
+  return { type, status, reason, message: `because of ${reason}`, lastTransitionTime: "2026-01-02T03:00:00Z" };
+}
+
+function object(...conditions: Condition[]): Stored<EventingAuth> {
+  return {
+    metadata: { namespace: "kcp", name: "runtime-1", uid: "u", resourceVersion: "1" },
+    spec: {},
+    status: {
+      state: "Ready",
+      conditions,
+      iasApplication: { name: "runtime-1", uuid: "app-1" },
+      secret: { clusterId: "c", namespacedName: "ns/auth" },
+    },
+  };
+}
+
+test.each([
+  ["healthy Ready", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "True", "TokenIssued")]],
+  ["moving InProgress", [condition("Ready", "False", "InProgress")]],
+  ["attention SecretConflict", [condition("Ready", "False", "SecretConflict")]],
+  ["attention CredentialsRefused", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "False", "CredentialsRefused")]],
+  ["attention TargetUnreachable", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetUnreachable")]],
+  ["healthy Ready", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetConnecting")]],
+  ["unknown NotReported", []],
+])("is %s", (expected, conditions) => {
+  const { health, reason } = eventingAuthSummary(object(...conditions));
+  expect(`${health} ${reason}`).toBe(expected);
+});
+
+test("says where the application and the Secret are", () => {
+  expect(eventingAuthSummary(object(condition("Ready", "True", "Ready")))).toMatchObject({
+    detail: "application app-1, Secret ns/auth",
+    names: ["runtime-1"],
+    next: undefined,
+  });
 });

@@ -1,7 +1,8 @@
-// What the status of an EventingAuth says, in the original's words where it has them.
-import { type Condition, setCondition, type Stored } from "@keyturn/runtime";
+// What the status of an EventingAuth says, in the predecessor's words where it has them, and what that means for people.
+import { type Condition, setCondition, type Stored, type DeepReadonly, findCondition } from "@keyturn/runtime";
 import type { EventingAuth, EventingAuthStatus } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
+import { type Health, readyHealth, type Summary, type HealthReport, healthReportOf } from "../../feature/summary.ts";
 
 /** One condition's verdict. */
 export interface ConditionReport {
@@ -18,6 +19,13 @@ export interface ConditionReports {
   readonly credentials?: ConditionReport;
   /** Something else that stands in the way of being ready. */
   readonly blocker?: ConditionReport;
+}
+
+/** What the status is made from, besides verdicts. */
+export interface StatusFacts {
+  /** `none` takes it out; absent leaves it as it is. */
+  readonly iasApplication?: EventingAuthStatus["iasApplication"] | "none";
+  readonly secret?: EventingAuthStatus["secret"];
 }
 
 /** The original's two good verdicts, word for word: its users' scripts may look for them. */
@@ -39,13 +47,6 @@ export function applicationFailed(message: string): ConditionReport {
 
 export function secretFailed(message: string): ConditionReport {
   return { holds: false, reason: "SecretCreationFailed", message };
-}
-
-/** What the status is made from, besides verdicts. */
-export interface StatusFacts {
-  /** `none` takes it out; absent leaves it as it is. */
-  readonly iasApplication?: EventingAuthStatus["iasApplication"] | "none";
-  readonly secret?: EventingAuthStatus["secret"];
 }
 
 const types = { application: "IASApplicationReady", secret: "SecretReady", target: "TargetReachable", credentials: "CredentialsValid" } as const;
@@ -89,3 +90,38 @@ function firstBlocker(conditions: readonly Condition[]): Blocker | undefined {
   }
   return undefined;
 }
+
+// How an EventingAuth fares, for people.
+
+/** From the object as it is stored. */
+export function eventingAuthSummary(object: DeepReadonly<Stored<EventingAuth>>): Summary {
+  const { metadata, status } = object;
+  const { iasApplication, secret } = status ?? {};
+  return {
+    kind: "EventingAuth",
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    ...eventingAuthHealth(object),
+    detail: [iasApplication ? `application ${iasApplication.uuid}` : "no application", ...(secret ? [`Secret ${secret.namespacedName}`] : [])].join(
+      ", ",
+    ),
+    // When credentials are replaced depends on the operator's flags and on the Secret in the runtime's cluster.
+    next: undefined,
+    names: [metadata.name],
+  };
+}
+
+function eventingAuthHealth(object: DeepReadonly<Stored<EventingAuth>>): HealthReport {
+  const verdict = readyHealth(object, ({ status, reason }): Health => {
+    if (status === "True") return "healthy";
+    return passing.has(reason) ? "moving" : "attention";
+  });
+  if (verdict.health !== "healthy") return verdict;
+  // Ready is the original's word for "made"; whether it works is known from these.
+  const doubts = ["TargetReachable", "CredentialsValid"].map((type) => findCondition(object.status?.conditions, type));
+  const doubt = doubts.find((condition) => condition?.status === "False" && !passing.has(condition.reason));
+  return doubt ? healthReportOf(doubt, "attention") : verdict;
+}
+
+/** What passes by itself. */
+const passing: ReadonlySet<string> = new Set<ConditionReason>(["InProgress", "TargetConnecting", "DeletionWaiting"]);

@@ -1,5 +1,4 @@
-// Watches, pools, idle keys, `reconcileWith`.
-import { isDeepStrictEqual } from "node:util";
+// The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
 import {
   type AccessRule,
   addFinalizer,
@@ -18,14 +17,14 @@ import {
   type Outcome,
   type Random,
   type Run,
-  Secret,
   type Stored,
   TransientError,
 } from "@keyturn/runtime";
+import { isDeepStrictEqual } from "node:util";
 import { keyturn } from "../../feature/feature.ts";
 import { afterPause, servingFor, type Pause, pausedConditions, pausedEvent, type Selects } from "../../feature/pause-and-selection.ts";
 import { carryOutAct, carryOutLook, type StepContext, writeStatusOf } from "./act.ts";
-import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
+import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
 import { applicationFailed, secretFailed, statusOf, type ConditionReport, type ConditionReports } from "./conditions.ts";
 import { type EventingAuthSettings, keyOfRuntime, runtimeOf } from "./flags.ts";
 import { grantKeeper } from "./grants.ts";
@@ -36,39 +35,161 @@ import { type Observation, type Observed, observeEventingAuth, ownerOfObservatio
 import { planDeletionStep, planStep, type Rest } from "./plan.ts";
 import { TargetError, TargetPool } from "./target.ts";
 
-// Every right that the controllers of this feature need. Secrets are read in the namespaces that hold kubeconfigs and credentials, and nowhere else.
-
-/** For the controller that makes EventingAuths. */
-export const kymaAccess: readonly AccessRule[] = [
-  { kind: Kyma, verbs: ["get", "list", "watch"], why: "to see which runtimes there are" },
-  // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
-  { kind: Kyma, subresource: "finalizers", verbs: ["update"], why: "to make a runtime the owner of its EventingAuth" },
-  { kind: EventingAuth, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to keep one for every runtime" },
-];
-
-/** For the controller that issues credentials; `keepsGrants` if the identity provider hands out a right per application that must be kept. */
-export function issuingAccess(settings: EventingAuthSettings, keepsGrants: boolean): readonly AccessRule[] {
-  const { providerSecret, kubeconfigs } = settings;
-  const read = ["get", "list", "watch"] as const;
-  return [
-    { kind: EventingAuth, verbs: ["get", "list", "watch", "patch"], why: "to see whose credentials are wanted, and to hold its finalizer" },
-    { kind: EventingAuth, subresource: "status", verbs: ["patch"], why: "to report" },
-    { kind: Secret, namespace: kubeconfigs.namespace, verbs: read, why: "to read the runtimes' kubeconfigs" },
-    { kind: Secret, namespace: providerSecret.namespace, verbs: read, why: "to read the identity provider's credentials" },
-    ...(keepsGrants
-      ? [
-          {
-            kind: Secret,
-            namespace: providerSecret.namespace,
-            verbs: ["create", "patch", "delete"] as const,
-            why: "to keep the right to manage each application",
-          },
-        ]
-      : []),
-  ];
+/** How the controller is made. */
+export interface IssuingOptions {
+  readonly access: readonly AccessRule[];
+  /** Which EventingAuths are looked after. */
+  readonly selects: Selects;
+  readonly settings: EventingAuthSettings;
+  readonly provider: Omit<IdentityProvidersOptions, "clock" | "random" | "observe">;
 }
 
-// Tells how an EventingAuth fares: its status, Events and numbers.
+const name = "eventing-auth";
+/** More than any way from nothing to done has. */
+const maxSteps = 32;
+
+/** The controller. */
+export function issuingController({ access, selects, settings, provider }: IssuingOptions): ControllerDefinition {
+  return {
+    name,
+    access,
+    // Twice as many as there may be requests to the identity provider, so that writes to the API servers do not leave its turns unused.
+    concurrency: 100,
+    setup(scope) {
+      const { clock, random, log } = scope;
+      const watches = watchIssuing(scope, settings);
+      const numbers = eventingAuthNumbers(scope.metrics);
+      const providers = new IdentityProviders({
+        ...provider,
+        clock,
+        random,
+        observe({ step, status, durationMs }) {
+          numbers.requests.inc({ step, code: status === undefined ? "<error>" : String(status) });
+          numbers.durations.observe({ step }, durationMs / 1000);
+        },
+      });
+      const pool = new TargetPool({
+        settings,
+        clock,
+        random,
+        log,
+        // A proxy is the operator's own affair: a kubeconfig that names one is refused.
+        openTransport: (connection) => createHttpTransport({ ...connection, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
+        onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
+      });
+      closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
+      const settled = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
+      const show = scope.show<ObjectNumbers>({
+        show: (key, shown) => numbers.objects.show(key, shown),
+        hide(key) {
+          numbers.objects.hide(key);
+          // In the next term the first run has to look, or nothing would be shown until it is time again.
+          settled.forget(key);
+        },
+      });
+      const reporting = new Reporting({ scope, controller: name, numbers, show, settings });
+
+      return async (run) => {
+        const object = watches.objects.get(run.key);
+        const serving = object && servingFor(object.metadata, selects, run.now);
+        if (object && serving?.type === "paused") {
+          settled.forget(run.key);
+          await reporting.paused(object, serving, run);
+          return afterPause(serving, run.now);
+        }
+        const isServed = serving?.type === "served";
+        const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers }) : undefined;
+        numbers.targets.set(pool.size);
+        if (!observed) {
+          const runtime = runtimeOf(settings, run.key);
+          if (runtime !== undefined) pool.close(runtime);
+          settled.forget(run.key);
+          return reporting.forget(run.key);
+        }
+        const waitMs = settled.waitFor(run.key, observed);
+        if (waitMs !== undefined) return { requeueAfterMs: waitMs };
+        const reached = await stepUntilRest(run, observed, { scope, settings, reporting });
+        if (!reached) return;
+        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: run.now });
+      };
+    },
+  };
+}
+
+interface Work {
+  readonly scope: ControllerScope;
+  readonly settings: EventingAuthSettings;
+  readonly reporting: Reporting;
+}
+
+/** Goes on until there is nothing more to do, and reports. Resolves to undefined if the object was let go, or nothing may be changed. */
+async function stepUntilRest(
+  run: Run,
+  { observation: first, provider, target }: Observed,
+  { scope, settings, reporting }: Work,
+): Promise<{ readonly observation: Observation; readonly rest: Rest } | undefined> {
+  let observation = first;
+  const deleting = isBeingDeleted(first.object);
+  const context: StepContext = {
+    run,
+    scope,
+    controller: name,
+    provider,
+    target,
+    grants: grantKeeper({ client: scope.client, owner: ownerOfObservation(first), namespace: settings.providerSecret.namespace, controller: name }),
+    notify: (notice) => reporting.notify(observation.object, notice),
+    onWritten: (object) => (observation = { ...observation, object }),
+    onIssued: (why) => reporting.issued(why),
+    onAbandoned: () => reporting.abandoned(),
+    firstSecret: undefined,
+  };
+  try {
+    if (!deleting && first.isServed) {
+      observation = { ...first, object: await addFinalizer(run, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
+    }
+    for (let steps = 0; steps < maxSteps; steps++) {
+      const step = deleting ? planDeletionStep(observation, run.now) : planStep(observation, run.now);
+      if (step.type === "rest") return { observation: await reporting.rest(observation, step, run), rest: step };
+      if (step.type === "look") {
+        observation = await carryOutLook(step, observation, context);
+        continue;
+      }
+      if (scope.dryRun) {
+        run.log.info({ step: step.type }, "dry run: this step is withheld");
+        return undefined;
+      }
+      const next = await carryOutAct(step, observation, context);
+      if (!next) return undefined;
+      observation = next;
+    }
+    throw new Error(`no rest after ${maxSteps} steps`);
+  } catch (error) {
+    throw await reporting.failure(observation, error, run);
+  }
+}
+
+/** Everything that was opened is closed with the controller; connections that are no longer asked for are closed now and then. */
+function closeWith(
+  { clock, closed }: ControllerScope,
+  { pool, providers, unusedAfterMs }: { readonly pool: TargetPool; readonly providers: IdentityProviders; readonly unusedAfterMs: number },
+): void {
+  let timer = clock.setTimer(unusedAfterMs, sweep);
+  function sweep(): void {
+    pool.closeUnused(unusedAfterMs);
+    timer = clock.setTimer(unusedAfterMs, sweep);
+  }
+  closed.addEventListener(
+    "abort",
+    () => {
+      timer.cancel();
+      pool.closeAll();
+      providers.close();
+    },
+    { once: true },
+  );
+}
+
+// How an EventingAuth fares: its status, Events and numbers.
 
 /** What reporting is done with. */
 export interface ReportingOptions {
@@ -246,159 +367,4 @@ function fingerprintOf({ object, target }: Observed["observation"]): string {
   const { deletionTimestamp, annotations } = object.metadata;
   const sight = target.type === "seen" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
   return JSON.stringify([object.status, deletionTimestamp, annotations, target.type, sight]);
-}
-
-// The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
-
-/** How the controller is made. */
-export interface IssuingOptions {
-  /** Which EventingAuths are looked after. */
-  readonly selects: Selects;
-  readonly settings: EventingAuthSettings;
-  readonly provider: Omit<IdentityProvidersOptions, "clock" | "random" | "observe">;
-}
-
-const name = "eventing-auth";
-/** More than any way from nothing to done has. */
-const maxSteps = 32;
-
-/** The controller. */
-export function issuingController({ selects, settings, provider }: IssuingOptions): ControllerDefinition {
-  return {
-    name,
-    access: issuingAccess(settings, provider.type === "openid"),
-    // Twice as many as there may be requests to the identity provider, so that writes to the API servers do not leave its turns unused.
-    concurrency: 100,
-    setup(scope) {
-      const { clock, random, log } = scope;
-      const watches = watchIssuing(scope, settings);
-      const numbers = eventingAuthNumbers(scope.metrics);
-      const providers = new IdentityProviders({
-        ...provider,
-        clock,
-        random,
-        observe({ step, status, durationMs }) {
-          numbers.requests.inc({ step, code: status === undefined ? "<error>" : String(status) });
-          numbers.durations.observe({ step }, durationMs / 1000);
-        },
-      });
-      const pool = new TargetPool({
-        settings,
-        clock,
-        random,
-        log,
-        // A proxy is the operator's own affair: a kubeconfig that names one is refused.
-        openTransport: (connection) => createHttpTransport({ ...connection, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
-        onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
-      });
-      closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
-      const settled = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
-      const show = scope.show<ObjectNumbers>({
-        show: (key, shown) => numbers.objects.show(key, shown),
-        hide(key) {
-          numbers.objects.hide(key);
-          // In the next term the first run has to look, or nothing would be shown until it is time again.
-          settled.forget(key);
-        },
-      });
-      const reporting = new Reporting({ scope, controller: name, numbers, show, settings });
-
-      return async (run) => {
-        const object = watches.objects.get(run.key);
-        const serving = object && servingFor(object.metadata, selects, run.now);
-        if (object && serving?.type === "paused") {
-          settled.forget(run.key);
-          await reporting.paused(object, serving, run);
-          return afterPause(serving, run.now);
-        }
-        const isServed = serving?.type === "served";
-        const observed = isServed ? await observeEventingAuth(run, { watches, settings, pool, providers }) : undefined;
-        numbers.targets.set(pool.size);
-        if (!observed) {
-          const runtime = runtimeOf(settings, run.key);
-          if (runtime !== undefined) pool.close(runtime);
-          settled.forget(run.key);
-          return reporting.forget(run.key);
-        }
-        const waitMs = settled.waitFor(run.key, observed);
-        if (waitMs !== undefined) return { requeueAfterMs: waitMs };
-        const reached = await stepUntilRest(run, observed, { scope, settings, reporting });
-        if (!reached) return;
-        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: run.now });
-      };
-    },
-  };
-}
-
-interface Work {
-  readonly scope: ControllerScope;
-  readonly settings: EventingAuthSettings;
-  readonly reporting: Reporting;
-}
-
-/** Goes on until there is nothing more to do, and reports. Resolves to undefined if the object was let go, or nothing may be changed. */
-async function stepUntilRest(
-  run: Run,
-  { observation: first, provider, target }: Observed,
-  { scope, settings, reporting }: Work,
-): Promise<{ readonly observation: Observation; readonly rest: Rest } | undefined> {
-  let observation = first;
-  const deleting = isBeingDeleted(first.object);
-  const context: StepContext = {
-    run,
-    scope,
-    controller: name,
-    provider,
-    target,
-    grants: grantKeeper({ client: scope.client, owner: ownerOfObservation(first), namespace: settings.providerSecret.namespace, controller: name }),
-    notify: (notice) => reporting.notify(observation.object, notice),
-    onWritten: (object) => (observation = { ...observation, object }),
-    onIssued: (why) => reporting.issued(why),
-    onAbandoned: () => reporting.abandoned(),
-    firstSecret: undefined,
-  };
-  try {
-    if (!deleting && first.isServed) {
-      observation = { ...first, object: await addFinalizer(run, { kind: EventingAuth, object: first.object }, eventingAuthFinalizer) };
-    }
-    for (let steps = 0; steps < maxSteps; steps++) {
-      const step = deleting ? planDeletionStep(observation, run.now) : planStep(observation, run.now);
-      if (step.type === "rest") return { observation: await reporting.rest(observation, step, run), rest: step };
-      if (step.type === "look") {
-        observation = await carryOutLook(step, observation, context);
-        continue;
-      }
-      if (scope.dryRun) {
-        run.log.info({ step: step.type }, "dry run: this step is withheld");
-        return undefined;
-      }
-      const next = await carryOutAct(step, observation, context);
-      if (!next) return undefined;
-      observation = next;
-    }
-    throw new Error(`no rest after ${maxSteps} steps`);
-  } catch (error) {
-    throw await reporting.failure(observation, error, run);
-  }
-}
-
-/** Everything that was opened is closed with the controller; connections that are no longer asked for are closed now and then. */
-function closeWith(
-  { clock, closed }: ControllerScope,
-  { pool, providers, unusedAfterMs }: { readonly pool: TargetPool; readonly providers: IdentityProviders; readonly unusedAfterMs: number },
-): void {
-  let timer = clock.setTimer(unusedAfterMs, sweep);
-  function sweep(): void {
-    pool.closeUnused(unusedAfterMs);
-    timer = clock.setTimer(unusedAfterMs, sweep);
-  }
-  closed.addEventListener(
-    "abort",
-    () => {
-      timer.cancel();
-      pool.closeAll();
-      providers.close();
-    },
-    { once: true },
-  );
 }

@@ -1,9 +1,7 @@
-// Flags and settings.
+// The flags of this feature, and how the controller works by them. Names of Secrets and namespaces default to those of the predecessor.
 import { keyOf, nameOf, type ObjectKey, type ObjectName } from "@keyturn/runtime";
 import type { FlagReader } from "../../feature/feature.ts";
 import { choiceFlag, durationFlag, switchFlag, textFlagWithDefault, UsageError } from "../../feature/flag.ts";
-
-// The flags of this feature. Names of Secrets and namespaces default to those of the original.
 
 export const eventingAuthFlags = {
   provider: choiceFlag({
@@ -98,8 +96,6 @@ export const eventingAuthFlags = {
     help: "how long a deletion waits for a runtime's cluster that does not answer, before its Secret is left behind",
   }),
 };
-
-// How the controller works, read from its flags.
 
 /** Everything that can be chosen, except for the identity provider's own settings. */
 export interface EventingAuthSettings {

@@ -1,22 +1,20 @@
-// The second controller: a Kyma has an EventingAuth.
+// The second controller: keeps an EventingAuth for every Kyma.
 import {
   apiVersionOf,
   type ControllerDefinition,
   fieldManagerOf,
-  isApiError,
-  isBeingDeleted,
   type KubeObject,
-  nameOf,
   type OwnerReference,
   type Stored,
+  type AccessRule,
+  isApiError,
+  isBeingDeleted,
+  nameOf,
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { afterPause, servingFor, pausedAnnotation, type Selects } from "../../feature/pause-and-selection.ts";
+import { pausedAnnotation, type Selects, afterPause, servingFor } from "../../feature/pause-and-selection.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
-import { kymaAccess } from "./controller.ts";
-
-// What is to be done about the EventingAuth of one Kyma: a pure function of both objects.
 
 /** As much of a Kyma as matters here. */
 export interface ObservedKyma {
@@ -34,45 +32,16 @@ export type KymaStep =
   /** The Kyma that it was made for is gone. */
   | { readonly type: "delete" };
 
-/**
- * One EventingAuth for every Kyma that is there to stay. One whose Kyma is gone goes too, also where no garbage collector does it; one that never had
- * a Kyma is left alone: people may write their own.
- */
-export function planKyma(kyma: ObservedKyma | undefined, auth: Stored<EventingAuth> | undefined): KymaStep {
-  if (!kyma) return auth && !isBeingDeleted(auth) && controllingKyma(auth) ? { type: "delete" } : { type: "nothing" };
-  if (kyma.beingDeleted) return { type: "nothing" };
-  const wanted = referenceTo(kyma);
-  if (!auth) return { type: "create", ownerReference: wanted };
-  if (isBeingDeleted(auth)) return { type: "nothing" };
-  const present = auth.metadata.ownerReferences ?? [];
-  if (present.some((reference) => isSame(reference, wanted))) return { type: "nothing" };
-  return { type: "own", ownerReferences: [...present.filter(({ controller, uid }) => !controller && uid !== kyma.uid), wanted] };
-}
-
-/** A new EventingAuth. It has its finalizer from the beginning, so that nothing can be made for it that its deletion would not undo. */
-export function newEventingAuth(key: { readonly namespace: string; readonly name: string }, ownerReference: OwnerReference): EventingAuth {
-  return { metadata: { ...key, finalizers: [eventingAuthFinalizer], ownerReferences: [ownerReference] }, spec: {} };
-}
-
-/** The Kyma that controls the object, by its reference. */
-export function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
-  return metadata.ownerReferences?.find(
-    ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
-  );
-}
-
-function referenceTo({ name, uid }: ObservedKyma): OwnerReference {
-  return { apiVersion: apiVersionOf(Kyma), kind: Kyma.kind, name, uid, controller: true, blockOwnerDeletion: true };
-}
-
-function isSame(a: OwnerReference, b: OwnerReference): boolean {
-  return a.uid === b.uid && a.apiVersion === b.apiVersion && a.kind === b.kind && a.name === b.name && a.controller === b.controller;
-}
-
-// The controller that keeps an EventingAuth for every Kyma.
-
 const name = "eventing-auth-kyma";
 const writer = { fieldManager: fieldManagerOf(keyturn, name), answer: "metadata" } as const;
+
+/** For the controller that makes EventingAuths. */
+export const kymaAccess: readonly AccessRule[] = [
+  { kind: Kyma, verbs: ["get", "list", "watch"], why: "to see which runtimes there are" },
+  // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
+  { kind: Kyma, subresource: "finalizers", verbs: ["update"], why: "to make a runtime the owner of its EventingAuth" },
+  { kind: EventingAuth, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to keep one for every runtime" },
+];
 
 /** The controller, for the Kymas that are looked after. */
 export function kymaController(selects: Selects): ControllerDefinition {
@@ -147,4 +116,41 @@ function keepKyma(selects: Selects): (object: Stored<KubeObject>) => RegardedKym
       annotations: paused === undefined ? notPaused : { [pausedAnnotation]: paused },
     };
   };
+}
+
+// What is to be done about the EventingAuth of one Kyma: a pure function of both objects.
+
+/**
+ * One EventingAuth for every Kyma that is there to stay. One whose Kyma is gone goes too, also where no garbage collector does it; one that never had
+ * a Kyma is left alone: people may write their own.
+ */
+export function planKyma(kyma: ObservedKyma | undefined, auth: Stored<EventingAuth> | undefined): KymaStep {
+  if (!kyma) return auth && !isBeingDeleted(auth) && controllingKyma(auth) ? { type: "delete" } : { type: "nothing" };
+  if (kyma.beingDeleted) return { type: "nothing" };
+  const wanted = referenceTo(kyma);
+  if (!auth) return { type: "create", ownerReference: wanted };
+  if (isBeingDeleted(auth)) return { type: "nothing" };
+  const present = auth.metadata.ownerReferences ?? [];
+  if (present.some((reference) => isSame(reference, wanted))) return { type: "nothing" };
+  return { type: "own", ownerReferences: [...present.filter(({ controller, uid }) => !controller && uid !== kyma.uid), wanted] };
+}
+
+/** A new EventingAuth. It has its finalizer from the beginning, so that nothing can be made for it that its deletion would not undo. */
+export function newEventingAuth(key: { readonly namespace: string; readonly name: string }, ownerReference: OwnerReference): EventingAuth {
+  return { metadata: { ...key, finalizers: [eventingAuthFinalizer], ownerReferences: [ownerReference] }, spec: {} };
+}
+
+/** The Kyma that controls the object, by its reference. */
+export function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(
+    ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
+  );
+}
+
+function referenceTo({ name, uid }: ObservedKyma): OwnerReference {
+  return { apiVersion: apiVersionOf(Kyma), kind: Kyma.kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+function isSame(a: OwnerReference, b: OwnerReference): boolean {
+  return a.uid === b.uid && a.apiVersion === b.apiVersion && a.kind === b.kind && a.name === b.name && a.controller === b.controller;
 }

@@ -1,4 +1,4 @@
-// Caches → Observed.
+// Everything that the next step for one EventingAuth is decided from, as far as it is known without asking the identity provider.
 import { createHash } from "node:crypto";
 import {
   type Cache,
@@ -20,53 +20,6 @@ import { type EventingAuthSettings, keyOfRuntime, kubeconfigName, runtimeOf } fr
 import { IdentityError } from "./identity/provider-http.ts";
 import type { Application, Endpoints, FoundApplication, IdentityProvider, IdentityProviders, SecretListing } from "./identity/provider.ts";
 import type { Target, TargetPool, ObservedTarget } from "./target.ts";
-
-// What the issuing controller watches in the control plane, and which EventingAuths a change concerns.
-
-/** The caches of the controller. */
-export interface IssuingWatches {
-  readonly objects: Cache<Stored<EventingAuth>>;
-  /** The identity provider's credentials: the one Secret whose content is kept, because every run needs it. */
-  readonly credentials: Cache<Readonly<Record<string, string>>>;
-  /** A digest of each kubeconfig; empty for Secrets that are none. The kubeconfig itself is read when it is used. */
-  readonly kubeconfigs: Cache<string>;
-}
-
-/** Declares the watches and what they trigger. */
-export function watchIssuing(scope: ControllerScope, settings: EventingAuthSettings): IssuingWatches {
-  const { providerSecret, kubeconfigs } = settings;
-  const watches: IssuingWatches = {
-    objects: scope.watch<EventingAuth, Stored<EventingAuth>>(EventingAuth),
-    credentials: scope.watch(Secret, {
-      namespace: providerSecret.namespace,
-      fields: `metadata.name=${providerSecret.name}`,
-      keep: ({ data = {} }) => data,
-    }),
-    kubeconfigs: scope.watch(Secret, {
-      namespace: kubeconfigs.namespace,
-      keep: ({ metadata, data }) => (metadata.name.startsWith(kubeconfigs.prefix) ? digestOf(data?.[kubeconfigs.key] ?? "") : ""),
-    }),
-  };
-  scope.trigger(watches.objects);
-  scope.trigger(watches.credentials, () => Array.from(watches.objects.entries(), ([key]) => key));
-  scope.trigger(watches.kubeconfigs, ({ key }) => {
-    const { name } = nameOf(key);
-    return name.startsWith(kubeconfigs.prefix) ? [keyOfRuntime(settings, name.slice(kubeconfigs.prefix.length))] : [];
-  });
-  return watches;
-}
-
-/** The digest of a runtime's kubeconfig; undefined if there is none. */
-export function kubeconfigDigest({ kubeconfigs }: IssuingWatches, settings: EventingAuthSettings, runtime: string): string | undefined {
-  const { namespace, prefix } = settings.kubeconfigs;
-  return kubeconfigs.get(keyOf({ namespace, name: `${prefix}${runtime}` })) || undefined;
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
-}
-
-// Everything that the next step for one EventingAuth is decided from. None of it is remembered between runs.
 
 /** What was observed. */
 export interface Observation {
@@ -103,13 +56,6 @@ export interface ObservedTenant {
   /** The client secret is lost, and this application gives no other. */
   readonly secretLost?: boolean;
 }
-
-/** The observed object as an owner of others. */
-export function ownerOfObservation({ object }: Pick<Observation, "object">): Owner {
-  return { kind: EventingAuth, name: nameOf(keyOfObject(object)) };
-}
-
-// Gathers what the next step for one EventingAuth is decided from, as far as it is known without asking the identity provider.
 
 /** What an observation is made with. */
 export interface ObserveOptions {
@@ -165,7 +111,57 @@ function openProvider({ watches, settings, providers }: ObserveOptions): {
   }
 }
 
-// When the credentials of an EventingAuth were issued, as far as its status tells.
+/** The observed object as an owner of others. */
+export function ownerOfObservation({ object }: Pick<Observation, "object">): Owner {
+  return { kind: EventingAuth, name: nameOf(keyOfObject(object)) };
+}
+
+// What is watched in the control plane, and which EventingAuths a change concerns.
+
+/** The caches of the controller. */
+export interface IssuingWatches {
+  readonly objects: Cache<Stored<EventingAuth>>;
+  /** The identity provider's credentials: the one Secret whose content is kept, because every run needs it. */
+  readonly credentials: Cache<Readonly<Record<string, string>>>;
+  /** A digest of each kubeconfig; empty for Secrets that are none. The kubeconfig itself is read when it is used. */
+  readonly kubeconfigs: Cache<string>;
+}
+
+/** Declares the watches and what they trigger. */
+export function watchIssuing(scope: ControllerScope, settings: EventingAuthSettings): IssuingWatches {
+  const { providerSecret, kubeconfigs } = settings;
+  const watches: IssuingWatches = {
+    objects: scope.watch<EventingAuth, Stored<EventingAuth>>(EventingAuth),
+    credentials: scope.watch(Secret, {
+      namespace: providerSecret.namespace,
+      fields: `metadata.name=${providerSecret.name}`,
+      keep: ({ data = {} }) => data,
+    }),
+    kubeconfigs: scope.watch(Secret, {
+      namespace: kubeconfigs.namespace,
+      keep: ({ metadata, data }) => (metadata.name.startsWith(kubeconfigs.prefix) ? digestOf(data?.[kubeconfigs.key] ?? "") : ""),
+    }),
+  };
+  scope.trigger(watches.objects);
+  scope.trigger(watches.credentials, () => Array.from(watches.objects.entries(), ([key]) => key));
+  scope.trigger(watches.kubeconfigs, ({ key }) => {
+    const { name } = nameOf(key);
+    return name.startsWith(kubeconfigs.prefix) ? [keyOfRuntime(settings, name.slice(kubeconfigs.prefix.length))] : [];
+  });
+  return watches;
+}
+
+/** The digest of a runtime's kubeconfig; undefined if there is none. */
+export function kubeconfigDigest({ kubeconfigs }: IssuingWatches, settings: EventingAuthSettings, runtime: string): string | undefined {
+  const { namespace, prefix } = settings.kubeconfigs;
+  return kubeconfigs.get(keyOf({ namespace, name: `${prefix}${runtime}` })) || undefined;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+// When the credentials of an EventingAuth were issued, as far as its status says.
 
 /** What is known: exact if a token was issued for these very credentials, else since when there is a Secret at all. */
 export interface IssuedAt {

@@ -1,4 +1,4 @@
-// Pure: next look or action; deletion.
+// The next step from what is to what should be, for one EventingAuth: a pure function of what was observed and the time. After each step the next is decided anew.
 import { earliest, type Owner } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation } from "./api.ts";
 import {
@@ -14,8 +14,6 @@ import type { Application, Endpoints } from "./identity/provider.ts";
 import { type Observation, ownerOfObservation } from "./observe.ts";
 import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
-
-// The steps from what is to what should be, for one EventingAuth. After each one is decided anew from what is then known.
 
 /** Questions to the identity provider. */
 export type Look =
@@ -64,8 +62,6 @@ export interface Rest {
 }
 
 export type Step = Look | Act | Rest;
-
-// The next step for an EventingAuth that is there to stay: a pure function of what was observed and the time.
 
 /** A client secret is added for each write that was lost. More than so many unknown ones are only ours, and go before there is another. */
 const maxUnknownSecrets = 8;
@@ -261,7 +257,7 @@ function rest(verdicts: ConditionReports): Rest {
   return { type: "rest", verdicts, settled: false, nextAtMs: undefined };
 }
 
-// The next step for an EventingAuth that is being deleted: its application, then its Secret, then the object itself.
+// An EventingAuth that is being deleted: its application goes, then its Secret, then the object itself.
 
 /**
  * Decides the next step. What stands in the way is reported. A cluster that does not answer is waited for no longer than `deletionPatienceMs`; an

@@ -1,4 +1,4 @@
-// A target cluster: connect, pool, errors.
+// The clusters of runtimes: how each is connected to and watched, the pool of all of them, and requests there that failed.
 import { Buffer } from "node:buffer";
 import {
   type Cache,
@@ -26,8 +26,6 @@ import { keyturn } from "../../feature/feature.ts";
 import { type EventingAuthSettings, kubeconfigName } from "./flags.ts";
 import type { TargetReason } from "./reasons.ts";
 import { keepTargetSecret, type TargetSecret } from "./target-secret.ts";
-
-// The cluster of one runtime: its own connections, and one watch of the one Secret that matters there.
 
 /** Why a cluster cannot be worked with at present. */
 export interface TargetTrouble {
@@ -173,7 +171,7 @@ function troubleOf(status: number, server: string): TargetTrouble | undefined {
   return status < 400 || status === 410 ? undefined : { reason: "TargetUnreachable", message: `${server} answers with ${status}` };
 }
 
-// The clusters of all runtimes: one connection pool and one watch each, opened when first needed and whenever a kubeconfig changes.
+// All of them: one connection pool and one watch each, opened when first needed and whenever a kubeconfig changes.
 
 /** What the pool is made with. */
 export interface TargetPoolOptions {
@@ -271,7 +269,7 @@ export class TargetPool {
   }
 }
 
-// A request to a runtime's cluster that failed, told apart from one to the control plane.
+// A request to a runtime's cluster that failed, as distinct from one to the control plane.
 
 /** The message is the cluster's own; `cause` is what was thrown. */
 export class TargetError extends Error {

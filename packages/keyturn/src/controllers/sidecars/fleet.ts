@@ -1,4 +1,4 @@
-// The workloads that the plan has to deal with, kept up to date one by one.
+// The workloads that the plan has to deal with, kept up to date one by one, and what others than the controller see of them.
 import { type Client, type Clock, type ControllerScope, type Logger, sleep } from "@keyturn/runtime";
 import { Semaphore } from "../../semaphore.ts";
 import type { SidecarsOptions } from "./controller.ts";
@@ -47,8 +47,6 @@ export class FleetRecord {
   }
 }
 
-// What the controller sees, for others in the process who only want to look.
-
 /** The controller's caches, and the inspector that judges by them. */
 export interface SidecarsView {
   readonly watches: SidecarsWatches;
@@ -58,7 +56,7 @@ export interface SidecarsView {
   onAnswer(this: void, listener: (id: WorkloadId) => void): void;
 }
 
-// The sight of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
+// The view of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
 
 /** What it is made with. */
 export interface StandaloneViewOptions extends Pick<ControllerScope, "watch"> {

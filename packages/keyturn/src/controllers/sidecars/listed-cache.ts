@@ -1,6 +1,18 @@
 // A cache that is filled by one list and never changes: for answering a question about a cluster once, with the same code that follows it.
-import type { Cache, Change, Client, DeepReadonly, Kind, KubeObject, ObjectKey, Selection, Stored, WatchOptions } from "@keyturn/runtime";
-import { keyOfObject, nameOf } from "@keyturn/runtime";
+import {
+  type Cache,
+  type Change,
+  type Client,
+  type DeepReadonly,
+  type Kind,
+  type KubeObject,
+  type ObjectKey,
+  type Selection,
+  type Stored,
+  type WatchOptions,
+  keyOfObject,
+  nameOf,
+} from "@keyturn/runtime";
 
 interface Entry<V> {
   readonly value: DeepReadonly<V>;

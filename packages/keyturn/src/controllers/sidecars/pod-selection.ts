@@ -1,12 +1,10 @@
-// Which pods are compared, and why others are not (with the skip rules of live-pod, watches, inspector).
+// Which pods of a workload are compared with what a new one would get, and what comes of it.
 import type { Cache, Change, Clock, DeepReadonly, ObjectKey } from "@keyturn/runtime";
 import { restartTimeMs } from "./annotations.ts";
 import type { Answer } from "./expectations.ts";
 import { compareSidecar, type ComparisonOptions, type InvalidImage, type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
 import type { LivePod } from "./pods.ts";
 import type { Inspection, WorkloadRef } from "./rollout-plan.ts";
-
-// Compares the live pods of a workload with what a new one would get.
 
 /**
  * The pods that count: those made since the last restart. Once that is finished there are no others, and a cache that still shows some is behind.

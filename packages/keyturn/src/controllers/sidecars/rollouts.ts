@@ -1,4 +1,4 @@
-// What people are told about a workload, once for each change of what is decided about it.
+// Carries the plan out: looks once more, restarts what is due, takes the label off what is finished, and records Events about all of it.
 import {
   type Client,
   type ControllerScope,
@@ -28,139 +28,8 @@ import { type Fleet, lastOf, type Limits, planRollouts, type RolloutPlan, type R
 import type { SidecarsWatches } from "./watches.ts";
 import { keepAny, Rollout, type Workload } from "./workload.ts";
 
-/** A notice and whom it is about. */
-export interface RowEvent extends PlannedEvent {
-  readonly row: Row;
-}
-
-const skipWords: Readonly<Record<SkipReason, string>> = {
-  OptedOut: "restarts are disabled by label",
-  NotOptedIn: "restarts are not enabled by label",
-  Paused: "it is paused, by its spec or by the annotation keyturn.io/paused; resume it, and it will be restarted",
-  OnDelete: "its update strategy is OnDelete; delete its pods one by one",
-  Partitioned: "its update strategy has a partition, below which no pod would be replaced",
-  BarePod: "nothing would make the pod again; delete it and create it anew",
-  Job: "pods of a Job run to their end",
-  UnsupportedOwner: "its pods belong to something that cannot be restarted here",
-  RestartWithoutEffect: "it has been restarted, and its new pods are no different; something else changes them",
-};
-
-/** Why a workload is not restarted, in words. */
-export function skipInWords(reason: SkipReason): string {
-  return skipWords[reason];
-}
-
-/** Remembers what was said last. */
-export class RolloutEvents {
-  readonly #said = new Map<WorkloadId, string>();
-
-  /** What is new in this plan. Restarts and their ends are told when they are done. */
-  next({ rows }: RolloutPlan): readonly RowEvent[] {
-    const present = new Set(rows.map(({ id }) => id));
-    for (const id of this.#said.keys()) if (!present.has(id)) this.#said.delete(id);
-    return rows.flatMap((row) => {
-      const notice = noticeOf(row);
-      const saying = notice ? `${notice.reason} ${notice.message}` : "";
-      const before = this.#said.get(row.id) ?? "";
-      this.#said.set(row.id, saying);
-      return notice && saying !== before ? [{ ...notice, row }] : [];
-    });
-  }
-}
-
-function noticeOf({ decision, why }: Row): PlannedEvent | undefined {
-  switch (decision.type) {
-    case "skip":
-      return {
-        type: decision.reason === "RestartWithoutEffect" ? "Warning" : "Normal",
-        reason: decision.reason,
-        message: `${why}; not restarted: ${skipWords[decision.reason]}`,
-      };
-    case "unknown":
-      return decision.reason === "Pending" ? undefined : { type: "Warning", reason: decision.reason, message: why };
-    case "rolling":
-      return decision.stuck
-        ? { type: "Warning", reason: "RolloutStuck", message: "was restarted for its sidecar and is not healthy in time; see its pods" }
-        : undefined;
-    case "restart":
-    case "finish":
-    case "wait":
-    default:
-      return undefined;
-  }
-}
-
-/** After a restart. */
-export function restartEvent({ why }: Row): PlannedEvent {
-  const reason: EventReason = "SidecarRestart";
-  return { type: "Normal", reason, message: `restarted: ${why}` };
-}
-
-/** After a rollout that has come to its end. */
-export function finishEvent({ decision }: Row): PlannedEvent | undefined {
-  // One without effect is told about as what is skipped from now on.
-  if (decision.type !== "finish" || !decision.helped) return undefined;
-  const reason: EventReason = "SidecarRolloutFinished";
-  return { type: "Normal", reason, message: "the rollout is finished and every pod has the expected sidecar" };
-}
-
-// The writes on workloads: a restart, and the end of one. By server-side apply, on exactly the object that was looked at.
-
 /** Names the controller's Lease and field manager. */
 export const controllerName = "sidecars";
-
-/** The kinds that can be restarted, by name. */
-export const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
-  [Deployment.kind, Deployment],
-  [StatefulSet.kind, StatefulSet],
-  [DaemonSet.kind, DaemonSet],
-  [Rollout.kind, Rollout],
-]);
-
-/** A workload as it was looked at. */
-export interface RestartTarget {
-  readonly client: Client;
-  readonly workload: DeepReadonly<Workload>;
-  /** The version that the decision was made from. If the object has changed since, nothing is written, and the write fails with `Conflict`. */
-  readonly resourceVersion: string;
-}
-
-/** Restarts the workload for a sidecar, and marks it until its rollout is finished. */
-export function restartWorkload(target: RestartTarget, { nowMs, digest }: { readonly nowMs: number; readonly digest: string }): Promise<unknown> {
-  const labels = { [rolloutLabel]: rolloutLabelValue };
-  return applyMarks(target, { labels, annotations: { [restartedForAnnotation]: digest }, restartedAt: restartTime(nowMs) });
-}
-
-/** Takes the mark off; what the restart was for stays written down unless it helped. */
-export function finishRollout(target: RestartTarget, { helped }: { readonly helped: boolean }): Promise<unknown> {
-  const { restartedAt, restartedFor } = target.workload;
-  const annotations = helped || restartedFor === undefined ? {} : { annotations: { [restartedForAnnotation]: restartedFor } };
-  // The time is applied again as it is: a field that its manager no longer applies is removed, and that would roll the workload.
-  return applyMarks(target, { ...annotations, restartedAt });
-}
-
-interface Marks {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly restartedAt: string | undefined;
-}
-
-async function applyMarks({ client, workload, resourceVersion }: RestartTarget, { restartedAt, ...metadata }: Marks): Promise<unknown> {
-  const { kind, namespace, name, uid } = workload.source;
-  const restartable = restartableKinds.get(kind);
-  if (!restartable) throw new Error(`restarting ${kind} ${namespace}/${name}: there is no way to restart a ${kind}`);
-  const object: KubeObject & { readonly spec?: object } = {
-    metadata: { namespace, name, uid, resourceVersion, ...metadata },
-    ...(restartedAt !== undefined && {
-      spec: kind === "Rollout" ? { restartAt: restartedAt } : { template: { metadata: { annotations: { [restartedAtAnnotation]: restartedAt } } } },
-    }),
-  };
-  // By force: the annotation may be Fortsa's, or that of somebody who tried it by hand.
-  const options = { fieldManager: fieldManagerOf(keyturn, controllerName), force: true, answer: "metadata" } as const;
-  return client.apply<KubeObject, "metadata">(restartable, object, options);
-}
-
-// Carries the plan out: looks once more, restarts what is due, and takes the mark off what is finished.
 
 /** What rollouts are planned and made with. */
 export interface RolloutsOptions {
@@ -361,4 +230,135 @@ export class Rollouts {
 
 function eventKind(kind: string): Kind | undefined {
   return restartableKinds.get(kind) ?? (kind === "Pod" ? Pod : kind === "Job" ? Job : undefined);
+}
+
+// The writes on workloads: a restart, and the end of one. By server-side apply, on exactly the object that was looked at.
+
+/** The kinds that can be restarted, by name. */
+export const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  [Deployment.kind, Deployment],
+  [StatefulSet.kind, StatefulSet],
+  [DaemonSet.kind, DaemonSet],
+  [Rollout.kind, Rollout],
+]);
+
+/** A workload as it was looked at. */
+export interface RestartTarget {
+  readonly client: Client;
+  readonly workload: DeepReadonly<Workload>;
+  /** The version that the decision was made from. If the object has changed since, nothing is written, and the write fails with `Conflict`. */
+  readonly resourceVersion: string;
+}
+
+/** Restarts the workload for a sidecar, and marks it until its rollout is finished. */
+export function restartWorkload(target: RestartTarget, { nowMs, digest }: { readonly nowMs: number; readonly digest: string }): Promise<unknown> {
+  const labels = { [rolloutLabel]: rolloutLabelValue };
+  return applyMarks(target, { labels, annotations: { [restartedForAnnotation]: digest }, restartedAt: restartTime(nowMs) });
+}
+
+/** Takes the mark off; what the restart was for stays written down unless it helped. */
+export function finishRollout(target: RestartTarget, { helped }: { readonly helped: boolean }): Promise<unknown> {
+  const { restartedAt, restartedFor } = target.workload;
+  const annotations = helped || restartedFor === undefined ? {} : { annotations: { [restartedForAnnotation]: restartedFor } };
+  // The time is applied again as it is: a field that its manager no longer applies is removed, and that would roll the workload.
+  return applyMarks(target, { ...annotations, restartedAt });
+}
+
+interface Marks {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly restartedAt: string | undefined;
+}
+
+async function applyMarks({ client, workload, resourceVersion }: RestartTarget, { restartedAt, ...metadata }: Marks): Promise<unknown> {
+  const { kind, namespace, name, uid } = workload.source;
+  const restartable = restartableKinds.get(kind);
+  if (!restartable) throw new Error(`restarting ${kind} ${namespace}/${name}: there is no way to restart a ${kind}`);
+  const object: KubeObject & { readonly spec?: object } = {
+    metadata: { namespace, name, uid, resourceVersion, ...metadata },
+    ...(restartedAt !== undefined && {
+      spec: kind === "Rollout" ? { restartAt: restartedAt } : { template: { metadata: { annotations: { [restartedAtAnnotation]: restartedAt } } } },
+    }),
+  };
+  // By force: the annotation may be Fortsa's, or that of somebody who tried it by hand.
+  const options = { fieldManager: fieldManagerOf(keyturn, controllerName), force: true, answer: "metadata" } as const;
+  return client.apply<KubeObject, "metadata">(restartable, object, options);
+}
+
+// The Events about a workload, one for each change of what is decided about it.
+
+/** A notice and whom it is about. */
+export interface RowEvent extends PlannedEvent {
+  readonly row: Row;
+}
+
+/** Remembers what was said last. */
+export class RolloutEvents {
+  readonly #said = new Map<WorkloadId, string>();
+
+  /** What is new in this plan. Restarts and their ends are told when they are done. */
+  next({ rows }: RolloutPlan): readonly RowEvent[] {
+    const present = new Set(rows.map(({ id }) => id));
+    for (const id of this.#said.keys()) if (!present.has(id)) this.#said.delete(id);
+    return rows.flatMap((row) => {
+      const notice = noticeOf(row);
+      const saying = notice ? `${notice.reason} ${notice.message}` : "";
+      const before = this.#said.get(row.id) ?? "";
+      this.#said.set(row.id, saying);
+      return notice && saying !== before ? [{ ...notice, row }] : [];
+    });
+  }
+}
+
+function noticeOf({ decision, why }: Row): PlannedEvent | undefined {
+  switch (decision.type) {
+    case "skip":
+      return {
+        type: decision.reason === "RestartWithoutEffect" ? "Warning" : "Normal",
+        reason: decision.reason,
+        message: `${why}; not restarted: ${skipWords[decision.reason]}`,
+      };
+    case "unknown":
+      return decision.reason === "Pending" ? undefined : { type: "Warning", reason: decision.reason, message: why };
+    case "rolling":
+      return decision.stuck
+        ? { type: "Warning", reason: "RolloutStuck", message: "was restarted for its sidecar and is not healthy in time; see its pods" }
+        : undefined;
+    case "restart":
+    case "finish":
+    case "wait":
+    default:
+      return undefined;
+  }
+}
+
+/** After a restart. */
+export function restartEvent({ why }: Row): PlannedEvent {
+  const reason: EventReason = "SidecarRestart";
+  return { type: "Normal", reason, message: `restarted: ${why}` };
+}
+
+/** After a rollout that has come to its end. */
+export function finishEvent({ decision }: Row): PlannedEvent | undefined {
+  // One without effect is told about as what is skipped from now on.
+  if (decision.type !== "finish" || !decision.helped) return undefined;
+  const reason: EventReason = "SidecarRolloutFinished";
+  return { type: "Normal", reason, message: "the rollout is finished and every pod has the expected sidecar" };
+}
+
+const skipWords: Readonly<Record<SkipReason, string>> = {
+  OptedOut: "restarts are disabled by label",
+  NotOptedIn: "restarts are not enabled by label",
+  Paused: "it is paused, by its spec or by the annotation keyturn.io/paused; resume it, and it will be restarted",
+  OnDelete: "its update strategy is OnDelete; delete its pods one by one",
+  Partitioned: "its update strategy has a partition, below which no pod would be replaced",
+  BarePod: "nothing would make the pod again; delete it and create it anew",
+  Job: "pods of a Job run to their end",
+  UnsupportedOwner: "its pods belong to something that cannot be restarted here",
+  RestartWithoutEffect: "it has been restarted, and its new pods are no different; something else changes them",
+};
+
+/** Why a workload is not restarted, in words. */
+export function skipInWords(reason: SkipReason): string {
+  return skipWords[reason];
 }

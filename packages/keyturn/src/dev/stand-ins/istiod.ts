@@ -1,4 +1,4 @@
-// An istiod: server, misbehaviour.
+// A stand-in for istiod's injection webhook, over TLS on this machine: what it is asked, by the API server or anybody else, and what it answers.
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { IncomingMessage, type ServerResponse } from "node:http";
@@ -10,62 +10,6 @@ import { createAuthority, issueCertificate } from "@keyturn/runtime/testing";
 import * as z from "zod";
 import { defaultProxySettings, injectionPatch, injectorConfigMap, type ProxySettings, revisionSuffix, wantsInjection } from "./istiod-injection.ts";
 import { revisionConfiguration, tagConfiguration, type WebhookOptions } from "./istiod-webhooks.ts";
-
-// Answers over HTTP, in the form that the API server reads.
-
-/** An AdmissionReview with this response. */
-export function reviewOf(response: object): string {
-  return JSON.stringify({ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response });
-}
-
-/** Sends a whole answer. */
-export function answer(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(body);
-}
-
-// The ways in which a control plane can fail its callers.
-
-/** What to do instead of answering properly. */
-export type Misbehaviour =
-  /** `allowed: false`, with a message or without any status. */
-  | { readonly type: "refuse"; readonly message?: string }
-  | { readonly type: "status"; readonly code: number }
-  /** Takes the question and never answers. */
-  | { readonly type: "silence" }
-  /** Begins an answer and never ends it. */
-  | { readonly type: "halfAnswer" }
-  /** Closes the connection instead of answering. */
-  | { readonly type: "hangUp" }
-  | { readonly type: "text"; readonly text: string }
-  /** An answer of this many bytes. */
-  | { readonly type: "huge"; readonly bytes: number }
-  /** A proper answer with these fields of its response changed. */
-  | { readonly type: "alter"; readonly response: Readonly<Record<string, unknown>> };
-
-/** Fails a caller who should have got `proper`. */
-export function fail(response: ServerResponse, how: Misbehaviour, proper: { readonly uid: string }): void {
-  const { uid } = proper;
-  switch (how.type) {
-    case "refuse":
-      return answer(response, 200, reviewOf({ uid, allowed: false, ...(how.message !== undefined && { status: { message: how.message } }) }));
-    case "status":
-      return answer(response, how.code, "out of order\n");
-    case "halfAnswer":
-      return void response.writeHead(200, { "content-type": "application/json" }).write('{"kind":');
-    case "hangUp":
-      return void response.destroy();
-    case "text":
-      return answer(response, 200, how.text);
-    case "huge":
-      return answer(response, 200, " ".repeat(how.bytes));
-    case "alter":
-      return answer(response, 200, reviewOf({ ...proper, ...how.response }));
-    case "silence":
-    default:
-  }
-}
-
-// A stand-in for istiod's injection webhook, over TLS on this machine: what it is asked, by the API server or anybody else, and what it answers.
 
 /** A question that was asked. */
 export interface InjectionCall {
@@ -87,6 +31,23 @@ export type ConfigurationOptions = Omit<WebhookOptions, "clientConfig"> & {
   /** By the revision's Service instead of the address on this machine, as within a cluster. Default false. */
   readonly byService?: boolean;
 };
+
+/** What to do instead of answering properly. */
+export type Misbehaviour =
+  /** `allowed: false`, with a message or without any status. */
+  | { readonly type: "refuse"; readonly message?: string }
+  | { readonly type: "status"; readonly code: number }
+  /** Takes the question and never answers. */
+  | { readonly type: "silence" }
+  /** Begins an answer and never ends it. */
+  | { readonly type: "halfAnswer" }
+  /** Closes the connection instead of answering. */
+  | { readonly type: "hangUp" }
+  | { readonly type: "text"; readonly text: string }
+  /** An answer of this many bytes. */
+  | { readonly type: "huge"; readonly bytes: number }
+  /** A proper answer with these fields of its response changed. */
+  | { readonly type: "alter"; readonly response: Readonly<Record<string, unknown>> };
 
 /** A running control plane of one revision. */
 export interface Istiod extends AsyncDisposable {
@@ -260,4 +221,37 @@ function variablesIn(path: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     pairs.flatMap(([name, value]) => (value === undefined ? [] : [[pathVariables[name] ?? name.toUpperCase(), value.replaceAll("--slash--", "/")]])),
   );
+}
+
+/** Fails a caller who should have got `proper`. */
+export function fail(response: ServerResponse, how: Misbehaviour, proper: { readonly uid: string }): void {
+  const { uid } = proper;
+  switch (how.type) {
+    case "refuse":
+      return answer(response, 200, reviewOf({ uid, allowed: false, ...(how.message !== undefined && { status: { message: how.message } }) }));
+    case "status":
+      return answer(response, how.code, "out of order\n");
+    case "halfAnswer":
+      return void response.writeHead(200, { "content-type": "application/json" }).write('{"kind":');
+    case "hangUp":
+      return void response.destroy();
+    case "text":
+      return answer(response, 200, how.text);
+    case "huge":
+      return answer(response, 200, " ".repeat(how.bytes));
+    case "alter":
+      return answer(response, 200, reviewOf({ ...proper, ...how.response }));
+    case "silence":
+    default:
+  }
+}
+
+/** An AdmissionReview with this response. */
+export function reviewOf(response: object): string {
+  return JSON.stringify({ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response });
+}
+
+/** Sends a whole answer. */
+export function answer(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(body);
 }

@@ -1,4 +1,4 @@
-// Dynamic client registration.
+// Any OpenID server with dynamic client registration (RFC 7591) and its management (RFC 7592) as an identity provider.
 import { createHash } from "node:crypto";
 import { abortRace } from "@keyturn/runtime";
 import * as z from "zod";
@@ -16,103 +16,107 @@ import {
 } from "./provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, CreatedApplication, IdentityProvider, IssuedSecret, IssueOptions } from "./provider.ts";
 
-// The right to manage one registered client (RFC 7592), as it is kept between requests.
-
-/** What is kept. Whoever has it can read, change and delete the client. */
-export interface RegistrationGrant {
-  /** The server that gave it: with another one it is worth nothing. */
-  readonly issuer: string;
-  readonly clientId: string;
-  /** Where the client is managed and the token for that. Absent if the server registered the client and gave no right to manage it. */
-  readonly management?: { readonly uri: string; readonly token: string };
-  /** The hint of the secret that was issued last. */
-  readonly hint?: string;
-  /**
-   * A request that ends the token was about to be sent, when the server had just accepted that token. If it is refused from then on, the request
-   * had its effect and its answer was lost. Otherwise a refused token says nothing about the client.
-   */
-  readonly asked?: "update" | "delete";
+/** A server, and what it wants to see before it registers a client. */
+export interface OpenidSettings {
+  /** The issuer. */
+  readonly url: string;
+  /** RFC 7591, section 1.2; absent where registration is open. */
+  readonly initialAccessToken?: string;
 }
 
-const grantSchema = z.object({
-  issuer: z.string(),
-  clientId: z.string(),
-  management: z.object({ uri: z.string(), token: z.string() }).optional(),
-  hint: z.string().optional(),
-  asked: z.enum(["update", "delete"]).optional(),
-});
-
-/** The grant as text, for a Secret. */
-export function grantText(grant: RegistrationGrant): string {
-  return JSON.stringify(grant);
+/** What the provider needs besides its settings. */
+export interface OpenidDependencies {
+  readonly http: ProviderHttp;
+  readonly allowHttp: boolean;
 }
 
-/** The grant that the text holds; undefined if it is none. */
-export function readGrant(text: string | undefined): RegistrationGrant | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const { hint, management, asked, ...grant } = grantSchema.parse(JSON.parse(text));
-    return { ...grant, ...(management && { management }), ...(hint !== undefined && { hint }), ...(asked && { asked }) };
-  } catch {
-    // Somebody has edited it. The client that it belonged to cannot be managed any more.
-    return undefined;
-  }
-}
+/**
+ * Opens a server. Nothing is asked before it is needed.
+ *
+ * A server cannot be asked for a client by name, so a client is found by the grant that is kept for it. What is lost in a crash:
+ * - between the server's registering a client and the grant's being kept, that client: it stays at the server under the runtime's name, nobody
+ *   has its secret, and another is registered in its place;
+ * - between the server's replacing the registration access token on an update and the new one's being kept, the right to manage the client: it
+ *   stays at the server too, and another takes its place. Where a server replaces the token even on reading, the client is reported instead.
+ *
+ * A caller whose signal ends goes free at once, while what is under way is still brought to its end, and the grant kept.
+ */
+export function openidProvider({ url, initialAccessToken }: OpenidSettings, { http, allowHttp }: OpenidDependencies): IdentityProvider {
+  const issuer = withoutSlash(url);
+  const discovered = discoverOnce(http, { url: issuer, allowHttp, check: "same-issuer" });
+  const registrations = new Registrations({ http, allowHttp, issuer, ...(initialAccessToken !== undefined && { initialAccessToken }) });
 
-/** Names a secret without telling anything of it: the server gives no hints, and its secrets are long and random. */
-export function hintOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex").slice(0, 12);
-}
+  const issueSecret = async (application: ApplicationRef, { rotate }: IssueOptions): Promise<IssuedSecret> => {
+    const known = await registrations.read(application, "issue-secret");
+    if (!known) {
+      const message = `failed to read the client's registration: there is no client ${application.id}, or no right to manage it`;
+      throw new IdentityError(message, { code: "SecretLost", step: "issue-secret" });
+    }
+    const { client_secret: secret } = known.client;
+    if (!rotate && secret !== undefined) return { secret, hint: hintOf(secret) };
+    const updated = await registrations.update(application, known);
+    if (updated && (updated.fresh || !rotate)) return { secret: updated.secret, hint: updated.hint };
+    const message = `failed to update the client's registration: ${issuer} issues no new secret on an update (RFC 7592, 2.2)`;
+    throw new IdentityError(message, { code: rotate ? "Terminal" : "SecretLost", step: "issue-secret" });
+  };
 
-// The wire form of OpenID dynamic client registration (RFC 7591) and its management (RFC 7592).
-
-/** How registered clients log in: the one way that every server has (RFC 6749, 2.3.1). */
-export const tokenAuthMethod = "client_secret_basic";
-
-/** The client that is registered: one that fetches tokens for itself and nothing else. */
-export function newClientMetadata(name: string): Readonly<Record<string, unknown>> {
   return {
-    client_name: name,
-    grant_types: ["client_credentials"],
-    response_types: [],
-    redirect_uris: [],
-    token_endpoint_auth_method: tokenAuthMethod,
+    type: "openid",
+    secretsOverlap: false,
+
+    async find(owner, signal) {
+      const grant = await abortRace(registrations.grantOf(owner), signal);
+      if (!grant?.management) return [];
+      const known = await abortRace(registrations.read({ ...owner, id: grant.clientId }, "find"), signal);
+      // The grant is kept in a Secret of the owner's own: nobody else's client can be there.
+      return known ? [{ id: grant.clientId, isOurs: true }] : [];
+    },
+
+    async read(application, signal) {
+      const known = await abortRace(registrations.read(application, "read"), signal);
+      return known && { id: application.id, clientId: application.id };
+    },
+
+    async create(owner, signal) {
+      const { registrationUrl } = await discovered(signal);
+      if (registrationUrl !== undefined) return abortRace(registrations.register(owner, registrationUrl), signal);
+      const message = `failed to register a client: ${issuer} has no registration_endpoint; switch dynamic client registration on there`;
+      throw new IdentityError(message, { code: "Terminal", step: "create" });
+    },
+
+    delete: (application, signal) => abortRace(registrations.delete(application), signal),
+
+    issueSecret: (application, options, signal) => abortRace(issueSecret(application, options), signal),
+
+    async listSecrets(application, signal) {
+      const known = await abortRace(registrations.read(application, "list-secrets"), signal);
+      return known?.grant.hint === undefined ? [] : [{ hint: known.grant.hint, validToMs: secretEndMs(known.client) }];
+    },
+
+    async deleteSecret(application, hint, signal) {
+      const known = await abortRace(registrations.read(application, "delete-secret"), signal);
+      if (known?.grant.hint !== hint) return;
+      throw new IdentityError(`failed to delete a secret: it is the only one of client ${application.id}`, {
+        code: "Terminal",
+        step: "delete-secret",
+      });
+    },
+
+    async endpoints(signal) {
+      const { tokenUrl, jwksUrl } = await discovered(signal);
+      return { issuer, tokenUrl, jwksUrl };
+    },
+
+    async accepts(credentials, signal) {
+      const { tokenUrl } = await discovered(signal);
+      return acceptsCredentials(http, { tokenUrl, method: tokenAuthMethod, ...credentials }, signal);
+    },
+
+    close: () => http.close(),
   };
 }
 
-/** A client, as the server tells it after registration, on reading and after an update. */
-export const clientSchema = z.looseObject({
-  client_id: z.string().min(1),
-  client_secret: z.string().min(1).optional(),
-  /** Seconds since the epoch; 0 for never. */
-  client_secret_expires_at: z.number().optional(),
-  registration_access_token: z.string().min(1).optional(),
-  registration_client_uri: z.string().min(1).optional(),
-});
-export type RegisteredClient = z.infer<typeof clientSchema>;
-
-/**
- * The body of an update that changes nothing. RFC 7592, 2.2: everything that was read, without the four members that are the server's own.
- * The secret is left out too, which lets the server issue another.
- */
-export function updateBody(client: RegisteredClient): string {
-  const {
-    registration_access_token: _token,
-    registration_client_uri: _uri,
-    client_secret_expires_at: _expiry,
-    client_id_issued_at: _issued,
-    client_secret: _secret,
-    ...metadata
-  } = client;
-  return JSON.stringify(metadata);
-}
-
-/** When the client's secret runs out. */
-export function secretEndMs({ client_secret_expires_at: seconds }: RegisteredClient): number | undefined {
-  return seconds ? seconds * 1000 : undefined;
-}
-
-// Registered clients at one OpenID server, each managed with the grant that is kept for it.
+// Registered clients at one server, each managed with the grant that is kept for it.
 
 /** A grant with which something can be done. */
 type ManagingGrant = RegistrationGrant & Required<Pick<RegistrationGrant, "management">>;
@@ -312,104 +316,98 @@ function grantError(problem: string, cause: unknown): IdentityError {
   return new IdentityError(`${problem}: ${cause instanceof Error ? cause.message : String(cause)}`, { code: "Transient", step: "keep-grant", cause });
 }
 
-// Any OpenID server with dynamic client registration (RFC 7591) and its management (RFC 7592) as an identity provider.
+// The right to manage one registered client, as it is kept between requests.
 
-/** A server, and what it wants to see before it registers a client. */
-export interface OpenidSettings {
-  /** The issuer. */
-  readonly url: string;
-  /** RFC 7591, section 1.2; absent where registration is open. */
-  readonly initialAccessToken?: string;
+/** What is kept. Whoever has it can read, change and delete the client. */
+export interface RegistrationGrant {
+  /** The server that gave it: with another one it is worth nothing. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Where the client is managed and the token for that. Absent if the server registered the client and gave no right to manage it. */
+  readonly management?: { readonly uri: string; readonly token: string };
+  /** The hint of the secret that was issued last. */
+  readonly hint?: string;
+  /**
+   * A request that ends the token was about to be sent, when the server had just accepted that token. If it is refused from then on, the request
+   * had its effect and its answer was lost. Otherwise a refused token says nothing about the client.
+   */
+  readonly asked?: "update" | "delete";
 }
 
-/** What the provider needs besides its settings. */
-export interface OpenidDependencies {
-  readonly http: ProviderHttp;
-  readonly allowHttp: boolean;
+const grantSchema = z.object({
+  issuer: z.string(),
+  clientId: z.string(),
+  management: z.object({ uri: z.string(), token: z.string() }).optional(),
+  hint: z.string().optional(),
+  asked: z.enum(["update", "delete"]).optional(),
+});
+
+/** The grant as text, for a Secret. */
+export function grantText(grant: RegistrationGrant): string {
+  return JSON.stringify(grant);
 }
+
+/** The grant that the text holds; undefined if it is none. */
+export function readGrant(text: string | undefined): RegistrationGrant | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const { hint, management, asked, ...grant } = grantSchema.parse(JSON.parse(text));
+    return { ...grant, ...(management && { management }), ...(hint !== undefined && { hint }), ...(asked && { asked }) };
+  } catch {
+    // Somebody has edited it. The client that it belonged to cannot be managed any more.
+    return undefined;
+  }
+}
+
+/** Names a secret without telling anything of it: the server gives no hints, and its secrets are long and random. */
+export function hintOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex").slice(0, 12);
+}
+
+// The wire form of registration and management.
+
+/** How registered clients log in: the one way that every server has (RFC 6749, 2.3.1). */
+export const tokenAuthMethod = "client_secret_basic";
+
+/** The client that is registered: one that fetches tokens for itself and nothing else. */
+export function newClientMetadata(name: string): Readonly<Record<string, unknown>> {
+  return {
+    client_name: name,
+    grant_types: ["client_credentials"],
+    response_types: [],
+    redirect_uris: [],
+    token_endpoint_auth_method: tokenAuthMethod,
+  };
+}
+
+/** A client, as the server tells it after registration, on reading and after an update. */
+export const clientSchema = z.looseObject({
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1).optional(),
+  /** Seconds since the epoch; 0 for never. */
+  client_secret_expires_at: z.number().optional(),
+  registration_access_token: z.string().min(1).optional(),
+  registration_client_uri: z.string().min(1).optional(),
+});
+export type RegisteredClient = z.infer<typeof clientSchema>;
 
 /**
- * Opens a server. Nothing is asked before it is needed.
- *
- * A server cannot be asked for a client by name, so a client is found by the grant that is kept for it. What is lost in a crash:
- * - between the server's registering a client and the grant's being kept, that client: it stays at the server under the runtime's name, nobody
- *   has its secret, and another is registered in its place;
- * - between the server's replacing the registration access token on an update and the new one's being kept, the right to manage the client: it
- *   stays at the server too, and another takes its place. Where a server replaces the token even on reading, the client is reported instead.
- *
- * A caller whose signal ends goes free at once, while what is under way is still brought to its end, and the grant kept.
+ * The body of an update that changes nothing. RFC 7592, 2.2: everything that was read, without the four members that are the server's own.
+ * The secret is left out too, which lets the server issue another.
  */
-export function openidProvider({ url, initialAccessToken }: OpenidSettings, { http, allowHttp }: OpenidDependencies): IdentityProvider {
-  const issuer = withoutSlash(url);
-  const discovered = discoverOnce(http, { url: issuer, allowHttp, check: "same-issuer" });
-  const registrations = new Registrations({ http, allowHttp, issuer, ...(initialAccessToken !== undefined && { initialAccessToken }) });
+export function updateBody(client: RegisteredClient): string {
+  const {
+    registration_access_token: _token,
+    registration_client_uri: _uri,
+    client_secret_expires_at: _expiry,
+    client_id_issued_at: _issued,
+    client_secret: _secret,
+    ...metadata
+  } = client;
+  return JSON.stringify(metadata);
+}
 
-  const issueSecret = async (application: ApplicationRef, { rotate }: IssueOptions): Promise<IssuedSecret> => {
-    const known = await registrations.read(application, "issue-secret");
-    if (!known) {
-      const message = `failed to read the client's registration: there is no client ${application.id}, or no right to manage it`;
-      throw new IdentityError(message, { code: "SecretLost", step: "issue-secret" });
-    }
-    const { client_secret: secret } = known.client;
-    if (!rotate && secret !== undefined) return { secret, hint: hintOf(secret) };
-    const updated = await registrations.update(application, known);
-    if (updated && (updated.fresh || !rotate)) return { secret: updated.secret, hint: updated.hint };
-    const message = `failed to update the client's registration: ${issuer} issues no new secret on an update (RFC 7592, 2.2)`;
-    throw new IdentityError(message, { code: rotate ? "Terminal" : "SecretLost", step: "issue-secret" });
-  };
-
-  return {
-    type: "openid",
-    secretsOverlap: false,
-
-    async find(owner, signal) {
-      const grant = await abortRace(registrations.grantOf(owner), signal);
-      if (!grant?.management) return [];
-      const known = await abortRace(registrations.read({ ...owner, id: grant.clientId }, "find"), signal);
-      // The grant is kept in a Secret of the owner's own: nobody else's client can be there.
-      return known ? [{ id: grant.clientId, isOurs: true }] : [];
-    },
-
-    async read(application, signal) {
-      const known = await abortRace(registrations.read(application, "read"), signal);
-      return known && { id: application.id, clientId: application.id };
-    },
-
-    async create(owner, signal) {
-      const { registrationUrl } = await discovered(signal);
-      if (registrationUrl !== undefined) return abortRace(registrations.register(owner, registrationUrl), signal);
-      const message = `failed to register a client: ${issuer} has no registration_endpoint; switch dynamic client registration on there`;
-      throw new IdentityError(message, { code: "Terminal", step: "create" });
-    },
-
-    delete: (application, signal) => abortRace(registrations.delete(application), signal),
-
-    issueSecret: (application, options, signal) => abortRace(issueSecret(application, options), signal),
-
-    async listSecrets(application, signal) {
-      const known = await abortRace(registrations.read(application, "list-secrets"), signal);
-      return known?.grant.hint === undefined ? [] : [{ hint: known.grant.hint, validToMs: secretEndMs(known.client) }];
-    },
-
-    async deleteSecret(application, hint, signal) {
-      const known = await abortRace(registrations.read(application, "delete-secret"), signal);
-      if (known?.grant.hint !== hint) return;
-      throw new IdentityError(`failed to delete a secret: it is the only one of client ${application.id}`, {
-        code: "Terminal",
-        step: "delete-secret",
-      });
-    },
-
-    async endpoints(signal) {
-      const { tokenUrl, jwksUrl } = await discovered(signal);
-      return { issuer, tokenUrl, jwksUrl };
-    },
-
-    async accepts(credentials, signal) {
-      const { tokenUrl } = await discovered(signal);
-      return acceptsCredentials(http, { tokenUrl, method: tokenAuthMethod, ...credentials }, signal);
-    },
-
-    close: () => http.close(),
-  };
+/** When the client's secret runs out. */
+export function secretEndMs({ client_secret_expires_at: seconds }: RegisteredClient): number | undefined {
+  return seconds ? seconds * 1000 : undefined;
 }
