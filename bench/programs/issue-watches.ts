@@ -17,7 +17,7 @@ await openClusters(async (kubeconfig) => {
     random: systemRandom,
     log,
     onChange: () => {
-      if (target.sight().type === "seen") resolve();
+      if (target.observed().type === "seen") resolve();
     },
   });
   targets.push(target);

@@ -40,7 +40,7 @@ async function openWorld(): Promise<World> {
 
 interface Call {
   readonly step: IasStep;
-  /** The words that start its errors: the original's, where it has that step. */
+  /** The words that start its errors: the predecessor's, where it has that step. */
   readonly words: string;
   /** Whether it is tried again when nobody knows what became of it. */
   readonly repeatable: boolean;

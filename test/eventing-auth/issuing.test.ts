@@ -9,7 +9,7 @@ const controlPlane = useSharedCluster();
 const target = useCluster();
 
 describe("a Kyma", () => {
-  test("gets an application and a Secret with working credentials in its cluster, and says so in the original's words", async () => {
+  test("gets an application and a Secret with working credentials in its cluster, and says so in the predecessor's words", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();
     await place.isWhole();

@@ -44,7 +44,7 @@ test("what is not ready is listed, with its reasons", async () => {
   expect(line).toContain(`kubeconfig-${place.runtime}`);
 });
 
-test("removing the original takes its Deployment and leaves the kind and its objects", async () => {
+test("removing the predecessor takes its Deployment and leaves the kind and its objects", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const { system } = place.parts;
   const labels = { "app.kubernetes.io/component": "eventing-auth-manager.kyma-project.io" };

@@ -9,7 +9,7 @@ const source = "packages/keyturn/src/controllers/eventing-auth";
 
 type Proof = { readonly file: string; readonly test: string } | { readonly notHere: string };
 
-/** The numbers are those of the list in the project's notes on the original. */
+/** The numbers are those of the list in the project's notes on the predecessor. */
 const defects: readonly { readonly number: number; readonly defect: string; readonly proofs: readonly Proof[] }[] = [
   {
     number: 1,
@@ -119,7 +119,7 @@ const defects: readonly { readonly number: number; readonly defect: string; read
   {
     number: 15,
     defect: "environment variables are promised and not read",
-    proofs: [{ file: "test/eventing-auth/original-defects.test.ts", test: "the variables that the original reads are read" }],
+    proofs: [{ file: "test/eventing-auth/original-defects.test.ts", test: "the variables that the predecessor reads are read" }],
   },
   {
     number: 16,
@@ -187,7 +187,7 @@ const defects: readonly { readonly number: number; readonly defect: string; read
 const flags = (name: string): string | undefined => (name === "eventing-auth.provider" ? "ias" : undefined);
 const controllers = eventingAuthFeature.controllers((flag) => flag.parse(flags(flag.name) ?? flag.default));
 
-describe("the original's defects", () => {
+describe("the predecessor's defects", () => {
   test("every one of them is on the list, in order", () => {
     expect(defects.map(({ number }) => number)).toEqual(Array.from({ length: 23 }, (_, index) => index + 1));
   });
@@ -208,7 +208,7 @@ test("Secrets are read in one namespace, and changed nowhere", () => {
   expect(policyRules(secrets)).toEqual([{ apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch"] }]);
 });
 
-test("the variables that the original reads are read", () => {
+test("the variables that the predecessor reads are read", () => {
   const { namespace, name } = Object.fromEntries(
     eventingAuthFeature.flags.flatMap((flag) =>
       flag.name === "eventing-auth.credentials-namespace"

@@ -9,7 +9,7 @@ import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
 const controlPlane = useSharedCluster();
 const target = useCluster();
 
-/** The state in which the original leaves a runtime: no marks, no hints. `recorded` as its status has it after the first success. */
+/** The state in which the predecessor leaves a runtime: no labels, no hints. `recorded` as its status has it after the first success. */
 async function leftByOriginal(place: IssuingPlace, recorded: boolean): Promise<{ readonly id: string; readonly secret: string }> {
   const application = place.tenant.directory.create(place.runtime, {});
   const secret =

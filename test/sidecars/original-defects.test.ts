@@ -70,8 +70,8 @@ const defects: readonly Defect[] = [
     number: 9,
     defect: "the only worker sleeps, so that many changes take many delays",
     proofs: [
-      { file: `${source}/injector-configuration.test.ts`, test: "a change settles for the delay, and another one begins it anew; nothing sleeps" },
-      { file: `${source}/pod-selection.test.ts`, test: "each namespace settles by itself" },
+      { file: `${source}/injector-configuration.test.ts`, test: "a change stabilizes for the delay, and another one begins it anew; nothing sleeps" },
+      { file: `${source}/pod-selection.test.ts`, test: "each namespace stabilizes by itself" },
       { file: `${source}/injection/webhook-gate.test.ts`, test: "a webhook that does not answer holds up its own callers only" },
     ],
   },

@@ -7,7 +7,7 @@ import type { Manifest } from "./snapshots.ts";
 import { type Policies, situationNames } from "./alarm-policies.ts";
 
 /** A Secret in tests: its version, and when it holds; or why it does not count. */
-export interface TestSecret {
+interface TestSecret {
   readonly version?: number;
   readonly content?: string;
   readonly notBeforeMs?: number;

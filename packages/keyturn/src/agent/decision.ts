@@ -38,7 +38,7 @@ export interface DecisionRules {
 }
 
 /** Something that stands against a set, or is wrong with what is served. */
-export interface Objection {
+interface Objection {
   readonly situation: Situation | "Mismatch" | "ServedExpired";
   readonly message: string;
 }

@@ -99,7 +99,7 @@ function heldInWords(folder: string, answer: LockAnswer | undefined): string {
 const holderSchema = z.object({ identity: z.string(), host: z.string(), pid: z.number(), since: z.string() }).readonly();
 
 /** Who holds a folder, as it tells those who ask. `since` is in ISO 8601. */
-export type FolderHolder = z.infer<typeof holderSchema>;
+type FolderHolder = z.infer<typeof holderSchema>;
 
 const answerSchema = z.discriminatedUnion("state", [
   z.object({ state: z.literal("holding"), holder: holderSchema }),
@@ -107,7 +107,7 @@ const answerSchema = z.discriminatedUnion("state", [
 ]);
 
 /** What came of asking. */
-export type LockAnswer =
+type LockAnswer =
   | z.infer<typeof answerSchema>
   /** Somebody listens and does not say who it is. */
   | { readonly state: "mute"; readonly reason: string }
@@ -121,12 +121,12 @@ const maxPathBytes = 100;
 const answerWithinMs = 2_000;
 
 /** True for names of such sockets. */
-export function isLockSocket(name: string): boolean {
+function isLockSocket(name: string): boolean {
   return nameForm.test(name);
 }
 
 /** The socket, from when it is open until it is closed or its process has ended, however that ends. */
-export class LockSocket {
+class LockSocket {
   readonly name: string;
   readonly #folder: string;
   readonly #folderHandle: FileHandle | undefined;

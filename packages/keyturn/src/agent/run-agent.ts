@@ -36,7 +36,7 @@ import { type ChangeNotice, GatewayNotice, notifyChange } from "./gateway.ts";
 import { secretSource, viewNamespace } from "./observe.ts";
 import { ServedSet } from "./served-set.ts";
 import { alarmNames } from "./alarm-policies.ts";
-import { GenerationStore, readMemory } from "./snapshots.ts";
+import { SnapshotStore, readMemory } from "./snapshots.ts";
 import { AgentLease, type AgentStatus, type Attempt, StatusFile } from "./status.ts";
 
 /** What an agent process is made of. */
@@ -99,7 +99,7 @@ async function serveFolder(options: AgentProcessOptions, signal: AbortSignal): P
   const metrics = createMetrics();
   const count = agentNumbers(metrics);
   const served = new ServedSet({
-    store: new GenerationStore({ disk, folder, shareAbove: options.shareAbove }),
+    store: new SnapshotStore({ disk, folder, shareAbove: options.shareAbove }),
     verifyEveryMs: options.verifyEveryMs,
     clock,
     log,
@@ -110,7 +110,7 @@ async function serveFolder(options: AgentProcessOptions, signal: AbortSignal): P
 
   const { notice } = options;
   const memory = await readMemory(disk, folder);
-  const notify = (to: ChangeNotice) => (generation: string, stop: AbortSignal) => notifyChange(to, { folder, generation, environment, clock }, stop);
+  const notify = (to: ChangeNotice) => (snapshot: string, stop: AbortSignal) => notifyChange(to, { folder, snapshot, environment, clock }, stop);
   const gateway = notice && new GatewayNotice({ notify: notify(notice), clock, log }, memory.notified);
 
   let status: AgentStatus | undefined;
@@ -181,7 +181,7 @@ async function serveFolder(options: AgentProcessOptions, signal: AbortSignal): P
 // When the agent is ready: something whole is served, and it is not known to be out of date for too long.
 
 /** Fails while nothing is promoted, or what is promoted is damaged. */
-export function servedCheck(served: Pick<ServedSet, "promoted" | "isWhole" | "damage">): HealthCheck {
+function servedCheck(served: Pick<ServedSet, "promoted" | "isWhole" | "damage">): HealthCheck {
   return simpleCheck("served certificates", () => {
     if (!served.promoted) return served.damage ?? "nothing has been promoted yet";
     return served.isWhole ? undefined : served.damage;
@@ -189,7 +189,7 @@ export function servedCheck(served: Pick<ServedSet, "promoted" | "isWhole" | "da
 }
 
 /** Fails when what is served has been unverified for longer than it may. `maxMs` 0: never. */
-export function stalenessCheck(agent: Pick<Agent, "stalenessMs">, maxMs: number): HealthCheck {
+function stalenessCheck(agent: Pick<Agent, "stalenessMs">, maxMs: number): HealthCheck {
   return simpleCheck("verified lately", () => {
     const { stalenessMs } = agent;
     if (maxMs === 0 || stalenessMs === undefined || stalenessMs <= maxMs) return undefined;
@@ -221,7 +221,7 @@ export const agentMetrics = {
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 /** Shows how long ago what is served was verified, at each scrape. */
-export function showStaleness(metrics: RuntimeMetrics, stalenessMs: () => number | undefined): void {
+function showStaleness(metrics: RuntimeMetrics, stalenessMs: () => number | undefined): void {
   const { keyturn_agent_staleness_seconds: staleness } = metricsOf(metrics, agentMetrics);
   metrics.beforeScrape(() => {
     const ms = stalenessMs();
@@ -230,7 +230,7 @@ export function showStaleness(metrics: RuntimeMetrics, stalenessMs: () => number
 }
 
 /** Keeps the other numbers up to date with each status. */
-export function agentNumbers(metrics: Metrics): (status: AgentStatus) => void {
+function agentNumbers(metrics: Metrics): (status: AgentStatus) => void {
   const of = metricsOf(metrics, agentMetrics);
   // Series that start at zero, so that the first failure is a rise and alerts see it.
   for (const result of ["success", "error"]) {

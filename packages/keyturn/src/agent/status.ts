@@ -8,7 +8,7 @@ import type { Decision } from "./decision.ts";
 import { type Disk, replaceFile } from "./disk.ts";
 import type { NoticeResult } from "./gateway.ts";
 import type { Alarm } from "./alarm-policies.ts";
-import type { Generation } from "./snapshots.ts";
+import type { Snapshot } from "./snapshots.ts";
 
 /** An alarm with its reason. */
 export interface RaisedAlarm {
@@ -47,11 +47,11 @@ export interface AgentStatus {
 }
 
 /** What a description is made from. */
-export interface StatusFacts {
+interface StatusFacts {
   readonly namespace: string;
   readonly identity: string;
   readonly decision: Decision | undefined;
-  readonly promoted: Generation | undefined;
+  readonly promoted: Snapshot | undefined;
   readonly verifiedAtMs: number | undefined;
   readonly live: number | undefined;
   readonly leftOut: number | undefined;
@@ -120,7 +120,7 @@ const renewEveryMs = 60_000;
 const fieldManager = "keyturn-agent";
 
 /** What the Lease is about. */
-export interface AgentLeaseOptions {
+interface AgentLeaseOptions {
   readonly client: Client;
   readonly namespace: string;
   readonly identity: string;

@@ -16,7 +16,7 @@ import * as z from "zod";
 import { keyturn, type Query, type Report } from "../../feature/feature.ts";
 import { type CheckSumObject, checkSumObject, isOfState, keepCheckSum, type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
 import { differenceOf } from "./difference.ts";
-import type { Subject } from "./member-kind.ts";
+import type { MemberKind } from "./member-kind.ts";
 import { MemberSet, type Problem, type SetState } from "./members.ts";
 import { historyOf } from "./plan.ts";
 
@@ -28,9 +28,9 @@ export interface Batch {
 }
 
 /** How it is announced. */
-export interface AnnounceOptions {
-  readonly secrets: Subject<Secret>;
-  readonly ingresses: Subject<Ingress>;
+interface AnnounceOptions {
+  readonly secrets: MemberKind<Secret>;
+  readonly ingresses: MemberKind<Ingress>;
   readonly expiresInMs: number;
   /** Announces even if what is published is not what is there, or another announcement is open. */
   readonly force: boolean;
@@ -61,9 +61,11 @@ export async function announceBatch(query: Query, { manifests, deletions }: Batc
     const place = { query, namespace, options };
     const gone = (kind: Manifest["kind"]): readonly string[] =>
       namespace === query.namespace ? deletions.filter((deletion) => deletion.kind === kind).map(({ name }) => name) : [];
-    prepared.push(await prepare({ ...place, subject: secrets, changes: here.filter(isSecret), applied: appliedSecret, deletions: gone("Secret") }));
     prepared.push(
-      await prepare({ ...place, subject: ingresses, changes: here.filter(isIngress), applied: appliedIngress, deletions: gone("Ingress") }),
+      await prepare({ ...place, memberKind: secrets, changes: here.filter(isSecret), applied: appliedSecret, deletions: gone("Secret") }),
+    );
+    prepared.push(
+      await prepare({ ...place, memberKind: ingresses, changes: here.filter(isIngress), applied: appliedIngress, deletions: gone("Ingress") }),
     );
   }
   const announced = prepared.filter((each) => each !== undefined);
@@ -77,25 +79,25 @@ async function prepare<T extends KubeObject, M extends Manifest>(batch: {
   readonly query: Query;
   readonly namespace: string;
   readonly options: AnnounceOptions;
-  readonly subject: Subject<T>;
+  readonly memberKind: MemberKind<T>;
   readonly changes: readonly M[];
   readonly applied: (manifest: M, live: T | undefined) => T;
   readonly deletions: readonly string[];
 }): Promise<Announced | undefined> {
-  const { query, namespace, options, subject, changes, applied, deletions } = batch;
+  const { query, namespace, options, memberKind, changes, applied, deletions } = batch;
   if (changes.length === 0 && deletions.length === 0) return undefined;
-  const { items } = await query.client.list(subject.objects, { namespace, ...subject.selection }, query.signal);
+  const { items } = await query.client.list(memberKind.objects, { namespace, ...memberKind.selection }, query.signal);
   const live = new Map(items.map((object) => [object.metadata.name, object]));
   const members = new MemberSet();
   const put = (name: string, object: T): void => {
-    const member = subject.selects(object) ? subject.member(object) : "other";
+    const member = memberKind.selects(object) ? memberKind.member(object) : "other";
     if (member === "other") members.delete(name);
     else members.set(name, member);
   };
   for (const [name, object] of live) put(name, object);
   const before = members.state();
-  const published = await publishedIn(query.client, { namespace, subject, signal: query.signal });
-  if (!options.force) refuseUnlessQuiet(published, { state: before, namespace, kind: subject.checksums.kind, nowMs: query.nowMs });
+  const published = await publishedIn(query.client, { namespace, memberKind, signal: query.signal });
+  if (!options.force) refuseUnlessQuiet(published, { state: before, namespace, kind: memberKind.checksums.kind, nowMs: query.nowMs });
   for (const manifest of changes) put(manifest.metadata.name, applied(manifest, live.get(manifest.metadata.name)));
   for (const name of deletions) members.delete(name);
   const intended = members.state();
@@ -103,18 +105,18 @@ async function prepare<T extends KubeObject, M extends Manifest>(batch: {
   const isSame = intended.checksum === before.checksum && intended.sha256 === before.sha256;
   const timestampMs = Math.max(query.nowMs, ...published.map((checksum) => timestampMsOf(checksum) + 1000));
   const expiresMs = query.nowMs + options.expiresInMs;
-  const checksum = isSame ? undefined : checkSumObject(intended, { namespace, prefix: subject.prefix, timestampMs, expiresMs });
+  const checksum = isSame ? undefined : checkSumObject(intended, { namespace, prefix: memberKind.prefix, timestampMs, expiresMs });
   const named = new Set(changes.map(({ metadata: { name } }) => name));
-  return { namespace, kind: subject.checksums.kind, checksum, added, removed, problems: members.problems().filter(({ name }) => named.has(name)) };
+  return { namespace, kind: memberKind.checksums.kind, checksum, added, removed, problems: members.problems().filter(({ name }) => named.has(name)) };
 }
 
 async function publishedIn<T extends KubeObject>(
   client: Client,
-  { namespace, subject, signal }: { readonly namespace: string; readonly subject: Subject<T>; readonly signal: AbortSignal },
+  { namespace, memberKind, signal }: { readonly namespace: string; readonly memberKind: MemberKind<T>; readonly signal: AbortSignal },
 ): Promise<readonly PublishedCheckSum[]> {
-  const { items } = await client.list(subject.checksums, { namespace, labels: managedBySelector(keyturn) }, signal);
+  const { items } = await client.list(memberKind.checksums, { namespace, labels: managedBySelector(keyturn) }, signal);
   const owner = { kind: Namespace, name: { name: namespace } };
-  return items.filter((object) => ownershipOf(object, keyturn, owner) === "ours").map(keepCheckSum(subject.prefix));
+  return items.filter((object) => ownershipOf(object, keyturn, owner) === "ours").map(keepCheckSum(memberKind.prefix));
 }
 
 /** An announcement is about a change to what is published. If that is not what is there, the two would not be told apart. */
@@ -137,7 +139,7 @@ function refuseUnlessQuiet(
 async function publish<T extends KubeObject>(
   { client, signal }: Query,
   checksum: CheckSumObject,
-  { checksums }: Pick<Subject<T>, "checksums">,
+  { checksums }: Pick<MemberKind<T>, "checksums">,
 ): Promise<void> {
   const owner = { kind: Namespace, name: { name: checksum.metadata.namespace ?? "" } };
   const writer = ownedWriter({ client, operator: keyturn, controller: "announce", owner, signal });
@@ -177,9 +179,9 @@ const listSchema = z.object({ kind: z.string().endsWith("List"), items: z.array(
 const kindSchema = z.object({ kind: z.string() });
 
 /** An object that is going to be written. */
-export type Manifest = z.infer<typeof secretSchema> | z.infer<typeof ingressSchema>;
+type Manifest = z.infer<typeof secretSchema> | z.infer<typeof ingressSchema>;
 export type SecretManifest = Extract<Manifest, { kind: "Secret" }>;
-export type IngressManifest = Extract<Manifest, { kind: "Ingress" }>;
+type IngressManifest = Extract<Manifest, { kind: "Ingress" }>;
 
 /** Reads the Secrets and Ingresses in YAML or JSON text; other kinds are passed over. Throws, without quoting the text, if it cannot be read. */
 export function parseManifests(text: string, source: string): readonly Manifest[] {

@@ -16,7 +16,7 @@ export interface DiffOptions {
 }
 
 /** What is found in one namespace. */
-export interface NamespaceDiff {
+interface NamespaceDiff {
   readonly namespace: string;
   readonly secrets: number;
   /** The newest checksum object; undefined if there is none. */
@@ -77,13 +77,13 @@ function diffOf(namespace: string, set: ObservedSet, objects: readonly ObservedC
 function inWords(diff: NamespaceDiff): string {
   const { differences, leftOut } = diff;
   return [
-    `namespace ${diff.namespace}: ${verdict(diff)}`,
+    `namespace ${diff.namespace}: ${resultInWords(diff)}`,
     ...differences.map((difference) => `  ${difference.direction.padEnd(10)}  ${differenceInWords(difference)}`),
     ...leftOut.map(({ secret, reason }) => `  ${"left out".padEnd(10)}  ${secret} does not count: ${reason}`),
   ].join("\n");
 }
 
-function verdict({ secrets, checksum, announcedUntil, matches, differences }: NamespaceDiff): string {
+function resultInWords({ secrets, checksum, announcedUntil, matches, differences }: NamespaceDiff): string {
   if (checksum === undefined) return `${secrets} Secrets count, and there is no checksum`;
   if (matches === checksum) return `${secrets} Secrets, exactly as checksum ${checksum} says`;
   const awaited = announcedUntil === undefined ? "" : `, which is announced and awaited until ${announcedUntil}`;
@@ -222,7 +222,7 @@ export interface SecretDifference {
 }
 
 /** What differences are found between. */
-export interface Compared {
+interface Compared {
   /** Ids of the live set, by name. */
   readonly live: ReadonlyMap<string, string>;
   /** Secrets that are there and do not count, with the reason. */
@@ -282,7 +282,7 @@ function numberOfName(name: string): string {
 }
 
 /** What is in one list and not in the other, in byte order. */
-export interface Difference {
+interface Difference {
   /** In the live set, not in the checksum. */
   readonly notPublished: readonly string[];
   /** In the checksum, not in the live set. */

@@ -6,7 +6,7 @@ import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import { type NamespaceChoice, placesOf, checksumFlags } from "./flags.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
-import { type Subject, ingressSubject, secretSubject } from "./member-kind.ts";
+import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",
@@ -20,7 +20,7 @@ export const checksumFeature: Feature = {
     const common = {
       choice,
       isSkipped: skippingOf(flag),
-      settleMs: flag(checksumFlags.settle),
+      stabilizeMs: flag(checksumFlags.stabilize),
       policy: {
         keep: flag(checksumFlags.keep),
         keepForMs: flag(checksumFlags.keepFor),
@@ -28,18 +28,18 @@ export const checksumFeature: Feature = {
         publishEmpty: flag(checksumFlags.publishEmpty),
       },
     };
-    const controllerOf = <T extends KubeObject>(name: string, subject: Subject<T>): ControllerDefinition =>
-      checksumController({ ...common, name, subject, access: checksumAccess(subject, choice) });
+    const controllerOf = <T extends KubeObject>(name: string, memberKind: MemberKind<T>): ControllerDefinition =>
+      checksumController({ ...common, name, memberKind, access: checksumAccess(memberKind, choice) });
     const kinds = flag(checksumFlags.kinds);
     return [
-      ...(kinds.includes("secrets") ? [controllerOf("checksum", secretSubject(flag))] : []),
-      ...(kinds.includes("ingresses") ? [controllerOf("checksum-ingress", ingressSubject(flag))] : []),
+      ...(kinds.includes("secrets") ? [controllerOf("checksum", secretMemberKind(flag))] : []),
+      ...(kinds.includes("ingresses") ? [controllerOf("checksum-ingress", ingressMemberKind(flag))] : []),
     ];
   },
 };
 
 /** The rights for one kind, in the chosen namespaces alone. */
-function checksumAccess({ objects, checksums }: Pick<Subject, "objects" | "checksums">, choice: NamespaceChoice): readonly AccessRule[] {
+function checksumAccess({ objects, checksums }: Pick<MemberKind, "objects" | "checksums">, choice: NamespaceChoice): readonly AccessRule[] {
   const inPlaces = placesOf(choice).flatMap((place): readonly AccessRule[] => [
     { kind: objects, ...place, verbs: ["list", "watch"], why: "to compute ids; of a Secret nothing but its id and a digest is kept" },
     { kind: checksums, ...place, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to publish checksums and take old ones back" },

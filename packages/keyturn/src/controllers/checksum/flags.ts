@@ -58,7 +58,7 @@ export const checksumFlags = {
     help: "publish checksums in the namespaces with these labels",
   }),
   ...memberFlags,
-  settle: durationFlag({
+  stabilize: durationFlag({
     name: "checksum.settle",
     default: "2s",
     help: "how long a namespace must be quiet before its checksum is published; ten times as long at most",

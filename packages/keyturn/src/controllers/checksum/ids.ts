@@ -21,7 +21,7 @@ export interface IdRules {
 }
 
 /** The part of an object's metadata that its id is made from. */
-export interface IdMetadata {
+interface IdMetadata {
   readonly name?: string | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
@@ -36,7 +36,7 @@ export interface SecretContent {
 export const defaultVersionAnnotation = "nginx.ingress.kubernetes.io/version";
 
 /**
- * The annotations that hold a version unless flags say otherwise: Tengine's, and the one that the sample Secrets of its document have. Where both are,
+ * The annotations that hold a version unless flags say otherwise: Tengine's, and the one that the sample Secrets of its documentation have. Where both are,
  * Tengine's counts, because that is what Tengine itself reads.
  */
 export const defaultVersionAnnotations: readonly string[] = [defaultVersionAnnotation, "fs.ingress.alibaba/version"];
@@ -45,7 +45,7 @@ export const defaultVersionAnnotations: readonly string[] = [defaultVersionAnnot
 export const servedEntries = ["tls.crt", "tls.key", "ca.crt", "ca.crl"] as const;
 
 /**
- * The Secret as a member of a checksum, by Tengine's rules. The cheap ones come first: a Secret without a version costs no hash.
+ * The Secret as a member of a checksum, by Tengine's rules: `number-version-fingerprint`. The cheap ones come first: a Secret without a version costs no hash.
  * A Secret that has a CA and no key pair has no fingerprint and counts as `number-version-`.
  */
 export function secretMember({ metadata, data = {} }: SecretContent, rules: IdRules): Member {
@@ -68,7 +68,7 @@ export function contentDigestOf(data: Readonly<Record<string, string>>): string 
   return sha256.digest("hex");
 }
 
-/** The Ingress as a member of a checksum. */
+/** The Ingress as a member of a checksum: `number-version`. Its content counts only as far as whoever writes it raises the version. */
 export function ingressMember({ metadata }: { readonly metadata: IdMetadata }, rules: IdRules): Member {
   const objectId = objectIdOf(metadata, rules);
   return objectId.ok ? { state: "counted", id: objectId.id, digest: undefined } : leftOut(objectId.reason);
@@ -84,7 +84,7 @@ export function leftOut(reason: LeftOutReason): Member {
 }
 
 /** `number-version`, or why there is none. */
-export type ObjectId = { readonly ok: true; readonly id: string } | { readonly ok: false; readonly reason: LeftOutReason };
+type ObjectId = { readonly ok: true; readonly id: string } | { readonly ok: false; readonly reason: LeftOutReason };
 
 /** The part of an id that comes from the metadata: for an Ingress the whole id. A version may be negative: `7--1`. */
 export function objectIdOf({ name = "", annotations = {} }: IdMetadata, { versionAnnotations }: IdRules): ObjectId {
@@ -106,8 +106,8 @@ function numberOf(name: string): bigint | undefined {
 const decimal = /^[+-]?[0-9]+$/;
 const [smallest, largest] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** The number that a text stands for: decimal digits with an optional sign, in 64 bits. Undefined for anything else, spaces included. */
-export function parseGoInteger(text: string): bigint | undefined {
+/** The number that a text stands for, as Go's strconv.Atoi reads it, because Tengine's reader does: decimal digits with an optional sign, in 64 bits. Undefined for anything else, spaces included. */
+function parseGoInteger(text: string): bigint | undefined {
   if (!decimal.test(text)) return undefined;
   const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
   return value < smallest || value > largest ? undefined : value;

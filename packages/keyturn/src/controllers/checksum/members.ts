@@ -10,7 +10,7 @@ export type SeenMember = Member | "other";
 export type KeptMember = SeenMember | "unread";
 
 /** One namespace. */
-export interface NamespaceState {
+interface NamespaceState {
   readonly members: MemberSet;
   /** How many objects the cache has, with those that are for others. */
   readonly objects: number;
@@ -26,12 +26,12 @@ interface Tracked {
 /** Follows the caches from now on. */
 export class NamespaceMembers {
   readonly #clock: Clock;
-  readonly #settleMs: number;
+  readonly #stabilizeMs: number;
   readonly #namespaces = new Map<string, Tracked>();
 
-  constructor(caches: readonly Cache<KeptMember>[], options: { readonly clock: Clock; readonly settleMs: number }) {
+  constructor(caches: readonly Cache<KeptMember>[], options: { readonly clock: Clock; readonly stabilizeMs: number }) {
     this.#clock = options.clock;
-    this.#settleMs = options.settleMs;
+    this.#stabilizeMs = options.stabilizeMs;
     for (const cache of caches) {
       cache.subscribe((change) => {
         const { namespace = "", name } = nameOf(change.key);
@@ -57,10 +57,10 @@ export class NamespaceMembers {
     if (tracked?.unread.delete(name) && member !== "other") tracked.members.set(name, member);
   }
 
-  /** How long the latest burst of changes still needs to settle; 0 if there is none. */
+  /** How long the latest burst of changes still needs to stabilize; 0 if there is none. */
   waitMs(namespace: string): number {
     const burst = this.#namespaces.get(namespace)?.burst;
-    return burst ? Math.max(0, settledAtMs(burst, this.#settleMs) - this.#clock.monotonic()) : 0;
+    return burst ? Math.max(0, stableAtMs(burst, this.#stabilizeMs) - this.#clock.monotonic()) : 0;
   }
 
   /** The burst was dealt with: the next change begins another. Only if nothing has changed since `state` was asked for. */
@@ -92,7 +92,7 @@ export interface Burst {
 }
 
 /** A stream of changes that never pauses must not hold up a checksum for ever. */
-const maxInSettles = 10;
+const maxStabilizations = 10;
 
 /** The burst with one more change. */
 export function withChange(burst: Burst | undefined, nowMs: number): Burst {
@@ -100,8 +100,8 @@ export function withChange(burst: Burst | undefined, nowMs: number): Burst {
 }
 
 /** When a burst may be published: after a quiet time, or when it has lasted ten times as long. */
-export function settledAtMs({ firstMs, lastMs }: Burst, settleMs: number): number {
-  return Math.min(lastMs + settleMs, firstMs + maxInSettles * settleMs);
+export function stableAtMs({ firstMs, lastMs }: Burst, stabilizeMs: number): number {
+  return Math.min(lastMs + stabilizeMs, firstMs + maxStabilizations * stabilizeMs);
 }
 
 // The objects of one namespace.
@@ -142,7 +142,7 @@ export class MemberSet {
   /** Puts a member in, or in the place of an earlier one. False if nothing changed. */
   set(name: string, member: Member): boolean {
     const previous = this.#members.get(name);
-    if (previous && isSame(previous, member)) return false;
+    if (previous && isSameMember(previous, member)) return false;
     this.#forget(name, previous);
     this.#members.set(name, member);
     if (member.state === "counted") {
@@ -206,7 +206,7 @@ export class MemberSet {
   }
 }
 
-function isSame(left: Member, right: Member): boolean {
+function isSameMember(left: Member, right: Member): boolean {
   if (left.state === "leftOut" || right.state === "leftOut") return left === right;
   return left.id === right.id && left.digest === right.digest;
 }
@@ -217,7 +217,7 @@ function isSame(left: Member, right: Member): boolean {
 const fewChanges = 32;
 
 /** Texts in the order of their UTF-16 units, which for ASCII is the order of bytes. */
-export class SortedList {
+class SortedList {
   #items: string[] = [];
   /** Changes that are not in the list yet, as what each text's number is to change by. */
   readonly #pending = new Map<string, number>();
@@ -247,7 +247,7 @@ export class SortedList {
   #changed(): string[] {
     const items = [...this.#items];
     for (const [item, sum] of this.#pending) {
-      const place = placeOf(item, items);
+      const place = indexFor(item, items);
       items.splice(place, Math.max(0, -sum), ...Array.from({ length: Math.max(0, sum) }, () => item));
     }
     return items;
@@ -266,7 +266,7 @@ export class SortedList {
 }
 
 /** Where the item is first, or would be. */
-function placeOf(item: string, items: readonly string[]): number {
+function indexFor(item: string, items: readonly string[]): number {
   let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

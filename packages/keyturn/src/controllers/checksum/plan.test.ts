@@ -43,7 +43,7 @@ describe("a new state", () => {
 
   test("is not written again while it lasts", () => {
     const world = worldWith("7-1");
-    expect(world.settle()).toMatchObject({ publish: undefined, removals: [], notices: [], restsOnState: false, nextAtMs: undefined });
+    expect(world.settle()).toMatchObject({ publish: undefined, removals: [], events: [], restsOnState: false, nextAtMs: undefined });
   });
 
   test("of nothing is not published: what was published stays, and says why", () => {
@@ -116,7 +116,7 @@ describe("an announced state", () => {
     expect([world.standing("7-2 8-2"), world.standing("7-1 8-1")]).toEqual(["False Awaited", "False BatchAnnounced"]);
     world.nowMs += minuteMs;
     world.setLive("7-2", "8-2");
-    expect(world.plan()).toMatchObject({ publish: undefined, restsOnState: true, notices: [{ reason: "AnnouncementReached" }] });
+    expect(world.plan()).toMatchObject({ publish: undefined, restsOnState: true, events: [{ reason: "AnnouncementReached" }] });
     world.settle();
     expect(world.published).toEqual(["7-2 8-2", "7-1 8-1"]);
     expect([world.standing("7-2 8-2"), world.standing("7-1 8-1")]).toEqual(["True Reached", "False Superseded"]);
@@ -149,7 +149,7 @@ describe("an announced state", () => {
     world.setLive("7-2", "8-1");
     world.settle();
     world.nowMs += 10 * minuteMs;
-    expect(world.plan().notices.map(({ reason }) => reason)).toEqual(["ChecksumPublished", "AnnouncementExpired"]);
+    expect(world.plan().events.map(({ reason }) => reason)).toEqual(["ChecksumPublished", "AnnouncementExpired"]);
     expect(world.plan().restsOnState).toBe(true);
     world.settle();
     expect(world.published).toEqual(["7-2 8-1", "7-1 8-1"]);
@@ -205,7 +205,7 @@ describe("a checksum that somebody changed", () => {
     const plan = world.plan();
     expect(plan.publish?.spec.ids).toEqual(["7-1"]);
     expect(plan.removals).toHaveLength(1);
-    expect(plan.notices.map(({ reason }) => reason)).toContain("ChecksumDamaged");
+    expect(plan.events.map(({ reason }) => reason)).toContain("ChecksumDamaged");
     world.settle();
     expect(world.published).toEqual(["7-1"]);
   });

@@ -34,7 +34,7 @@ export interface ChecksumPlan {
   readonly publish: CheckSumObject | undefined;
   readonly removals: readonly ObjectName[];
   readonly statuses: readonly { readonly checksum: PublishedCheckSum; readonly status: CheckSumStatus }[];
-  readonly notices: readonly ChecksumEvent[];
+  readonly events: readonly ChecksumEvent[];
   /** True if the plan rests on what the objects are now, so that it may be carried out only when that is certain. */
   readonly restsOnState: boolean;
   /** When time alone changes the plan. */
@@ -42,7 +42,7 @@ export interface ChecksumPlan {
 }
 
 /** Something to say about one of the checksums. */
-export interface ChecksumEvent extends PlannedEvent {
+interface ChecksumEvent extends PlannedEvent {
   readonly reason: EventReason;
   readonly about: ObjectName & { readonly uid?: string };
 }
@@ -73,7 +73,7 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
       ...(current ? [statusWith(current.checksum, standingOf(current.checksum, observation, history), !awaited)] : []),
       ...retention.staying.map((checksum) => statusWith(checksum, "Superseded", false)),
     ],
-    notices: eventsOf({ publish, reached, over: history.over, damaged }),
+    events: eventsOf({ publish, reached, over: history.over, damaged }),
     // An announcement that seems to be over may have been reached, if the cache is behind.
     restsOnState: publish !== undefined || reached !== undefined || history.over.length > 0,
     nextAtMs: times.length > 0 ? Math.min(...times) : undefined,
@@ -139,14 +139,14 @@ function nameOfCheckSum({ metadata: { namespace = "", name = "" } }: CheckSumObj
 // The checksums in their order: which of them counts, which came before it, which is announced.
 
 /** A checksum whose state has been there. */
-export interface SettledCheckSum {
+interface SettledCheckSum {
   readonly checksum: PublishedCheckSum;
   /** Since when it counts: since it was made, or, if it was announced, since its state was there. */
   readonly sinceMs: number;
 }
 
 /** The checksums of a namespace that are ours. */
-export interface History {
+interface History {
   /** Newest first; the first is the one that counts. */
   readonly settled: readonly SettledCheckSum[];
   /** The announced state that is still to come. */
@@ -201,7 +201,7 @@ function expiryMsOf({ object: { metadata, spec } }: PublishedCheckSum, maxMs: nu
 // How long checksums of earlier states stay: long enough for gateways that are a little behind, not so long that a stale state is accepted for ever.
 
 /** Which of the earlier ones stay and which go. */
-export interface Retention {
+interface Retention {
   readonly staying: readonly PublishedCheckSum[];
   readonly going: readonly PublishedCheckSum[];
   /** When the next of those that stay goes. */
@@ -209,7 +209,7 @@ export interface Retention {
 }
 
 /** Decides about earlier checksums, newest first. `replacedMs` is when the newest of them was replaced; each of the others was by the one before it. */
-export function retentionOf(
+function retentionOf(
   earlier: readonly SettledCheckSum[],
   {
     replacedMs,
@@ -230,7 +230,7 @@ export function retentionOf(
 // What a checksum's status says: whether it is the one that counts, and which objects it does not cover.
 
 /** What the status is made from. */
-export interface StatusInput {
+interface StatusInput {
   /** What the condition `Current` says. */
   readonly reason: keyof typeof messages;
   /** Of the newest checksum; absent for the others. */
@@ -305,7 +305,7 @@ export function pausedChecksumPlan(published: readonly PublishedCheckSum[], paus
     publish: undefined,
     removals: [],
     statuses: isNews ? [{ checksum: newest, status: { ...newest.object.status, conditions: [...conditions] } }] : [],
-    notices: isNews ? [{ type: "Normal", reason: "Paused", message: pauseInWords(pause), about: { namespace, name, uid } }] : [],
+    events: isNews ? [{ type: "Normal", reason: "Paused", message: pauseInWords(pause), about: { namespace, name, uid } }] : [],
     restsOnState: false,
     nextAtMs: pause.untilMs,
   };

@@ -24,7 +24,7 @@ import { credentialsIn, keepTargetSecret, type TargetSecret, targetSecretObject 
 import { askTarget, type Target, TargetError } from "./target.ts";
 
 /** The change of one type. */
-export type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
+type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
 
 /** One run's means. */
 export interface StepContext {
@@ -35,7 +35,7 @@ export interface StepContext {
   readonly target: Target | undefined;
   readonly grants: ReturnType<typeof grantKeeper>;
   readonly notify: (notice: PlannedEvent & { readonly reason: EventReason }) => void;
-  /** To be told of writes to the object in a step that can still fail: its failure is reported on the object as it then is. */
+  /** Called after writes to the object in a step that can still fail: its failure is reported on the object as it then is. */
   readonly onWritten: (object: Stored<EventingAuth>) => void;
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
   readonly onAbandoned: () => void;
@@ -110,7 +110,7 @@ async function release(abandoned: readonly string[], observation: Observation, c
  * Makes an application. That one is asked for is written down first, and its id before anything else is made. Of two replicas only one gets that far,
  * and whatever is lost on the way, the next run finds the application by the trace in it and goes on with it.
  */
-export async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
+async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
   const provider = providerOf(context);
   const asking = { ...observation, object: await recordAskedAt(observation, context) };
   const created = await provider.create(applicationOwner(asking, context), context.run.signal);
@@ -139,20 +139,20 @@ async function recordAskedAt({ object }: Observation, context: StepContext): Pro
 }
 
 /** Deletes the application whose id is in the status. */
-export async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
+async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
   await providerOf(context).delete(refTo(id, observation, context), context.run.signal);
   return { ...observation, tenant: { ...known(observation), application: "deleted" } };
 }
 
 /** Writes down that an application is this object's. */
-export async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
+async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
   const object = await recordApplication(observation, id, context);
   context.notify({ type: "Normal", reason: "Adopted", message: `application ${id} was made for this object, or its runtime uses it; it is kept` });
   return { ...observation, object, tenant: known(observation) };
 }
 
 /** Takes the id of an application out of the status. */
-export async function forgetApplication(observation: Observation, context: StepContext): Promise<Observation> {
+async function forgetApplication(observation: Observation, context: StepContext): Promise<Observation> {
   return { ...observation, object: await recordStatus(observation, { iasApplication: "none" }, context), tenant: known(observation) };
 }
 
@@ -184,7 +184,7 @@ function known({ tenant }: Observation): Observation["tenant"] {
 // Steps that change the Secret in the runtime's cluster, and the client secrets that are written there.
 
 /** Issues a client secret and writes it to the runtime's cluster. */
-export async function issueSecret(step: ActOf<"issue">, observation: Observation, context: StepContext): Promise<Observation> {
+async function issueSecret(step: ActOf<"issue">, observation: Observation, context: StepContext): Promise<Observation> {
   const provider = providerOf(context);
   const { signal } = context.run;
   const ref = refTo(step.application.id, observation, context);
@@ -240,8 +240,8 @@ const issuedEvents = {
   rotation: { type: "Normal", reason: "SecretRotated", message: "the Secret in the cluster of the runtime has new credentials" },
 } as const;
 
-/** Puts right what is not secret about the Secret, the mark of its owner included. */
-export async function mendSecret({ application, endpoints }: ActOf<"mend">, observation: Observation, context: StepContext): Promise<Observation> {
+/** Puts right what is not secret about the Secret, the label of its owner included. */
+async function mendSecret({ application, endpoints }: ActOf<"mend">, observation: Observation, context: StepContext): Promise<Observation> {
   const secret = secretIn(observation);
   if (secret?.digest === undefined) throw new Error("a Secret without a client secret cannot be mended");
   const content = targetSecretObject({
@@ -263,7 +263,7 @@ export async function mendSecret({ application, endpoints }: ActOf<"mend">, obse
 }
 
 /** Deletes client secrets that nobody should use any more. */
-export async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation: Observation, context: StepContext): Promise<Observation> {
+async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation: Observation, context: StepContext): Promise<Observation> {
   for (const hint of step.hints) await providerOf(context).deleteSecret(refTo(step.id, observation, context), hint, context.run.signal);
   const message = `client secrets that nobody should use any more were deleted: ${step.hints.length}`;
   context.notify({ type: "Normal", reason: "OldSecretsDeleted", message });
@@ -272,7 +272,7 @@ export async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation
 }
 
 /** Deletes the Secret that was observed. */
-export async function deleteTargetSecret(observation: Observation, context: StepContext): Promise<Observation> {
+async function deleteTargetSecret(observation: Observation, context: StepContext): Promise<Observation> {
   const target = targetOf(context);
   const secret = secretIn(observation);
   if (!secret) return observation;
@@ -283,7 +283,7 @@ export async function deleteTargetSecret(observation: Observation, context: Step
 }
 
 /** Fetches a token. That the endpoint cannot be asked is a verdict too: it stands in nobody's way. */
-export async function checkCredentials(observation: Observation, context: StepContext): Promise<ConditionReport> {
+async function checkCredentials(observation: Observation, context: StepContext): Promise<ConditionReport> {
   const seen = secretIn(observation);
   const secret = await askTarget(() => targetOf(context).client.get(Secret, observation.settings.targetSecret, context.run.signal));
   const credentials = secret && credentialsIn(secret);
@@ -328,28 +328,28 @@ function secretIn({ target }: Observation): TargetSecret | undefined {
 // What a step is carried out with.
 
 /** Whose application it is, as identity providers want to know it. */
-export function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
+function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
   return { name: object.metadata.name, uid: object.metadata.uid, grants };
 }
 
 /** An application of the object. */
-export function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
+function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
   return { ...applicationOwner(observation, context), id };
 }
 
 /** The identity provider, which is open whenever a step at it was planned. */
-export function providerOf({ provider }: StepContext): IdentityProvider {
+function providerOf({ provider }: StepContext): IdentityProvider {
   if (!provider) throw new Error("a step was planned at an identity provider that is not open");
   return provider;
 }
 
 /** The runtime's cluster, which is open whenever a step in it was planned. */
-export function targetOf({ target }: StepContext): Target {
+function targetOf({ target }: StepContext): Target {
   if (!target) throw new Error("a step was planned in a cluster that is not open");
   return target;
 }
 
 /** Who writes. */
-export function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
+function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
   return { fieldManager: fieldManagerOf(keyturn, controller) };
 }

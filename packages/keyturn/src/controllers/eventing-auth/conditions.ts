@@ -28,7 +28,7 @@ export interface StatusFacts {
   readonly secret?: EventingAuthStatus["secret"];
 }
 
-/** The original's two good verdicts, word for word: its users' scripts may look for them. */
+/** The predecessor's two good verdicts, word for word: its users' scripts may look for them. */
 export const applicationCreated: ConditionReport = {
   holds: true,
   reason: "IASApplicationCreated",
@@ -51,7 +51,7 @@ export function secretFailed(message: string): ConditionReport {
 
 const types = { application: "IASApplicationReady", secret: "SecretReady", target: "TargetReachable", credentials: "CredentialsValid" } as const;
 
-/** The original's first; whichever was set first, people find them in the same place. */
+/** The predecessor's first; whichever was set first, people find them in the same place. */
 const order: readonly string[] = [...Object.values(types), "Ready"];
 
 /** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
@@ -81,7 +81,7 @@ export function statusOf(
 /** A verdict, or what an earlier one says in the status. */
 type Blocker = Omit<ConditionReport, "reason"> & { readonly reason: string };
 
-/** The original's rule: ready once both conditions are true. */
+/** The predecessor's rule: ready once both conditions are true. */
 function firstBlocker(conditions: readonly Condition[]): Blocker | undefined {
   for (const type of [types.application, types.secret]) {
     const condition = conditions.find((each) => each.type === type);
@@ -117,7 +117,7 @@ function eventingAuthHealth(object: DeepReadonly<Stored<EventingAuth>>): HealthR
     return passing.has(reason) ? "moving" : "attention";
   });
   if (verdict.health !== "healthy") return verdict;
-  // Ready is the original's word for "made"; whether it works is known from these.
+  // Ready is the predecessor's word for "made"; whether it works is known from these.
   const doubts = ["TargetReachable", "CredentialsValid"].map((type) => findCondition(object.status?.conditions, type));
   const doubt = doubts.find((condition) => condition?.status === "False" && !passing.has(condition.reason));
   return doubt ? healthReportOf(doubt, "attention") : verdict;

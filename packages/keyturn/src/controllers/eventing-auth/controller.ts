@@ -36,7 +36,7 @@ import { planDeletionStep, planStep, type Rest } from "./plan.ts";
 import { TargetError, TargetPool } from "./target.ts";
 
 /** How the controller is made. */
-export interface IssuingOptions {
+interface IssuingOptions {
   readonly access: readonly AccessRule[];
   /** Which EventingAuths are looked after. */
   readonly selects: Selects;
@@ -78,13 +78,13 @@ export function issuingController({ access, selects, settings, provider }: Issui
         onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
-      const settled = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
+      const idleKeys = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
       const show = scope.show<ObjectNumbers>({
         show: (key, shown) => numbers.objects.show(key, shown),
         hide(key) {
           numbers.objects.hide(key);
           // In the next term the first run has to look, or nothing would be shown until it is time again.
-          settled.forget(key);
+          idleKeys.forget(key);
         },
       });
       const reporting = new Reporting({ scope, controller: name, numbers, show, settings });
@@ -93,7 +93,7 @@ export function issuingController({ access, selects, settings, provider }: Issui
         const object = watches.objects.get(run.key);
         const serving = object && servingFor(object.metadata, selects, run.now);
         if (object && serving?.type === "paused") {
-          settled.forget(run.key);
+          idleKeys.forget(run.key);
           await reporting.paused(object, serving, run);
           return afterPause(serving, run.now);
         }
@@ -103,14 +103,14 @@ export function issuingController({ access, selects, settings, provider }: Issui
         if (!observed) {
           const runtime = runtimeOf(settings, run.key);
           if (runtime !== undefined) pool.close(runtime);
-          settled.forget(run.key);
+          idleKeys.forget(run.key);
           return reporting.forget(run.key);
         }
-        const waitMs = settled.waitFor(run.key, observed);
+        const waitMs = idleKeys.waitFor(run.key, observed);
         if (waitMs !== undefined) return { requeueAfterMs: waitMs };
         const reached = await stepUntilRest(run, observed, { scope, settings, reporting });
         if (!reached) return;
-        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: run.now });
+        return idleKeys.remember(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: run.now });
       };
     },
   };
@@ -192,7 +192,7 @@ function closeWith(
 // How an EventingAuth fares: its status, Events and numbers.
 
 /** What reporting is done with. */
-export interface ReportingOptions {
+interface ReportingOptions {
   readonly scope: Pick<ControllerScope, "events">;
   readonly controller: string;
   readonly numbers: Pick<EventingAuthMetrics, "issued" | "abandoned">;
@@ -203,11 +203,11 @@ export interface ReportingOptions {
 
 /** Failures in a row before an object that was ready is said not to be: what passes by itself is not worth an alarm. */
 const toleratedFailures = 2;
-/** A right at the identity provider may be given at any time, and nobody tells. */
+/** A right at the identity provider may be given at any time, and nobody says so. */
 const terminalRetryMs = 300_000;
 
 /** Reports for all objects of the controller. */
-export class Reporting {
+class Reporting {
   readonly #options: ReportingOptions;
 
   constructor(options: ReportingOptions) {
@@ -286,12 +286,12 @@ export class Reporting {
     const reachable = isConditionTrue(status.conditions, "TargetReachable");
     this.#options.show(keyOfObject(object), { ready: status.state === "Ready", reachable, issuedAtMs });
     if (isDeepStrictEqual(object.status, status)) return object;
-    this.#tell(object, verdicts);
+    this.#recordBlocker(object, verdicts);
     return writeStatusOf(run.client, object, { status, controller: this.#options.controller });
   }
 
-  /** An Event for what went wrong, told once: for as long as the condition says the same, nothing is new. */
-  #tell(object: Stored<EventingAuth>, verdicts: ConditionReports): void {
+  /** An Event for what went wrong, recorded once: for as long as the condition says the same, nothing is new. */
+  #recordBlocker(object: Stored<EventingAuth>, verdicts: ConditionReports): void {
     const blocker = verdicts.blocker ?? blockerOf(verdicts);
     const before = object.status?.conditions?.find(({ type }) => type === "Ready");
     if (!blocker || (before?.reason === blocker.reason && before.message === blocker.message)) return;
@@ -320,7 +320,7 @@ function failureReports(error: unknown): ConditionReports {
 // Objects that were found as they should be: nobody need be asked about them again until something changes or a while has passed.
 
 interface Idle {
-  /** Whom it was settled with: another one has to be asked again. */
+  /** Whom it was checked with: another one has to be asked again. */
   readonly provider: Observed["provider"];
   readonly fingerprint: string;
   readonly untilMs: number;
@@ -328,7 +328,7 @@ interface Idle {
 
 /** Saves requests to the identity provider. Nothing is decided from it but whether to look again now or later. */
 export class IdleKeys {
-  readonly #settled = new Map<ObjectKey, Idle>();
+  readonly #idle = new Map<ObjectKey, Idle>();
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #checkEveryMs: number;
@@ -341,30 +341,30 @@ export class IdleKeys {
 
   /** How long the key can be left alone; undefined if it has to be looked at now. */
   waitFor(key: ObjectKey, { observation, provider }: Observed): number | undefined {
-    const settled = this.#settled.get(key);
+    const idle = this.#idle.get(key);
     const nowMs = this.#clock.monotonic();
-    if (!settled || nowMs >= settled.untilMs || settled.provider !== provider || settled.fingerprint !== fingerprintOf(observation)) return undefined;
-    return settled.untilMs - nowMs;
+    if (!idle || nowMs >= idle.untilMs || idle.provider !== provider || idle.fingerprint !== fingerprintOf(observation)) return undefined;
+    return idle.untilMs - nowMs;
   }
 
-  /** Remembers what a run came to, and tells when the next one is due. */
-  settle(key: ObjectKey, { observation, provider }: Observed, { rest, nowMs }: { readonly rest: Rest; readonly nowMs: number }): Outcome {
+  /** Remembers what a run came to, and returns when the next one is due. */
+  remember(key: ObjectKey, { observation, provider }: Observed, { rest, nowMs }: { readonly rest: Rest; readonly nowMs: number }): Outcome {
     // Spread, so that what came in together is not asked about together.
     const checkMs = this.#checkEveryMs * (0.8 + 0.2 * this.#random());
     const waitMs = Math.max(0, Math.min(checkMs, rest.nextAtMs === undefined ? Infinity : rest.nextAtMs - nowMs));
-    if (rest.settled) this.#settled.set(key, { provider, fingerprint: fingerprintOf(observation), untilMs: this.#clock.monotonic() + waitMs });
-    else this.#settled.delete(key);
+    if (rest.idle) this.#idle.set(key, { provider, fingerprint: fingerprintOf(observation), untilMs: this.#clock.monotonic() + waitMs });
+    else this.#idle.delete(key);
     return { requeueAfterMs: waitMs };
   }
 
   forget(key: ObjectKey): void {
-    this.#settled.delete(key);
+    this.#idle.delete(key);
   }
 }
 
 /** Everything but the identity provider's answers. */
 function fingerprintOf({ object, target }: Observed["observation"]): string {
   const { deletionTimestamp, annotations } = object.metadata;
-  const sight = target.type === "seen" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
-  return JSON.stringify([object.status, deletionTimestamp, annotations, target.type, sight]);
+  const seen = target.type === "seen" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
+  return JSON.stringify([object.status, deletionTimestamp, annotations, target.type, seen]);
 }

@@ -1,4 +1,4 @@
-// The defaults are the document's, and the original's environment still counts.
+// The defaults are those of the predecessor's documentation, and the predecessor's environment still counts.
 import { describe, expect, test } from "vitest";
 import { readFlags } from "../../feature/flag.ts";
 import type { FlagReader } from "../../feature/feature.ts";
@@ -27,7 +27,7 @@ describe("settings", () => {
   });
 });
 
-describe("the original's environment", () => {
+describe("the predecessor's environment", () => {
   const original = { IAS_CREDS_SECRET_NAMESPACE: "elsewhere", IAS_CREDS_SECRET_NAME: "creds" };
 
   test("says where the credentials are", () => {

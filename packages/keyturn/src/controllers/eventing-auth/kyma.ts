@@ -17,14 +17,14 @@ import { pausedAnnotation, type Selects, afterPause, servingFor } from "../../fe
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
 
 /** As much of a Kyma as matters here. */
-export interface ObservedKyma {
+interface ObservedKyma {
   readonly name: string;
   readonly uid: string;
   readonly beingDeleted: boolean;
 }
 
 /** What to do. */
-export type KymaStep =
+type KymaStep =
   | { readonly type: "nothing" }
   | { readonly type: "create"; readonly ownerReference: OwnerReference }
   /** The object has another owner than it should, or none. */
@@ -36,7 +36,7 @@ const name = "eventing-auth-kyma";
 const writer = { fieldManager: fieldManagerOf(keyturn, name), answer: "metadata" } as const;
 
 /** For the controller that makes EventingAuths. */
-export const kymaAccess: readonly AccessRule[] = [
+const kymaAccess: readonly AccessRule[] = [
   { kind: Kyma, verbs: ["get", "list", "watch"], why: "to see which runtimes there are" },
   // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
   { kind: Kyma, subresource: "finalizers", verbs: ["update"], why: "to make a runtime the owner of its EventingAuth" },
@@ -141,7 +141,7 @@ export function newEventingAuth(key: { readonly namespace: string; readonly name
 }
 
 /** The Kyma that controls the object, by its reference. */
-export function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
+function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
   return metadata.ownerReferences?.find(
     ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
   );

@@ -30,7 +30,7 @@ export interface Observation {
   readonly target: ObservedTarget | { readonly type: "unknown"; readonly message: string };
   /** Whether the identity provider's credentials could be read. */
   readonly provider: ObservedProvider;
-  /** What the identity provider has told in this run; what is missing has not been asked for. */
+  /** What the identity provider has said in this run; what is missing has not been asked for. */
   readonly tenant: ObservedTenant;
   readonly settings: Pick<
     EventingAuthSettings,
@@ -38,7 +38,7 @@ export interface Observation {
   >;
 }
 
-export type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
+type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
 
 /** Answers of the identity provider. */
 export interface ObservedTenant {
@@ -58,7 +58,7 @@ export interface ObservedTenant {
 }
 
 /** What an observation is made with. */
-export interface ObserveOptions {
+interface ObserveOptions {
   readonly watches: IssuingWatches;
   readonly settings: EventingAuthSettings;
   readonly pool: TargetPool;
@@ -78,8 +78,8 @@ export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "cl
   const object = watches.objects.get(key);
   if (!object) return undefined;
   const runtime = runtimeOf(settings, key);
-  const { provider, sight } = openProvider(options);
-  const shared = { object, isServed: runtime !== undefined, provider: sight, tenant: {}, settings };
+  const { provider, observed } = openProvider(options);
+  const shared = { object, isServed: runtime !== undefined, provider: observed, tenant: {}, settings };
   if (runtime === undefined) return { observation: { ...shared, target: { type: "unknown", message: "not served" } }, provider, target: undefined };
   const digest = kubeconfigDigest(watches, settings, runtime);
   if (digest === undefined) {
@@ -90,24 +90,24 @@ export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "cl
   const opened = await options.pool.open(runtime, digest, client);
   if (opened.type === "refused")
     return { observation: { ...shared, target: { type: "unseen", trouble: opened.trouble } }, provider, target: undefined };
-  return { observation: { ...shared, target: opened.target.sight() }, provider, target: opened.target };
+  return { observation: { ...shared, target: opened.target.observed() }, provider, target: opened.target };
 }
 
 function openProvider({ watches, settings, providers }: ObserveOptions): {
   readonly provider: IdentityProvider | undefined;
-  readonly sight: Observation["provider"];
+  readonly observed: Observation["provider"];
 } {
   const data = watches.credentials.get(keyOf(settings.providerSecret));
   if (!data) {
     const message = `there are no credentials for the identity provider: Secret ${keyOf(settings.providerSecret)} does not exist`;
-    return { provider: undefined, sight: { type: "closed", message } };
+    return { provider: undefined, observed: { type: "closed", message } };
   }
   try {
     const provider = providers.forSecret(data);
-    return { provider, sight: { type: "open", secretsOverlap: provider.secretsOverlap } };
+    return { provider, observed: { type: "open", secretsOverlap: provider.secretsOverlap } };
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error;
-    return { provider: undefined, sight: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };
+    return { provider: undefined, observed: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };
   }
 }
 
@@ -119,7 +119,7 @@ export function ownerOfObservation({ object }: Pick<Observation, "object">): Own
 // What is watched in the control plane, and which EventingAuths a change concerns.
 
 /** The caches of the controller. */
-export interface IssuingWatches {
+interface IssuingWatches {
   readonly objects: Cache<Stored<EventingAuth>>;
   /** The identity provider's credentials: the one Secret whose content is kept, because every run needs it. */
   readonly credentials: Cache<Readonly<Record<string, string>>>;
@@ -152,7 +152,7 @@ export function watchIssuing(scope: ControllerScope, settings: EventingAuthSetti
 }
 
 /** The digest of a runtime's kubeconfig; undefined if there is none. */
-export function kubeconfigDigest({ kubeconfigs }: IssuingWatches, settings: EventingAuthSettings, runtime: string): string | undefined {
+function kubeconfigDigest({ kubeconfigs }: IssuingWatches, settings: EventingAuthSettings, runtime: string): string | undefined {
   const { namespace, prefix } = settings.kubeconfigs;
   return kubeconfigs.get(keyOf({ namespace, name: `${prefix}${runtime}` })) || undefined;
 }
@@ -164,7 +164,7 @@ function digestOf(text: string): string {
 // When the credentials of an EventingAuth were issued, as far as its status says.
 
 /** What is known: exact if a token was issued for these very credentials, else since when there is a Secret at all. */
-export interface IssuedAt {
+interface IssuedAt {
   readonly atMs: number;
   readonly exact: boolean;
 }

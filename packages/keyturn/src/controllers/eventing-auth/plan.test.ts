@@ -7,7 +7,7 @@ describe("nothing is done", () => {
   test("for an object in another namespace than the kubeconfigs", () => {
     const world = new IssuingWorld();
     world.served = false;
-    expect(world.run()).toMatchObject({ type: "rest", settled: false });
+    expect(world.run()).toMatchObject({ type: "rest", idle: false });
     expect(world.applications.size).toBe(0);
     expect(world.status).toMatchObject({ state: "NotReady", conditions: [{ type: "Ready", reason: "NamespaceNotServed" }] });
   });
@@ -35,7 +35,7 @@ describe("nothing is done", () => {
   test("about a Secret of somebody else", () => {
     const world = new IssuingWorld();
     world.putSecret({ application: "theirs", credentials: { type: "new", clientId: "theirs", clientSecret: "theirs", hint: "thei" } });
-    if (world.secret) world.secret = { ...world.secret, mark: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
+    if (world.secret) world.secret = { ...world.secret, object: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
     world.run();
     expect(world.clientSecret).toBe("theirs");
     expect(world.status?.conditions?.find(({ type }) => type === "SecretReady")).toMatchObject({ status: "False", reason: "SecretConflict" });
@@ -94,7 +94,7 @@ test("a Secret of somebody else without a client ID is not that of an applicatio
   const world = new IssuingWorld();
   const application = { id: world.makeApplication(true).id, clientId: undefined };
   world.putSecret({ application: "theirs", credentials: { type: "kept", digest: "theirs", hint: undefined } });
-  if (world.secret) world.secret = { ...world.secret, digest: "theirs", mark: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
+  if (world.secret) world.secret = { ...world.secret, digest: "theirs", object: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
   world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: application.id } };
   expect(planStep(world.observe({ application }), world.nowMs)).toMatchObject({ type: "rest", verdicts: { secret: { reason: "SecretConflict" } } });
 });

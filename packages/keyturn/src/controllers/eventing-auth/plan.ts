@@ -54,10 +54,10 @@ export interface Rest {
   readonly type: "rest";
   readonly verdicts: ConditionReports;
   /** True if everything is as it should be, so that the identity provider need not be asked again soon. */
-  readonly settled: boolean;
+  readonly idle: boolean;
   /** When time alone brings something to do; undefined if it does not. */
   readonly nextAtMs: number | undefined;
-  /** True if all that is awaited will be told, and nothing is worth reporting meanwhile. */
+  /** True if all that is awaited will be noticed, and nothing is worth reporting meanwhile. */
   readonly quiet?: boolean;
 }
 
@@ -72,7 +72,7 @@ const checkAgainMs = 300_000;
  * Decides the next step.
  *
  * Nothing is made at the identity provider before the runtime's cluster has shown what it has: whether an application is a leftover, and whether a
- * client secret is lost, can only be told from both sides.
+ * client secret is lost, can only be seen from both sides.
  */
 export function planStep(observation: Observation, nowMs: number): Step {
   const { isServed, target, provider } = observation;
@@ -119,10 +119,7 @@ const shownWithinMs = 60_000;
 const firstLookMs = 1_000;
 
 /** While an application that was asked for may still turn up: what is said about it, and when to look again, more and more rarely. */
-export function awaitedApplication(
-  { metadata }: Observation["object"],
-  nowMs: number,
-): { readonly message: string; readonly nextAtMs: number } | undefined {
+function awaitedApplication({ metadata }: Observation["object"], nowMs: number): { readonly message: string; readonly nextAtMs: number } | undefined {
   const askedAt = metadata.annotations?.[askedAtAnnotation] ?? "";
   const sinceMs = nowMs - Date.parse(askedAt);
   // A time to come, or none at all, is nothing to wait for.
@@ -143,7 +140,7 @@ function waitForApplication(object: Observation["object"], nowMs: number): Rest 
 }
 
 /** Whether a Secret is of an application. One without a client ID has none. */
-export function isUsedBy(secret: TargetSecret | undefined, { clientId }: Application): secret is TargetSecret {
+function isUsedBy(secret: TargetSecret | undefined, { clientId }: Application): secret is TargetSecret {
   return clientId !== undefined && secret?.clientId === clientId;
 }
 
@@ -189,7 +186,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
     validToMs === undefined ? undefined : validToMs - overlapMs,
   ]);
   if (rotateAtMs !== undefined && nowMs >= rotateAtMs) return issue("rotation");
-  if (state.type === "unmarked" || state.secret.tokenUrl !== endpoints.tokenUrl || state.secret.certsUrl !== endpoints.jwksUrl) {
+  if (state.type === "unlabelled" || state.secret.tokenUrl !== endpoints.tokenUrl || state.secret.certsUrl !== endpoints.jwksUrl) {
     return { type: "mend", application, endpoints };
   }
   // Whose hint is not known may be in use: where a Secret was adopted, nothing is deleted before the first rotation.
@@ -200,7 +197,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   if (credentials === "unchecked") return { type: "check" };
   return {
     ...rest({ application: applicationCreated, secret: secretCreated, target: targetReached, ...(credentials && { credentials }) }),
-    settled: credentials?.holds ?? true,
+    idle: credentials?.holds ?? true,
     nextAtMs: earliest([
       rotateAtMs,
       old.length > 0 ? issuedAtMs + overlapMs : undefined,
@@ -209,7 +206,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   };
 }
 
-type SecretState = "missing" | "lost" | { readonly type: "good" | "unmarked"; readonly secret: TargetSecret };
+type SecretState = "missing" | "lost" | { readonly type: "good" | "unlabelled"; readonly secret: TargetSecret };
 
 /** What the Secret in the cluster is worth. */
 function stateOf(
@@ -222,8 +219,8 @@ function stateOf(
   // Edited, or deleted at the identity provider.
   if (noted.digest !== undefined && noted.digest !== secret.digest) return "lost";
   if (hints && noted.hint !== undefined && !hints.includes(noted.hint)) return "lost";
-  const marked = ownershipOfTarget(secret, owner) === "ours" && noted.application === application.id && noted.digest !== undefined;
-  return { type: marked ? "good" : "unmarked", secret };
+  const isOurs = ownershipOfTarget(secret, owner) === "ours" && noted.application === application.id && noted.digest !== undefined;
+  return { type: isOurs ? "good" : "unlabelled", secret };
 }
 
 /** What is reported about credentials of this date, or that it is not known yet. */
@@ -254,7 +251,7 @@ function notServed({ settings }: Observation): ConditionReport {
 }
 
 function rest(verdicts: ConditionReports): Rest {
-  return { type: "rest", verdicts, settled: false, nextAtMs: undefined };
+  return { type: "rest", verdicts, idle: false, nextAtMs: undefined };
 }
 
 // An EventingAuth that is being deleted: its application goes, then its Secret, then the object itself.
@@ -266,11 +263,11 @@ function rest(verdicts: ConditionReports): Rest {
 export function planDeletionStep(observation: Observation, nowMs: number): Step {
   const { object, isServed, target } = observation;
   const recorded = object.status?.iasApplication ? [`application ${object.status.iasApplication.uuid}`] : [];
-  // It reaches nothing, also not what an earlier version or the original made for it.
+  // It reaches nothing, also not what an earlier version or the predecessor made for it.
   if (!isServed) return { type: "release", abandoned: recorded };
   // What is there, and whether it is ours, can best be told while the application exists; the answer or the trouble is a matter of seconds.
   if (target.type === "unseen" && target.trouble.reason === "TargetConnecting") {
-    return { type: "rest", verdicts: {}, settled: false, nextAtMs: undefined, quiet: true };
+    return { type: "rest", verdicts: {}, idle: false, nextAtMs: undefined, quiet: true };
   }
   const abandoned = abandonedParts(object.metadata.annotations?.[abandonAnnotation]);
 
@@ -306,7 +303,7 @@ function deleteApplication({ object, tenant, provider }: Observation, secret: Ta
     if (application === "deleted") return "gone";
     // Others of its name are somebody's, and no reason to keep the object.
     if (application === "gone") return waitingForApplication(object, nowMs) ?? "gone";
-    // The Secret of the original has no mark. It gets one while its application can still tell that it is ours.
+    // The Secret of the predecessor has no label. It gets one while its application still shows that it is ours.
     const adopts = isUsedBy(secret, application) && secret.digest !== undefined && secret.noted.application !== application.id;
     if (!adopts) return { type: "deleteApplication", id };
     return endpoints ? { type: "mend", application, endpoints } : { type: "look", at: "endpoints" };
@@ -335,7 +332,7 @@ function waiting(
   blocker: ConditionReport,
   { nextAtMs, ...verdicts }: { readonly target?: ConditionReport; readonly application?: ConditionReport; readonly nextAtMs?: number },
 ): Rest {
-  return { type: "rest", verdicts: { ...verdicts, blocker }, settled: false, nextAtMs };
+  return { type: "rest", verdicts: { ...verdicts, blocker }, idle: false, nextAtMs };
 }
 
 function abandonedParts(annotation = ""): ReadonlySet<string> {

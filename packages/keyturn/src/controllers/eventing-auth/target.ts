@@ -40,13 +40,13 @@ export type ObservedTarget =
   | { readonly type: "unseen"; readonly trouble: TargetTrouble };
 
 /** What a target is made with. */
-export interface TargetOptions {
+interface TargetOptions {
   readonly connection: ConnectionConfig;
   readonly place: { readonly namespace: string; readonly name: string };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Called whenever `sight` may give something else than before. */
+  /** Called whenever `observed` may give something else than before. */
   readonly onChange: () => void;
   /** Default: HTTP to the connection's server. */
   readonly openTransport?: (connection: ConnectionConfig) => Transport;
@@ -54,7 +54,7 @@ export interface TargetOptions {
 
 /** Longest wait for an answer to a single request. */
 const requestTimeoutMs = 10_000;
-/** A cluster that was reached before may be away for this long before anybody is told: API servers restart. */
+/** A cluster that was reached before may be away for this long before it is reported: API servers restart. */
 const blipMs = 30_000;
 
 /** Opened when made, until it is closed. Watches by itself, and never keeps anybody waiting. */
@@ -87,7 +87,7 @@ export class Target {
   }
 
   /** What is known now. */
-  sight(): ObservedTarget {
+  observed(): ObservedTarget {
     const trouble = this.#lastingTrouble();
     if (!this.#cache.synced) {
       return {
@@ -128,7 +128,7 @@ export class Target {
     return this.#options.clock.monotonic() - sinceMs >= blipMs ? this.#trouble : undefined;
   }
 
-  /** Watches tell how the cluster fares: one is always open or being opened. */
+  /** Watches show how the cluster fares: one is always open or being opened. */
   #observed(transport: Transport): Transport {
     return {
       send: async (request, signal) => {
@@ -167,14 +167,14 @@ export class Target {
 function troubleOf(status: number, server: string): TargetTrouble | undefined {
   if (status === 401) return { reason: "TargetForbidden", message: `${server} does not accept the kubeconfig's credentials (401)` };
   if (status === 403) return { reason: "TargetForbidden", message: `${server} refuses the kubeconfig's user to list and watch the Secret (403)` };
-  // A watch that has expired is answered with 410 and opened anew; everything else that is no success is worth telling.
+  // A watch that has expired is answered with 410 and opened anew; everything else that is no success is worth reporting.
   return status < 400 || status === 410 ? undefined : { reason: "TargetUnreachable", message: `${server} answers with ${status}` };
 }
 
 // All of them: one connection pool and one watch each, opened when first needed and whenever a kubeconfig changes.
 
 /** What the pool is made with. */
-export interface TargetPoolOptions {
+interface TargetPoolOptions {
   readonly settings: EventingAuthSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -185,7 +185,7 @@ export interface TargetPoolOptions {
 }
 
 /** A runtime's cluster that can be worked with, or why there is none. */
-export type OpenedTarget = { readonly type: "open"; readonly target: Target } | { readonly type: "refused"; readonly trouble: TargetTrouble };
+type OpenedTarget = { readonly type: "open"; readonly target: Target } | { readonly type: "refused"; readonly trouble: TargetTrouble };
 
 interface Entry {
   readonly kubeconfigDigest: string;

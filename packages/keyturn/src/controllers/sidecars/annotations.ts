@@ -11,7 +11,7 @@ export const rolloutLabelValue = "rolling";
 
 /**
  * On the workload, with the restart: the digest of the sidecar that it is to bring. It goes when the rollout is finished and has brought it.
- * One that stays tells that the restart had no effect, and the workload is not restarted for that sidecar again.
+ * One that stays says that the restart had no effect, and the workload is not restarted for that sidecar again.
  */
 export const restartedForAnnotation = `${keyturn.domain}/sidecar-restarted-for`;
 

@@ -21,16 +21,16 @@ export interface ConfigurationCaches {
 export class InjectorConfiguration {
   readonly #caches: ConfigurationCaches;
   readonly #clock: Clock;
-  readonly #settleMs: number;
+  readonly #stabilizeMs: number;
   readonly #listeners: (() => void)[] = [];
   #current: { readonly injectors: Injectors; readonly version: string } | undefined;
   #changedMs: number;
   #period = 0;
 
-  constructor(caches: ConfigurationCaches, { clock, settleMs }: { readonly clock: Clock; readonly settleMs: number }) {
+  constructor(caches: ConfigurationCaches, { clock, stabilizeMs }: { readonly clock: Clock; readonly stabilizeMs: number }) {
     this.#caches = caches;
     this.#clock = clock;
-    this.#settleMs = settleMs;
+    this.#stabilizeMs = stabilizeMs;
     this.#changedMs = clock.monotonic();
     caches.webhooks.subscribe((change) => {
       // istiod renews its caBundle while it works as before; the next call uses the new one.
@@ -58,14 +58,14 @@ export class InjectorConfiguration {
   }
 
   /** How much longer istiod is given to read what has changed; 0 if it may be asked. */
-  get settlesInMs(): number {
-    return Math.max(0, this.#changedMs + this.#settleMs - this.#clock.monotonic());
+  get stabilizesInMs(): number {
+    return Math.max(0, this.#changedMs + this.#stabilizeMs - this.#clock.monotonic());
   }
 
   /** Makes every answer old, without anything having changed. */
   nextPeriod(): void {
     this.#period++;
-    this.#tell();
+    this.#notify();
   }
 
   /** Calls `listener` whenever `version` has changed. */
@@ -79,10 +79,10 @@ export class InjectorConfiguration {
     const after = this.#read();
     if (before && before.injectors.digest === after.injectors.digest && before.version === after.version) return;
     this.#changedMs = this.#clock.monotonic();
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 

@@ -14,7 +14,7 @@ import { Rollout, templateOf, type Workload } from "./workload.ts";
 import { idOfWorkload, type SidecarsWatches } from "./watches.ts";
 
 /** What an inspection is made with. */
-export interface InspectorOptions {
+interface InspectorOptions {
   readonly clock: Pick<Clock, "now">;
   readonly watches: SidecarsWatches;
   readonly configuration: InjectorConfiguration;
@@ -29,21 +29,21 @@ export interface InspectorOptions {
   readonly whole: boolean;
   /** Which workloads are looked at. */
   readonly selects: Selects;
-  /** How much longer the labels of a namespace are given to settle. */
-  readonly namespaceSettlesInMs: (namespace: string) => number;
+  /** How much longer the labels of a namespace are given to stabilize. */
+  readonly namespaceStabilizesInMs: (namespace: string) => number;
 }
 
 /** What an inspection gives: a candidate for the plan if there is something to plan, and when to look again. */
-export interface Inspection {
+export interface InspectionResult {
   readonly candidate: Omit<Candidate, "retryAtMs"> | undefined;
   /** Why there is nothing to plan, in words. */
   readonly whyNone?: string;
   readonly againInMs: number | undefined;
 }
 
-const gone: Inspection = { candidate: undefined, whyNone: "it is gone", againInMs: undefined };
-const notSelected: Inspection = { candidate: undefined, whyNone: "it is not selected", againInMs: undefined };
-const withoutPods: Inspection = { candidate: undefined, whyNone: "it has no pods that count", againInMs: undefined };
+const gone: InspectionResult = { candidate: undefined, whyNone: "it is gone", againInMs: undefined };
+const notSelected: InspectionResult = { candidate: undefined, whyNone: "it is not selected", againInMs: undefined };
+const withoutPods: InspectionResult = { candidate: undefined, whyNone: "it has no pods that count", againInMs: undefined };
 const currentInWords = "its pods have the sidecar that new ones would get";
 
 /** Where pods come from, and what a new one would be made of. */
@@ -82,7 +82,7 @@ export class Inspector {
   }
 
   /** Inspects what the id names. Asks a webhook if need be, and does not wait for its answer. */
-  inspect(id: WorkloadId): Inspection {
+  inspect(id: WorkloadId): InspectionResult {
     const { kind } = workloadRef(id);
     if (!this.#options.watches.workloads.has(kind)) return this.#inspectUnrestartable(id);
     const workload = this.workload(id);
@@ -95,7 +95,7 @@ export class Inspector {
    * The same from pods that were read just now and with the webhooks asked anew, for a last look before a restart: while they do not answer, the API
    * server could make no pods either. Rejects only with the signal's reason.
    */
-  async lookAgain(id: WorkloadId, pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<Inspection> {
+  async lookAgain(id: WorkloadId, pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<InspectionResult> {
     const workload = this.workload(id);
     if (!workload || workload.deleting) return gone;
     const { watches, expectations } = this.#options;
@@ -114,7 +114,7 @@ export class Inspector {
     );
   }
 
-  #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): Inspection {
+  #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): InspectionResult {
     const { ref, progress, restarting, blocker, restartedFor, desired } = workload;
     const restartedAtMs = this.restartedAtMs(workload);
     const counted = countedPods(workload, pods);
@@ -139,7 +139,7 @@ export class Inspector {
   }
 
   /** Pods that nobody can restart are only reported, by what they belong to. */
-  #inspectUnrestartable(id: WorkloadId): Inspection {
+  #inspectUnrestartable(id: WorkloadId): InspectionResult {
     const { pods: cache, replicaSets, workloads } = this.#options.watches;
     const ref = workloadRef(id);
     const pods = this.#live(cache.byIndex("direct", id)).filter((pod) => {
@@ -174,13 +174,13 @@ export class Inspector {
 
   /** What is to be asked, or why nobody can be asked yet. */
   #question(asked: Asked): { readonly key: string; readonly ask: () => Promise<Expectation> } | Judged {
-    const { configuration, watches, expect, whole, namespaceSettlesInMs } = this.#options;
+    const { configuration, watches, expect, whole, namespaceStabilizesInMs } = this.#options;
     const { namespace } = asked.source;
     const namespaceLabels = watches.namespaces.get(namespace);
-    const settlesInMs = Math.max(configuration.settlesInMs, namespaceSettlesInMs(namespace));
-    if (!namespaceLabels || settlesInMs > 0) {
+    const stabilizesInMs = Math.max(configuration.stabilizesInMs, namespaceStabilizesInMs(namespace));
+    if (!namespaceLabels || stabilizesInMs > 0) {
       const message = namespaceLabels ? "the configuration has just changed" : "its namespace has not been seen yet";
-      return { verdict: { type: "unknown", reason: "Pending", message }, againInMs: settlesInMs || undefined };
+      return { verdict: { type: "unknown", reason: "Pending", message }, againInMs: stabilizesInMs || undefined };
     }
     // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar cannot be told.
     const options = { namespaceLabels, injectors: configuration.injectors, whole: whole && asked.source.kind !== "Pod" };

@@ -89,7 +89,7 @@ export class ListedCache<T extends KubeObject, V> implements Cache<V> {
     return keys;
   }
 
-  /** There are no changes to tell of. */
+  /** There are no changes to report. */
   subscribe(_listener: (change: Change<V>) => void): () => void {
     return () => {};
   }

@@ -62,26 +62,26 @@ type Labels = Readonly<Record<string, string>>;
 export class NamespaceStabilization {
   readonly #changedMs = new Map<ObjectKey, number>();
   readonly #clock: Clock;
-  readonly #settleMs: number;
+  readonly #stabilizeMs: number;
 
   /** `matters` says which labels decide about injection. */
   constructor(
     namespaces: Cache<Labels>,
-    { clock, settleMs, matters }: { readonly clock: Clock; readonly settleMs: number; readonly matters: (label: string) => boolean },
+    { clock, stabilizeMs, matters }: { readonly clock: Clock; readonly stabilizeMs: number; readonly matters: (label: string) => boolean },
   ) {
     this.#clock = clock;
-    this.#settleMs = settleMs;
+    this.#stabilizeMs = stabilizeMs;
     namespaces.subscribe((change) => {
       if (change.type === "deleted") this.#changedMs.delete(change.key);
       else if (changedLabels(change).some(matters)) this.#changedMs.set(change.key, clock.monotonic());
     });
   }
 
-  /** How much longer a namespace is given; 0 if its labels have settled. */
-  settlesInMs(namespace: string): number {
+  /** How much longer a namespace is given; 0 if its labels are stable. */
+  stabilizesInMs(namespace: string): number {
     const changedMs = this.#changedMs.get(namespace);
     if (changedMs === undefined) return 0;
-    const leftMs = changedMs + this.#settleMs - this.#clock.monotonic();
+    const leftMs = changedMs + this.#stabilizeMs - this.#clock.monotonic();
     if (leftMs > 0) return leftMs;
     this.#changedMs.delete(namespace);
     return 0;

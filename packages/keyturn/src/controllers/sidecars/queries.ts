@@ -27,7 +27,7 @@ import type { SidecarsOptions } from "./controller.ts";
 import { skippedFields, watchSidecars } from "./watches.ts";
 
 /** What to plan for. */
-export interface PlanReportOptions {
+interface PlanReportOptions {
   /** As the operator's flags say. */
   readonly options: SidecarsOptions;
   /** Plans for every namespace, not only for the query's. */
@@ -61,7 +61,7 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
   await Promise.all(lists.map((list) => list.fill(client, namespace, signal)));
 
   const expectations = new Expectations({ clock: systemClock, onAnswer: () => {} });
-  const configuration = new InjectorConfiguration(watches.configuration, { clock: systemClock, settleMs: 0 });
+  const configuration = new InjectorConfiguration(watches.configuration, { clock: systemClock, stabilizeMs: 0 });
   const gate = new Semaphore(questionsAtATime);
   const expect = (source: PodSource): Promise<Expectation> => gate.run(() => expectedByApiServer(client, source, { whole, signal }));
   const inspector = new Inspector({
@@ -73,7 +73,7 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
     compareHub,
     whole,
     selects,
-    namespaceSettlesInMs: () => 0,
+    namespaceStabilizesInMs: () => 0,
   });
   const ids = idsIn(watches, namespace);
   for (const id of ids) inspector.inspect(id);

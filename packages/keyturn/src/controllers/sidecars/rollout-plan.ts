@@ -31,7 +31,7 @@ export interface Candidate {
   readonly ref: WorkloadRef;
   readonly verdict: Inspection;
   readonly progress: Progress;
-  /** It carries our mark: we restarted it and have not seen its rollout finished. */
+  /** It carries our label: we restarted it and have not seen its rollout finished. */
   readonly restarting: boolean;
   /** When anybody last restarted it by the annotation, as `RestartTimes` tells: at the latest when that was first seen. */
   readonly restartedAtMs: number | undefined;
@@ -172,7 +172,7 @@ function ownDecision(candidate: Candidate, limits: Limits, nowMs: number): Decis
   return undefined;
 }
 
-/** How many more workloads may be restarted in this pass. */
+/** How many more workloads may be restarted in this run. */
 class Pace {
   readonly #limits: Limits;
   readonly #nowMs: number;

@@ -21,7 +21,7 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { restartedAtAnnotation, restartedForAnnotation, restartTime, rolloutLabel, rolloutLabelValue } from "./annotations.ts";
 import type { FleetRecord } from "./fleet.ts";
-import type { Inspection, Inspector } from "./inspect.ts";
+import type { InspectionResult, Inspector } from "./inspect.ts";
 import type { FleetMetrics } from "./metrics.ts";
 import type { EventReason, SkipReason } from "./reasons.ts";
 import { type Fleet, lastOf, type Limits, planRollouts, type RolloutPlan, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
@@ -32,7 +32,7 @@ import { keepAny, Rollout, type Workload } from "./workload.ts";
 export const controllerName = "sidecars";
 
 /** What rollouts are planned and made with. */
-export interface RolloutsOptions {
+interface RolloutsOptions {
   readonly scope: Pick<ControllerScope, "clock" | "events" | "namespaces" | "log" | "dryRun">;
   readonly watches: SidecarsWatches;
   readonly inspector: Inspector;
@@ -50,13 +50,13 @@ const restartsPerRun = 100;
 /** After a run in which not everything could be done; what failed has a date of its own. */
 const lookAgainMs = 1000;
 
-/** In place of a notice: nothing was written, because the plan no longer holds. */
+/** In place of an Event: nothing was written, because the plan no longer holds. */
 const changed = "changed";
 
 /** Plans and carries out, run by run. */
 export class Rollouts {
   readonly #options: RolloutsOptions;
-  readonly #notices = new RolloutEvents();
+  readonly #events = new RolloutEvents();
   #logged = "";
 
   constructor(options: RolloutsOptions) {
@@ -72,7 +72,7 @@ export class Rollouts {
     show(run.key, plan);
     if (dryRun) this.#log(plan, run);
     else {
-      for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
+      for (const { row, ...event } of this.#events.next(plan)) this.#recordEvent(row, event);
       if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };
     }
     return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
@@ -167,7 +167,7 @@ export class Rollouts {
   }
 
   /** What would be decided about one workload if there were no other. */
-  #rowNow({ candidate }: Inspection, nowMs: number): Row | undefined {
+  #rowNow({ candidate }: InspectionResult, nowMs: number): Row | undefined {
     const candidates = candidate ? [{ ...candidate, retryAtMs: undefined }] : [];
     return planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined }, this.#options.limits, nowMs).rows[0];
   }
@@ -180,10 +180,10 @@ export class Rollouts {
     const resourceVersion = watches.workloads.get(ref.kind)?.identity(keyOf(ref))?.resourceVersion;
     if (!workload || resourceVersion === undefined) return true;
     try {
-      const notice = await write({ client: run.client, workload, resourceVersion });
-      if (notice === changed) return false;
+      const event = await write({ client: run.client, workload, resourceVersion });
+      if (event === changed) return false;
       record.succeeded(id);
-      if (notice) this.#tell(row, notice);
+      if (event) this.#recordEvent(row, event);
       return true;
     } catch (error) {
       if (run.signal.aborted) throw error;
@@ -195,13 +195,13 @@ export class Rollouts {
       else {
         metrics.restartFailed();
         run.log.warn({ workload: id, error: message }, "a workload could not be restarted; it will be tried again");
-        this.#tell(row, { type: "Warning", reason: "RestartFailed", message });
+        this.#recordEvent(row, { type: "Warning", reason: "RestartFailed", message });
       }
       return false;
     }
   }
 
-  #tell({ ref }: Row, { type, reason, message }: PlannedEvent): void {
+  #recordEvent({ ref }: Row, { type, reason, message }: PlannedEvent): void {
     const kind = eventKind(ref.kind);
     const { namespace, name } = ref;
     if (kind)
@@ -235,7 +235,7 @@ function eventKind(kind: string): Kind | undefined {
 // The writes on workloads: a restart, and the end of one. By server-side apply, on exactly the object that was looked at.
 
 /** The kinds that can be restarted, by name. */
-export const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   [Deployment.kind, Deployment],
   [StatefulSet.kind, StatefulSet],
   [DaemonSet.kind, DaemonSet],
@@ -243,34 +243,34 @@ export const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>
 ]);
 
 /** A workload as it was looked at. */
-export interface RestartTarget {
+interface RestartTarget {
   readonly client: Client;
   readonly workload: DeepReadonly<Workload>;
   /** The version that the decision was made from. If the object has changed since, nothing is written, and the write fails with `Conflict`. */
   readonly resourceVersion: string;
 }
 
-/** Restarts the workload for a sidecar, and marks it until its rollout is finished. */
-export function restartWorkload(target: RestartTarget, { nowMs, digest }: { readonly nowMs: number; readonly digest: string }): Promise<unknown> {
+/** Restarts the workload for a sidecar, and labels it until its rollout is finished. */
+function restartWorkload(target: RestartTarget, { nowMs, digest }: { readonly nowMs: number; readonly digest: string }): Promise<unknown> {
   const labels = { [rolloutLabel]: rolloutLabelValue };
-  return applyMarks(target, { labels, annotations: { [restartedForAnnotation]: digest }, restartedAt: restartTime(nowMs) });
+  return applyRestart(target, { labels, annotations: { [restartedForAnnotation]: digest }, restartedAt: restartTime(nowMs) });
 }
 
-/** Takes the mark off; what the restart was for stays written down unless it helped. */
-export function finishRollout(target: RestartTarget, { helped }: { readonly helped: boolean }): Promise<unknown> {
+/** Takes the label off; what the restart was for stays written down unless it helped. */
+function finishRollout(target: RestartTarget, { helped }: { readonly helped: boolean }): Promise<unknown> {
   const { restartedAt, restartedFor } = target.workload;
   const annotations = helped || restartedFor === undefined ? {} : { annotations: { [restartedForAnnotation]: restartedFor } };
   // The time is applied again as it is: a field that its manager no longer applies is removed, and that would roll the workload.
-  return applyMarks(target, { ...annotations, restartedAt });
+  return applyRestart(target, { ...annotations, restartedAt });
 }
 
-interface Marks {
+interface RestartFields {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly restartedAt: string | undefined;
 }
 
-async function applyMarks({ client, workload, resourceVersion }: RestartTarget, { restartedAt, ...metadata }: Marks): Promise<unknown> {
+async function applyRestart({ client, workload, resourceVersion }: RestartTarget, { restartedAt, ...metadata }: RestartFields): Promise<unknown> {
   const { kind, namespace, name, uid } = workload.source;
   const restartable = restartableKinds.get(kind);
   if (!restartable) throw new Error(`restarting ${kind} ${namespace}/${name}: there is no way to restart a ${kind}`);
@@ -287,30 +287,30 @@ async function applyMarks({ client, workload, resourceVersion }: RestartTarget, 
 
 // The Events about a workload, one for each change of what is decided about it.
 
-/** A notice and whom it is about. */
-export interface RowEvent extends PlannedEvent {
+/** An Event and whom it is about. */
+interface RowEvent extends PlannedEvent {
   readonly row: Row;
 }
 
 /** Remembers what was said last. */
-export class RolloutEvents {
+class RolloutEvents {
   readonly #said = new Map<WorkloadId, string>();
 
-  /** What is new in this plan. Restarts and their ends are told when they are done. */
+  /** What is new in this plan. Restarts and their ends are recorded when they are done. */
   next({ rows }: RolloutPlan): readonly RowEvent[] {
     const present = new Set(rows.map(({ id }) => id));
     for (const id of this.#said.keys()) if (!present.has(id)) this.#said.delete(id);
     return rows.flatMap((row) => {
-      const notice = noticeOf(row);
-      const saying = notice ? `${notice.reason} ${notice.message}` : "";
+      const event = eventOf(row);
+      const saying = event ? `${event.reason} ${event.message}` : "";
       const before = this.#said.get(row.id) ?? "";
       this.#said.set(row.id, saying);
-      return notice && saying !== before ? [{ ...notice, row }] : [];
+      return event && saying !== before ? [{ ...event, row }] : [];
     });
   }
 }
 
-function noticeOf({ decision, why }: Row): PlannedEvent | undefined {
+function eventOf({ decision, why }: Row): PlannedEvent | undefined {
   switch (decision.type) {
     case "skip":
       return {
@@ -333,14 +333,14 @@ function noticeOf({ decision, why }: Row): PlannedEvent | undefined {
 }
 
 /** After a restart. */
-export function restartEvent({ why }: Row): PlannedEvent {
+function restartEvent({ why }: Row): PlannedEvent {
   const reason: EventReason = "SidecarRestart";
   return { type: "Normal", reason, message: `restarted: ${why}` };
 }
 
 /** After a rollout that has come to its end. */
-export function finishEvent({ decision }: Row): PlannedEvent | undefined {
-  // One without effect is told about as what is skipped from now on.
+function finishEvent({ decision }: Row): PlannedEvent | undefined {
+  // One without effect is reported as what is skipped from now on.
   if (decision.type !== "finish" || !decision.helped) return undefined;
   const reason: EventReason = "SidecarRolloutFinished";
   return { type: "Normal", reason, message: "the rollout is finished and every pod has the expected sidecar" };

@@ -240,7 +240,7 @@ export interface RolloutWatch {
   readonly onChange: (cache: Cache<Workload>, key: string) => void;
 }
 
-/** Adds the watch of Rollouts, and tells `onChange` the keys of those that change. */
+/** Adds the watch of Rollouts, and calls `onChange` with the keys of those that change. */
 export function watchRollouts(
   { watch }: Pick<ControllerScope, "watch">,
   { workloads }: Pick<SidecarsWatches, "workloads">,

@@ -5,7 +5,7 @@ import type { IasStep } from "./ias-failures.ts";
 import { empty, type IasAnswer, type IasRequest, type IasTenant, issueToken, json, refusal } from "./ias-protocol.ts";
 
 /** A secret of an application. */
-export interface StoredSecret {
+interface StoredSecret {
   readonly secret: string;
   /** The first four characters of the secret, as with IAS. */
   readonly hint: string;
@@ -38,7 +38,7 @@ export interface DirectoryCounters {
 }
 
 /** What a secret is made with. */
-export type SecretRequest = Omit<StoredSecret, "secret" | "hint"> & { readonly secret?: string };
+type SecretRequest = Omit<StoredSecret, "secret" | "hint"> & { readonly secret?: string };
 
 /** Keeps applications in the order in which they were made. Names need not be unique, as in IAS. */
 export class ApplicationDirectory {
@@ -203,7 +203,7 @@ function invalid(error: z.ZodError): IasAnswer {
 const maxPage = 100;
 
 /** One page. `show` makes an application what the API shows of it. */
-export function listPage(all: readonly StoredApplication[], query: URLSearchParams, show: (application: StoredApplication) => unknown): IasAnswer {
+function listPage(all: readonly StoredApplication[], query: URLSearchParams, show: (application: StoredApplication) => unknown): IasAnswer {
   const filter = filterOf(query.get("filter"));
   if (!filter) return refusal(400, "Invalid input.", [{ target: "filter", message: "is not supported" }]);
   const limit = Number(query.get("limit") ?? maxPage);

@@ -33,7 +33,7 @@ export interface IasTenant {
 }
 
 /** What is said in a token. */
-export interface TokenClaims {
+interface TokenClaims {
   readonly issuer: string;
   readonly clientId: string;
   readonly nowMs: number;

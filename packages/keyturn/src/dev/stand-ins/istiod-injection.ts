@@ -30,7 +30,7 @@ export const defaultProxySettings: ProxySettings = {
 };
 
 /** Who asks: the namespace of the pod, and what the path of the webhook says about its cluster. */
-export interface InjectionContext {
+interface InjectionContext {
   readonly namespace: string;
   readonly settings: ProxySettings;
   readonly proxyEnv: Readonly<Record<string, string>>;
@@ -127,7 +127,7 @@ function members(path: string, there: object | undefined, added: Readonly<Record
 // The containers and volumes of Istio's sidecar template, with the fields that matter to those who compare sidecars.
 
 /** What the template is filled in with. */
-export interface TemplateData {
+interface TemplateData {
   readonly pod: Pod;
   readonly apps: readonly Container[];
   readonly namespace: string;
@@ -144,12 +144,12 @@ export function revisionSuffix({ revision }: Pick<ProxySettings, "revision">): s
 }
 
 /** The image of the proxy. */
-export function proxyImage({ hub, tag }: ProxySettings): string {
+function proxyImage({ hub, tag }: ProxySettings): string {
   return `${hub}/proxyv2:${tag}`;
 }
 
 /** Sets up the redirection of the pod's traffic. */
-export function initContainer(settings: ProxySettings): AnyContainer {
+function initContainer(settings: ProxySettings): AnyContainer {
   return {
     name: "istio-init",
     image: proxyImage(settings),
@@ -160,7 +160,7 @@ export function initContainer(settings: ProxySettings): AnyContainer {
 }
 
 /** The proxy itself. */
-export function proxyContainer({ pod, apps, namespace, settings, proxyEnv }: TemplateData): AnyContainer {
+function proxyContainer({ pod, apps, namespace, settings, proxyEnv }: TemplateData): AnyContainer {
   const owner = ownerOf(pod);
   const ports = apps.flatMap((container) => container.ports ?? []);
   return {
@@ -195,7 +195,7 @@ export function proxyContainer({ pod, apps, namespace, settings, proxyEnv }: Tem
 }
 
 /** What the proxy mounts. */
-export function proxyVolumes(): readonly (Volume & Readonly<Record<string, unknown>>)[] {
+function proxyVolumes(): readonly (Volume & Readonly<Record<string, unknown>>)[] {
   const fields = ["labels", "annotations"].map((field) => ({ path: field, fieldRef: { fieldPath: `metadata.${field}` } }));
   return [
     { name: "istio-envoy", emptyDir: { medium: "Memory" } },

@@ -25,7 +25,7 @@ export interface InjectionCall {
 }
 
 /** How configurations lead to this control plane. */
-export type ConfigurationOptions = Omit<WebhookOptions, "clientConfig"> & {
+type ConfigurationOptions = Omit<WebhookOptions, "clientConfig"> & {
   /** Default `/inject`. */
   readonly path?: string;
   /** By the revision's Service instead of the address on this machine, as within a cluster. Default false. */
@@ -75,7 +75,7 @@ export interface Istiod extends AsyncDisposable {
 }
 
 /** Where a real istiod is, whose answers to give. */
-export interface RealIstiod {
+interface RealIstiod {
   /** The URL of its injection, with the path. */
   readonly url: string;
   /** PEM; default the machine's own roots. */
@@ -224,7 +224,7 @@ function variablesIn(path: string): Readonly<Record<string, string>> {
 }
 
 /** Fails a caller who should have got `proper`. */
-export function fail(response: ServerResponse, how: Misbehaviour, proper: { readonly uid: string }): void {
+function fail(response: ServerResponse, how: Misbehaviour, proper: { readonly uid: string }): void {
   const { uid } = proper;
   switch (how.type) {
     case "refuse":
@@ -247,7 +247,7 @@ export function fail(response: ServerResponse, how: Misbehaviour, proper: { read
 }
 
 /** An AdmissionReview with this response. */
-export function reviewOf(response: object): string {
+function reviewOf(response: object): string {
   return JSON.stringify({ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response });
 }
 

@@ -4,14 +4,14 @@ import * as z from "zod";
 import type { Endpoints } from "./provider.ts";
 import { decode, IdentityError, oddAnswer, type ProviderAnswer, type ProviderHttp, refusalOf } from "./provider-http.ts";
 
-/** What is used of the document. */
-export interface Discovered extends Endpoints {
+/** What is used of the discovery document. */
+interface Discovered extends Endpoints {
   /** RFC 7591; absent where clients cannot be registered. */
   readonly registrationUrl?: string;
 }
 
 /** How a document is asked for. */
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   /** The tenant's address; for OpenID servers, the issuer. */
   readonly url: string;
   readonly allowHttp: boolean;
@@ -31,12 +31,12 @@ const documentSchema = z.object({
 
 const attempt = "failed to fetch token url";
 
-/** The document's address. An issuer with a path has it before the well-known part, as OpenID Connect (not RFC 8414) has it. */
+/** The discovery document's address. An issuer with a path has it before the well-known part, as OpenID Connect (not RFC 8414) has it. */
 function documentUrl(url: string): string {
   return `${withoutSlash(url)}/.well-known/openid-configuration`;
 }
 
-/** Fetches and checks the document. Asked for without credentials. */
+/** Fetches and checks the discovery document. Asked for without credentials. */
 function discover(http: ProviderHttp, options: DiscoveryOptions, signal?: AbortSignal): Promise<Discovered> {
   return http.ask({ step: "discover", attempt, method: "GET", url: documentUrl(options.url) }, (answer) => read(answer, options), signal);
 }

@@ -15,7 +15,7 @@ import {
 import type { IdentityProvider, IssuedSecret } from "./provider.ts";
 
 /** A tenant and its administrator. */
-export interface IasSettings {
+interface IasSettings {
   /** `https://<tenant>.accounts.ondemand.com`. */
   readonly url: string;
   readonly username: string;
@@ -25,7 +25,7 @@ export interface IasSettings {
 }
 
 /** What the provider needs besides its settings. */
-export interface IasDependencies {
+interface IasDependencies {
   readonly http: ProviderHttp;
   readonly allowHttp: boolean;
 }
@@ -39,7 +39,7 @@ const maxPages = 100;
 /** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
 const maxSecretTries = 3;
 
-/** Opens a tenant. Nothing is asked before it is needed. The errors start with the original's words. */
+/** Opens a tenant. Nothing is asked before it is needed. The errors start with the predecessor's words. */
 export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDependencies): IdentityProvider {
   const url = withoutSlash(settings.url);
   const authorization = `Basic ${Buffer.from(`${settings.username}:${settings.password}`).toString("base64")}`;
@@ -203,7 +203,7 @@ function readDeleted(answer: ProviderAnswer): "gone" | "deleted" {
 // The wire form of the API: paths, bodies, and what its answers must look like.
 
 /** The part of an application that has to do with logging in. */
-export const authenticationSchema = "urn:sap:identity:application:schemas:extension:sci:1.0:Authentication";
+const authenticationSchema = "urn:sap:identity:application:schemas:extension:sci:1.0:Authentication";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -225,7 +225,7 @@ export function filterByName(name: string): string | undefined {
 }
 
 /** What is left at an application to know it by: the API gives it out again with every list. */
-export function descriptionFor(uid: string): string {
+function descriptionFor(uid: string): string {
   return `made by Keyturn for the EventingAuth with the uid ${uid}`;
 }
 
@@ -241,7 +241,7 @@ export function newApplicationBody({ name, uid }: { readonly name: string; reado
   });
 }
 
-/** The body that creates a secret. The description is the original's, so that secrets of both are known for what they are. */
+/** The body that creates a secret. The description is the predecessor's, so that secrets of both are known for what they are. */
 export function newSecretBody(validToMs: number | undefined): string {
   return JSON.stringify({
     authorizationScopes: ["oAuth"],
@@ -252,26 +252,26 @@ export function newSecretBody(validToMs: number | undefined): string {
 }
 
 /** A page of applications. The name is needed: an application that is not known to have the right one is not ours. */
-export const pageSchema = z.object({
+const pageSchema = z.object({
   applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string(), description: z.string().nullish() })).nullish(),
   nextCursor: z.string().nullish(),
 });
 
-export type ListedApplication = NonNullable<z.infer<typeof pageSchema>["applications"]>[number];
+type ListedApplication = NonNullable<z.infer<typeof pageSchema>["applications"]>[number];
 
 /** What shows that the directory answers at all: the list without a filter, which is never empty. */
-export const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
+const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
 
 /** One application. */
-export const applicationSchema = z.object({
+const applicationSchema = z.object({
   [authenticationSchema]: z.object({ clientID: z.string().min(1).nullish() }),
 });
 
 /** A new secret. */
-export const createdSecretSchema = z.object({ secret: z.string().min(5), hint: z.string().length(4).optional() });
+const createdSecretSchema = z.object({ secret: z.string().min(5), hint: z.string().length(4).optional() });
 
 /** The secrets of an application, without what is secret about them. */
-export const secretsSchema = z.object({
+const secretsSchema = z.object({
   secrets: z.array(z.object({ hint: z.string(), validTo: z.string().nullish() })).nullish(),
 });
 

@@ -31,7 +31,7 @@ export interface ProviderRequest {
   readonly secrets?: readonly string[];
 }
 
-/** What is told of every request, for metrics. */
+/** What is recorded of every request, for metrics. */
 export interface RequestRecord {
   readonly step: IdentityStep;
   /** The HTTP status; undefined if there was no answer. */
@@ -40,7 +40,7 @@ export interface RequestRecord {
 }
 
 /** What requests are made with. Everything but the first two is the same for all tenants of a process. */
-export interface ProviderHttpOptions {
+interface ProviderHttpOptions {
   /** Values that must never be seen in a message, whatever they look like. */
   readonly secrets: readonly string[];
   /** PEM certificates to trust instead of the machine's own. */
@@ -262,8 +262,8 @@ export function isGone(answer: ProviderAnswer): boolean {
 /** The error that an answer with a failing status stands for, with the provider's own words. */
 export function refusalOf(answer: ProviderAnswer, retryAfterMs?: number): IdentityError {
   const { attempt, step, status, headers, clean } = answer;
-  const told = messageIn(jsonOf(answer)) ?? (status >= 300 && status < 400 ? redirectProblem(headers["location"]) : undefined);
-  const message = clean(`${attempt}: the identity provider answered ${status}${told === undefined ? "" : `: ${told}`}`);
+  const words = messageIn(jsonOf(answer)) ?? (status >= 300 && status < 400 ? redirectProblem(headers["location"]) : undefined);
+  const message = clean(`${attempt}: the identity provider answered ${status}${words === undefined ? "" : `: ${words}`}`);
   return new IdentityError(message, { code: codeOf(answer), step, status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }
 
@@ -341,7 +341,7 @@ export type IdentityStep =
   | "keep-grant";
 
 /** What an identity error carries besides its message. */
-export interface IdentityErrorOptions extends ErrorOptions {
+interface IdentityErrorOptions extends ErrorOptions {
   readonly code: IdentityErrorCode;
   readonly step: IdentityStep;
   /** The HTTP status, if there was an answer. */
@@ -373,7 +373,7 @@ const tokenSchema = z.object({ access_token: z.string().min(1) });
 const errorSchema = z.object({ error: z.string() });
 
 /** How a client shows who it is: in the header, or in the form, whose encoding every server reads alike. */
-export interface TokenRequest extends ClientCredentials {
+interface TokenRequest extends ClientCredentials {
   readonly tokenUrl: string;
   readonly method: "client_secret_basic" | "client_secret_post";
 }

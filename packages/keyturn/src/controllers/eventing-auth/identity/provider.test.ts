@@ -13,7 +13,7 @@ describe("credentials of IAS", () => {
     expect(readProviderSettings("ias", data({ ...ias, password: "pässword\n" }))).toEqual({ type: "ias", ...ias });
   });
 
-  it.each(["url", "username", "password"])("without %s are refused in the original's words", (key) => {
+  it.each(["url", "username", "password"])("without %s are refused in the predecessor's words", (key) => {
     expect(() => readProviderSettings("ias", data({ ...ias, [key]: "" }))).toThrow(`key ${key} is not found in ias secret`);
     expect(() => readProviderSettings("ias", {})).toThrow("key url is not found in ias secret");
   });

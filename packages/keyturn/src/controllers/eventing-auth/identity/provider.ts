@@ -150,7 +150,7 @@ export interface IdentityProvidersOptions {
   readonly random: Random;
   /** Where `HTTPS_PROXY` and the like are looked up. Default: nowhere. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Told of every request. */
+  /** Called after every request. */
   readonly observe?: (record: RequestRecord) => void;
 }
 
@@ -219,12 +219,12 @@ function secretsIn(settings: ProviderSettings): readonly string[] {
 // What the Secret with the identity provider's credentials says, read and checked.
 
 /** The credentials of a tenant. */
-export type ProviderSettings =
+type ProviderSettings =
   | { readonly type: "ias"; readonly url: string; readonly username: string; readonly password: string; readonly ca?: string }
   | { readonly type: "openid"; readonly url: string; readonly initialAccessToken?: string; readonly ca?: string };
 
 /** Which provider is used. */
-export type ProviderType = ProviderSettings["type"];
+type ProviderType = ProviderSettings["type"];
 
 /** The data of a Secret, in base64 as the API server has it. */
 export type SecretData = Readonly<Record<string, string>>;

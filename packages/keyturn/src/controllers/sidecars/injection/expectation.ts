@@ -27,7 +27,7 @@ export type Expectation =
   | { readonly type: "failed"; readonly webhook: string; readonly message: string };
 
 /** Where the pod would be made, and who is asked. */
-export interface ExpectationOptions {
+interface ExpectationOptions {
   readonly namespaceLabels: Readonly<Record<string, string>>;
   readonly injectors: Injectors;
   readonly caller: WebhookCaller;

@@ -1,7 +1,7 @@
 // References to container images: their parts, which of them a node can run, and when two of them mean the same image.
 
 /** A reference in parts, with Docker Hub's shorthands written out. */
-export interface ImageReference {
+interface ImageReference {
   /** With its port, such as `registry.example:5000`. */
   readonly registry: string;
   /** Such as `istio/proxyv2`. */

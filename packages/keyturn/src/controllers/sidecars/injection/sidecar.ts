@@ -23,9 +23,7 @@ type Parts = Readonly<Record<(typeof sidecarParts)[number], string>>;
 export type OutdatedReason = "SidecarMissing" | "SidecarUnwanted" | "ImageDiffers" | "RevisionDiffers" | "SidecarDiffers";
 
 /** What came out. The message is for people and has no more than what the pod's spec says in the open. */
-export type SidecarComparison =
-  | { readonly type: "current" }
-  | { readonly type: "outdated"; readonly reason: OutdatedReason; readonly message: string };
+type SidecarComparison = { readonly type: "current" } | { readonly type: "outdated"; readonly reason: OutdatedReason; readonly message: string };
 
 /** How strictly to compare. */
 export interface ComparisonOptions {
