@@ -9,10 +9,9 @@ import {
   Pod,
   ReplicaSet,
 } from "@keyturn/runtime";
-import { compareSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/comparison.ts";
 import { expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
 import { readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injector-configuration.ts";
-import { sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
+import { compareSidecar, sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
 import { createWebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
 import { endWithInput, report } from "./contestant-line.ts";
 

@@ -13,7 +13,7 @@ export interface KilledAgentSettings {
   readonly folder: string;
   readonly kubeconfig: string;
   readonly command: readonly [string, ...string[]];
-  /** The step that is its last, counted from the first one that writes a generation. */
+  /** The step that is its last, counted from the first one that writes a snapshot. */
   readonly killAt: number;
 }
 

@@ -1,4 +1,4 @@
-// The document's promise: a real nginx, handshakes all the time, and everything around it fails. Not one handshake does.
+// Tengine's promise: a real nginx, handshakes all the time, and everything around it fails. Not one handshake does.
 import { rm } from "node:fs/promises";
 import { crdOf } from "@keyturn/runtime";
 import { temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";

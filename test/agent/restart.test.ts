@@ -70,7 +70,7 @@ test("what has been unverified for too long is not ready, and is served all the 
   expect(await servedIn(agent.folder)).toEqual(pairsOf(second));
 });
 
-test("a file edited while the agent was away: the generation before is served, and the gateway told", async () => {
+test("a file edited while the agent was away: the snapshot before is served, and the gateway told", async () => {
   const { world, first, agent } = await twiceServed();
   await agent.stop();
   await writeFile(join(agent.folder, "current", "web-2", "tls.key"), "edited");

@@ -185,7 +185,7 @@ describe("what flags choose", () => {
   });
 });
 
-test("the document's sample Secrets count without any flag", async () => {
+test("the sample Secrets of Tengine's documentation count without any flag", async () => {
   await using place = await verifiedNamespace(cluster(), "samples");
   await place.startOperator();
   const samples = [

@@ -1,4 +1,4 @@
-// What is in Git is applied again and again: the mark of a restart stays, and nothing is rolled out twice.
+// What is in Git is applied again and again: the annotation of a restart stays, and nothing is rolled out twice.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Deployment } from "@keyturn/runtime";

@@ -11,7 +11,7 @@ const cluster = useSharedCluster();
 const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 
 test("every reason is in the guide", async () => {
-  const files = ["reasons.ts", "injection/comparison.ts"].map((file) => read(`packages/keyturn/src/controllers/sidecars/${file}`));
+  const files = ["reasons.ts", "injection/sidecar.ts"].map((file) => read(`packages/keyturn/src/controllers/sidecars/${file}`));
   const reasons = (await Promise.all(files)).flatMap((text) => Array.from(text.matchAll(/[|=] "([A-Z]\w+)"/g), ([, reason = ""]) => reason));
   const guide = await read("docs/guides/roll-out.md");
   expect(reasons).toEqual(expect.arrayContaining(["RolloutStuck", "OptedOut", "WebhookFailed", "SidecarRestart", "SidecarMissing"]));

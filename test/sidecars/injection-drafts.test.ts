@@ -3,12 +3,11 @@ import { covers, DaemonSet, Deployment, type KubeObject, type Pod, StatefulSet, 
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { keepAny, templateOf } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
-import { compareSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/comparison.ts";
 import { expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
 import { readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injector-configuration.ts";
 import { unknownPaths } from "../../packages/keyturn/src/controllers/sidecars/injection/match-conditions.ts";
 import { draftPod, type PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
-import { sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
+import { compareSidecar, sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
 import { createWebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
 import { meshNamespace, soon, type WorkloadKind } from "./mesh-namespace.ts";
 

@@ -1,8 +1,9 @@
 // What is not restarted: what is current, what cannot be restarted, what people have opted out of, and what does not count.
 import { DaemonSet, Deployment, Job, Pod, StatefulSet } from "@keyturn/runtime";
+import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
+import { consentLabel, restartedAtAnnotation } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
 import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
 import { rolloutDefinition } from "./rollout-definition.ts";
@@ -146,6 +147,72 @@ describe("reported, not restarted", () => {
     await operator.stop();
     expect([...(await place.events("web")), ...(await place.events("by-hand"))]).toEqual([]);
   });
+});
+
+test("a dry run in which the API server takes nothing counts no failure", patiently, async () => {
+  await using place = await meshNamespace(cluster(), "refused-dry");
+  await place.put(Deployment, "web", { replicas: 1 });
+  await using proxy = await startFaultProxy(cluster());
+  proxy.inject(answerWith({ status: 403 }, { path: /\/deployments\/web\b/, write: true }));
+  const operator = await place.startOperator({}, { through: proxy, dryRun: true });
+  await place.upgrade({ tag: "1.27.0" });
+  await soon(() =>
+    expect(operator.logLines).toContainEqual(
+      expect.objectContaining({ msg: "dry run: the API server would not take this write", workload: `Deployment/${place.namespace}/web` }),
+    ),
+  );
+  expect(operator.logLines.filter(({ msg }) => /could not be restarted/.test(String(msg)))).toEqual([]);
+  expect((await metric(operator, "keyturn_sidecars_restart_failures_total")) ?? 0).toBe(0);
+  await operator.stop();
+  expect(await place.events("web")).toEqual([]);
+});
+
+test("what istiod no longer asks to change when it is asked once more, and the log says so", patiently, async () => {
+  await using place = await meshNamespace(cluster(), "changed-mind");
+  await Promise.all(["a", "b"].map((name) => place.put(Deployment, name, { replicas: 1 })));
+  const operator = await place.startOperator({ "sidecars.restart-delay": "8s" });
+  await place.upgrade({ tag: "1.27.0" });
+  await soon(async () => expect(await place.restartedAt(Deployment, "a")).toBeDefined());
+  // Without a change of its ConfigMap, by which everybody would be asked anew.
+  place.istiod.configure({ tag: "1.26.0" });
+  await soon(() =>
+    expect(operator.logLines).toContainEqual(
+      expect.objectContaining({
+        level: "info",
+        msg: "not restarted: on a last look there is no reason for it any more",
+        workload: `Deployment/${place.namespace}/b`,
+        why: "its pods have the sidecar that new ones would get",
+      }),
+    ),
+  );
+  expect(await place.restartedAt(Deployment, "b")).toBeUndefined();
+});
+
+test.each([
+  ["in the future", "2099-01-01T00:00:00Z"],
+  ["that is no time", "yesterday"],
+])("what has a restart %s within the cooldown, which begins when that is first seen", patiently, async (_what, stamp) => {
+  await using place = await meshNamespace(cluster(), "stamped");
+  await place.put(Deployment, "web", { replicas: 1, podAnnotations: { [restartedAtAnnotation]: stamp } });
+  const operator = await place.startOperator({ "sidecars.annotation-cooldown": "8s" });
+  await place.upgrade({ tag: "1.27.0" });
+  await soon(async () => expect(await metric(operator, 'keyturn_sidecars_waiting_workloads{reason="CoolingDown"}')).toBe(1));
+  expect(await place.restartedAt(Deployment, "web")).toBe(stamp);
+  await place.hasSidecar(Deployment, "web", newImage);
+});
+
+test("what would get an injected init container whose image cannot be run", patiently, async () => {
+  await using place = await meshNamespace(cluster(), "init-image");
+  await place.put(Deployment, "web", { replicas: 1 });
+  await place.startOperator();
+  const patch = [
+    { op: "add", path: "/spec/initContainers", value: [{ name: "istio-init", image: "auto" }] },
+    { op: "add", path: "/spec/containers/-", value: { name: "istio-proxy", image: newImage } },
+  ];
+  place.istiod.misbehave({ type: "alter", response: { patch: Buffer.from(JSON.stringify(patch)).toString("base64") } });
+  await place.upgrade({ tag: "1.27.0" });
+  expect(await place.eventSays("web", "SidecarImageInvalid")).toContain('the container istio-init of a new pod would have the image "auto"');
+  expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
 });
 
 test("pods that have failed, or are on their way out, do not count", patiently, async () => {

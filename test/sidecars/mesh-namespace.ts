@@ -106,7 +106,10 @@ export class MeshNamespace implements AsyncDisposable {
   }
 
   /** Starts an operator that works in this namespace alone; `through` a proxy, if there is one. */
-  async startOperator(flags: Readonly<Record<string, string>> = {}, { through }: { readonly through?: FaultProxy } = {}): Promise<RunningOperator> {
+  async startOperator(
+    flags: Readonly<Record<string, string>> = {},
+    { through, dryRun = false }: { readonly through?: FaultProxy; readonly dryRun?: boolean } = {},
+  ): Promise<RunningOperator> {
     const given: Readonly<Record<string, string>> = { ...limitsOff, "sidecars.istio-namespaces": this.istiod.settings.namespace, ...flags };
     const flag: FlagReader = (each) => each.parse(given[each.name]);
     const controllers = sidecarsFeature.controllers(flag);
@@ -116,6 +119,7 @@ export class MeshNamespace implements AsyncDisposable {
       operator: keyturn,
       kubeconfig: through?.through(kubeconfig) ?? kubeconfig,
       controllers,
+      dryRun,
       namespaces: [namespace],
       leaderElection: { namespace, durations: { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 400 } },
     });

@@ -1,4 +1,4 @@
-// The loop.
+// The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
 import { type Clock, type Logger, sleep } from "@keyturn/runtime";
 import { leftOutOf, newerStamp, type ObservedSet } from "../controllers/checksum/difference.ts";
 import { decide, type Decision, type DecisionRules } from "./decision.ts";
@@ -9,10 +9,8 @@ import type { ServedSet } from "./served-set.ts";
 import { type AgentMemory, type Manifest, type ReadSecrets, writeMemory } from "./snapshots.ts";
 import { type AgentStatus, describeAgent, type RaisedAlarm } from "./status.ts";
 
-// The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
-
 /** What an agent works with. */
-export interface AgentOptions {
+interface AgentOptions {
   readonly namespace: string;
   readonly identity: string;
   readonly folder: string;
@@ -32,7 +30,7 @@ export interface AgentOptions {
 }
 
 /** What an agent looks at. */
-export interface Surroundings {
+interface Surroundings {
   readonly view: NamespaceView;
   /** Reads Secrets when they are promoted. */
   readonly read: ReadSecrets;
@@ -90,7 +88,7 @@ export class Agent {
   async start(signal: AbortSignal): Promise<void> {
     const { served, gateway, log } = this.#options;
     if (served.promoted) log.info({ generation: served.promoted.name }, "serving what was verified before");
-    await gateway?.tell(served.promoted?.name, signal);
+    await gateway?.notify(served.promoted?.name, signal);
     this.#report();
   }
 
@@ -136,10 +134,10 @@ export class Agent {
       // What has just been promoted is looked at once more: usually it is verified now.
       if (done) this.#isChanged = true;
     } else if (!isWhole && this.#decision.state !== "promote") {
-      // It cannot be mended from the API server, so the generation before has to do.
+      // It cannot be mended from the API server, so the snapshot before has to do.
       await served.recover();
     }
-    await gateway?.tell(served.promoted?.name, signal);
+    await gateway?.notify(served.promoted?.name, signal);
     this.#report();
     await this.#remember();
   }

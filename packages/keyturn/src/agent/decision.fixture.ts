@@ -2,13 +2,12 @@
 import { checksumOf, leftOut } from "../controllers/checksum/ids.ts";
 import type { LeftOutReason } from "../controllers/checksum/reasons.ts";
 import type { DecisionRules, Observation } from "./decision.ts";
-import type { Stamp } from "../controllers/checksum/difference.ts";
+import type { Stamp, ObservedChecksum, ObservedSecret, ObservedSet } from "../controllers/checksum/difference.ts";
 import type { Manifest } from "./snapshots.ts";
-import type { ObservedChecksum, ObservedSecret, ObservedSet } from "../controllers/checksum/difference.ts";
 import { type Policies, situationNames } from "./alarm-policies.ts";
 
 /** A Secret in tests: its version, and when it holds; or why it does not count. */
-export interface TestSecret {
+interface TestSecret {
   readonly version?: number;
   readonly content?: string;
   readonly notBeforeMs?: number;

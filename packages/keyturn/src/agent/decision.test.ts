@@ -91,7 +91,7 @@ describe("a return to an earlier state", () => {
     expect(summary({ checksums: [checksumFor(after, 50), checksumFor(after, 200)] })).toBe("promote");
   });
 
-  test("is remembered longer than generations last", () => {
+  test("is remembered longer than snapshots last", () => {
     expect(summary({ checksums: [checksumFor(after, 150)], stamp: stampAt(180) })).toBe("holding RollBack");
   });
 

@@ -1,7 +1,6 @@
 // What the agent does with what it sees: adopt it, or stay with what it has and say exactly why. Pure.
-import type { Stamp } from "../controllers/checksum/difference.ts";
-import type { Manifest, SecretEntry } from "./snapshots.ts";
 import {
+  type Stamp,
   compareStamps,
   differenceInWords,
   differencesTo,
@@ -11,6 +10,7 @@ import {
   type ObservedSet,
   type SecretDifference,
 } from "../controllers/checksum/difference.ts";
+import type { Manifest, SecretEntry } from "./snapshots.ts";
 import type { Alarm, Policies, Situation } from "./alarm-policies.ts";
 
 /** Everything that a decision is made from. */
@@ -38,7 +38,7 @@ export interface DecisionRules {
 }
 
 /** Something that stands against a set, or is wrong with what is served. */
-export interface Objection {
+interface Objection {
   readonly situation: Situation | "Mismatch" | "ServedExpired";
   readonly message: string;
 }

@@ -7,7 +7,7 @@ export type Fault =
   | { readonly type: "fails"; readonly code: string; /** How many steps in a row. */ readonly steps: number };
 
 /** The steps that change something, in the order in which they were taken. */
-export interface FaultyDisk extends Disk {
+interface FaultyDisk extends Disk {
   readonly steps: readonly string[];
 }
 

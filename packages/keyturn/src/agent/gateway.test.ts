@@ -7,7 +7,7 @@ import { createLogger, systemClock } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { type ChangeNotice, GatewayNotice, type NoticeResult, notifyChange, parseChangeCommand } from "./gateway.ts";
-import { testFolder } from "./generation.fixture.ts";
+import { testFolder } from "./snapshot.fixture.ts";
 
 const never = new AbortController().signal;
 
@@ -16,8 +16,8 @@ function gateway(notified?: string) {
   const clock = new VirtualClock();
   const told: string[] = [];
   const listening = { ok: false };
-  const notify = (generation: string) => {
-    told.push(generation);
+  const notify = (snapshot: string) => {
+    told.push(snapshot);
     return Promise.resolve({ ok: listening.ok, detail: "exit code 1", durationMs: 7 });
   };
   return { clock, told, listening, notice: new GatewayNotice({ notify, clock, log: createLogger({ level: "silent" }) }, notified) };
@@ -27,27 +27,27 @@ test("after failures it waits longer each time, and starts afresh with another g
   const { clock, told, notice } = gateway();
   const waits: number[] = [];
   for (let failures = 0; failures < 9; failures++) {
-    await notice.tell("1-a", never);
+    await notice.notify("1-a", never);
     const nextMs = notice.nextMs("1-a") ?? 0;
     waits.push(nextMs - clock.monotonic());
     // Too early: nothing happens.
-    await notice.tell("1-a", never);
+    await notice.notify("1-a", never);
     await clock.advance(nextMs - clock.monotonic());
   }
   expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   expect(told).toHaveLength(9);
   expect(notice.trouble).toBe("exit code 1");
-  await notice.tell("1-a", never);
-  await notice.tell("2-b", never);
+  await notice.notify("1-a", never);
+  await notice.notify("2-b", never);
   expect(told.slice(-2)).toEqual(["1-a", "2-b"]);
 });
 
-test("after a success there is nothing more to tell until the generation changes", async () => {
+test("after a success there is nothing more to tell until the snapshot changes", async () => {
   const { told, listening, notice } = gateway();
   listening.ok = true;
-  await notice.tell("1-a", never);
-  await notice.tell("1-a", never);
-  await notice.tell("2-b", never);
+  await notice.notify("1-a", never);
+  await notice.notify("1-a", never);
+  await notice.notify("2-b", never);
   expect(told).toEqual(["1-a", "2-b"]);
   expect(notice).toMatchObject({ notified: "2-b", trouble: undefined, attempt: { ok: true, durationMs: 7 } });
   expect(notice.nextMs("2-b")).toBeUndefined();
@@ -55,8 +55,8 @@ test("after a success there is nothing more to tell until the generation changes
 
 test("what was told before a restart is not told again", async () => {
   const { told, notice } = gateway("1-a");
-  await notice.tell("1-a", never);
-  await notice.tell(undefined, never);
+  await notice.notify("1-a", never);
+  await notice.notify(undefined, never);
   expect(told).toEqual([]);
 });
 
@@ -87,11 +87,11 @@ test.each([
 // Commands and signals, with real processes.
 
 async function notify(notice: ChangeNotice, folder = "/nowhere", signal?: AbortSignal): Promise<NoticeResult> {
-  return notifyChange(notice, { folder, generation: "7-abc", environment: { PATH: process.env["PATH"] }, clock: systemClock }, signal);
+  return notifyChange(notice, { folder, snapshot: "7-abc", environment: { PATH: process.env["PATH"] }, clock: systemClock }, signal);
 }
 const command = (script: string, timeoutMs = 30_000): ChangeNotice => ({ type: "command", words: ["sh", "-c", script], timeoutMs });
 
-test("a command learns which generation is served", async () => {
+test("a command learns which snapshot is served", async () => {
   const folder = await testFolder();
   expect(await notify(command('echo "$KEYTURN_AGENT_DIR $KEYTURN_GENERATION" > "$KEYTURN_AGENT_DIR/seen"'), folder)).toMatchObject({
     ok: true,

@@ -1,12 +1,10 @@
-// Tell the gateway.
+// Notifies the gateway that the certificates have changed, by a command or a signal, until it has listened.
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Clock, Logger } from "@keyturn/runtime";
 import { failedAgain, type Retry, untried } from "./agent.ts";
 import { errorCodeOf } from "./disk.ts";
 import { type Attempt, attemptOf } from "./status.ts";
-
-// Tells the gateway that the certificates have changed: runs a command, or sends a signal.
 
 /** How the gateway is told. */
 export type ChangeNotice =
@@ -21,13 +19,84 @@ export interface NoticeResult {
 }
 
 /** What a command learns about the change, in its environment. */
-export interface ChangeContext {
+interface ChangeContext {
   /** The agent's folder. */
   readonly folder: string;
-  readonly generation: string;
+  readonly snapshot: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
+
+/** What it needs. */
+interface GatewayNoticeOptions {
+  /** Tells the gateway. Never rejects. */
+  readonly notify: (snapshot: string, signal: AbortSignal) => Promise<NoticeResult>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Guarantees: after every change of the promoted snapshot, and after a restart without a success, the gateway is told until it succeeds. */
+export class GatewayNotice {
+  readonly #options: GatewayNoticeOptions;
+  #notified: string | undefined;
+  #tried: string | undefined;
+  #attempt: Attempt | undefined;
+  #retry: Retry = untried;
+  #endedMs = -Infinity;
+
+  /** `notified`: the snapshot that the gateway is known to have been told about. */
+  constructor(options: GatewayNoticeOptions, notified: string | undefined) {
+    this.#options = options;
+    this.#notified = notified;
+  }
+
+  /** The snapshot that the gateway was last told about with success. */
+  get notified(): string | undefined {
+    return this.#notified;
+  }
+
+  get attempt(): Attempt | undefined {
+    return this.#attempt;
+  }
+
+  /** Why the gateway has not been told; undefined if it has, or nothing was tried. */
+  get trouble(): string | undefined {
+    return this.#retry.failures > 0 ? this.#attempt?.detail : undefined;
+  }
+
+  /** When the last attempt ended, on the monotonic scale. */
+  get endedMs(): number {
+    return this.#endedMs;
+  }
+
+  /** When to try again, on the monotonic scale; undefined if there is nothing to tell. */
+  nextMs(snapshot: string | undefined): number | undefined {
+    return snapshot === undefined || snapshot === this.#notified ? undefined : this.#retry.notBeforeMs;
+  }
+
+  /** Tells the gateway if it is time to. */
+  async notify(snapshot: string | undefined, signal: AbortSignal): Promise<void> {
+    const { notify, clock, log } = this.#options;
+    if (snapshot !== this.#tried) this.#retry = untried;
+    const dueMs = this.nextMs(snapshot);
+    if (snapshot === undefined || dueMs === undefined || clock.monotonic() < dueMs || signal.aborted) return;
+    this.#tried = snapshot;
+    const result = await notify(snapshot, signal);
+    this.#endedMs = clock.monotonic();
+    this.#attempt = attemptOf(result, clock.now());
+    const fields = { generation: snapshot, detail: result.detail, durationMs: result.durationMs };
+    if (result.ok) {
+      this.#notified = snapshot;
+      this.#retry = untried;
+      log.info(fields, "the gateway was told");
+    } else {
+      this.#retry = failedAgain(this.#retry, this.#endedMs);
+      log.error({ ...fields, failures: this.#retry.failures }, "the gateway could not be told; trying again");
+    }
+  }
+}
+
+// One notification.
 
 /** How long a command has to end after it was asked to. */
 const graceMs = 5000;
@@ -43,14 +112,14 @@ type Outcome = Pick<NoticeResult, "ok" | "detail">;
 
 function runCommand(
   { words: [program, ...args], timeoutMs }: Extract<ChangeNotice, { type: "command" }>,
-  { folder, generation, environment, clock }: ChangeContext,
+  { folder, snapshot, environment, clock }: ChangeContext,
   signal?: AbortSignal,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       // What it writes goes where the agent's own standard error goes, and nowhere else: it may quote keys.
       stdio: ["ignore", 2, 2],
-      env: { ...environment, KEYTURN_AGENT_DIR: folder, KEYTURN_GENERATION: generation },
+      env: { ...environment, KEYTURN_AGENT_DIR: folder, KEYTURN_GENERATION: snapshot },
       // A group of its own, so that what it starts ends with it.
       detached: true,
     });
@@ -104,77 +173,6 @@ function kill(pid: number | undefined, signal: NodeJS.Signals): void {
 
 function codeOf(error: unknown): string {
   return errorCodeOf(error) ?? "unknown error";
-}
-
-// Keeps telling the gateway about the promoted generation until it has listened.
-
-/** What it needs. */
-export interface GatewayNoticeOptions {
-  /** Tells the gateway. Never rejects. */
-  readonly notify: (generation: string, signal: AbortSignal) => Promise<NoticeResult>;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-/** Guarantees: after every change of the promoted generation, and after a restart without a success, the gateway is told until it succeeds. */
-export class GatewayNotice {
-  readonly #options: GatewayNoticeOptions;
-  #notified: string | undefined;
-  #tried: string | undefined;
-  #attempt: Attempt | undefined;
-  #retry: Retry = untried;
-  #endedMs = -Infinity;
-
-  /** `notified`: the generation that the gateway is known to have been told about. */
-  constructor(options: GatewayNoticeOptions, notified: string | undefined) {
-    this.#options = options;
-    this.#notified = notified;
-  }
-
-  /** The generation that the gateway was last told about with success. */
-  get notified(): string | undefined {
-    return this.#notified;
-  }
-
-  get attempt(): Attempt | undefined {
-    return this.#attempt;
-  }
-
-  /** Why the gateway has not been told; undefined if it has, or nothing was tried. */
-  get trouble(): string | undefined {
-    return this.#retry.failures > 0 ? this.#attempt?.detail : undefined;
-  }
-
-  /** When the last attempt ended, on the monotonic scale. */
-  get endedMs(): number {
-    return this.#endedMs;
-  }
-
-  /** When to try again, on the monotonic scale; undefined if there is nothing to tell. */
-  nextMs(generation: string | undefined): number | undefined {
-    return generation === undefined || generation === this.#notified ? undefined : this.#retry.notBeforeMs;
-  }
-
-  /** Tells the gateway if it is time to. */
-  async tell(generation: string | undefined, signal: AbortSignal): Promise<void> {
-    const { notify, clock, log } = this.#options;
-    if (generation !== this.#tried) this.#retry = untried;
-    const dueMs = this.nextMs(generation);
-    if (generation === undefined || dueMs === undefined || clock.monotonic() < dueMs || signal.aborted) return;
-    this.#tried = generation;
-    const result = await notify(generation, signal);
-    this.#endedMs = clock.monotonic();
-    this.#attempt = attemptOf(result, clock.now());
-    const fields = { generation, detail: result.detail, durationMs: result.durationMs };
-    if (result.ok) {
-      this.#notified = generation;
-      this.#retry = untried;
-      log.info(fields, "the gateway was told");
-    } else {
-      this.#retry = failedAgain(this.#retry, this.#endedMs);
-      log.error({ ...fields, failures: this.#retry.failures }, "the gateway could not be told; trying again");
-    }
-  }
 }
 
 // The text of `--on-change` as words for the kernel. No shell is involved unless somebody names one.

@@ -1,4 +1,4 @@
-// The namespace, as of one moment.
+// What the agent sees of its namespace: watches that never end, and a consistent look at what they hold.
 import { type Cache, type Caches, type Client, collectionPath, nameOf, Secret, type Selection, type WatchStatus } from "@keyturn/runtime";
 import * as z from "zod";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
@@ -12,8 +12,6 @@ import {
 } from "../controllers/checksum/difference.ts";
 import { contentDigestOf, type IdRules } from "../controllers/checksum/ids.ts";
 import { filesOf, type ReadSecret, type ReadSecrets } from "./snapshots.ts";
-
-// What the agent sees of its namespace: watches that never end, and a consistent look at what they hold.
 
 /** A namespace, watched. */
 export interface NamespaceView {
@@ -72,7 +70,7 @@ function blockerOf({ resource, state }: WatchStatus): string | undefined {
   }
 }
 
-// Reads the content of Secrets when a generation is written. Nothing of it stays in memory.
+// The content of Secrets is read when a snapshot is written. Nothing of it stays in memory.
 
 const data = z.record(z.string(), z.string()).nullish();
 const pageSchema = z.object({

@@ -1,12 +1,12 @@
-// What is being served: the promoted generation, whether its files are whole, and how promotions go.
+// What is being served: the promoted snapshot, whether its files are whole, and how promotions go.
 import { type Clock, type Logger, messageOf } from "@keyturn/runtime";
 import { type Attempt, attemptOf } from "./status.ts";
-import { ChangedMeanwhileError, type Generation, type GenerationStore, type Manifest, type ReadSecrets } from "./snapshots.ts";
+import { ChangedMeanwhileError, type Snapshot, type SnapshotStore, type Manifest, type ReadSecrets } from "./snapshots.ts";
 import { failedAgain, type Retry, untried } from "./agent.ts";
 
 /** What a served set needs. */
-export interface ServedSetOptions {
-  readonly store: GenerationStore;
+interface ServedSetOptions {
+  readonly store: SnapshotStore;
   /** How often the promoted files are verified. */
   readonly verifyEveryMs: number;
   readonly clock: Clock;
@@ -16,7 +16,7 @@ export interface ServedSetOptions {
 /** Guarantees: `promoted` is what `current` points to, and was whole when it was last looked at unless `damage` says otherwise. Nothing rejects. */
 export class ServedSet {
   readonly #options: ServedSetOptions;
-  #promoted: Generation | undefined;
+  #promoted: Snapshot | undefined;
   #isWhole = true;
   #damage: string | undefined;
   #trouble: string | undefined;
@@ -28,7 +28,7 @@ export class ServedSet {
     this.#options = options;
   }
 
-  get promoted(): Generation | undefined {
+  get promoted(): Snapshot | undefined {
     return this.#promoted;
   }
 
@@ -37,7 +37,7 @@ export class ServedSet {
     return this.#isWhole;
   }
 
-  /** What was wrong with promoted files, until a promotion or `forgive`. The generation that is served now may be another one, and whole. */
+  /** What was wrong with promoted files, until a promotion or `forgive`. The snapshot that is served now may be another one, and whole. */
   get damage(): string | undefined {
     return this.#damage;
   }
@@ -62,7 +62,7 @@ export class ServedSet {
     this.#retry = untried;
   }
 
-  /** Looks at the disk: `current` is verified, and moved to another generation if it is not whole. */
+  /** Looks at the disk: `current` is verified, and moved to another snapshot if it is not whole. */
   async recover(): Promise<void> {
     const { store, clock, log } = this.#options;
     try {
@@ -105,7 +105,7 @@ export class ServedSet {
     const finish = (ok: boolean, detail: string): Attempt =>
       (this.#attempt = attemptOf({ ok, detail, durationMs: Math.round(clock.monotonic() - beganMs) }, clock.now()));
     try {
-      this.#promoted = await store.promote(manifest, { generation: this.#promoted, isWhole: this.#isWhole }, read);
+      this.#promoted = await store.promote(manifest, { snapshot: this.#promoted, isWhole: this.#isWhole }, read);
     } catch (error) {
       this.#retry = failedAgain(this.#retry, clock.monotonic());
       const { detail } = finish(false, messageOf(error));
@@ -129,7 +129,7 @@ export class ServedSet {
     return true;
   }
 
-  /** Old generations are only in the way: failing to remove them is worth a line and no more. */
+  /** Old snapshots are only in the way: failing to remove them is worth a line and no more. */
   async #prune(): Promise<void> {
     const { store, log } = this.#options;
     if (!this.#promoted) return;

@@ -1,34 +1,34 @@
-// Generations on a real disk: through every crash, full disk and damage, `current` is a set that was promoted as a whole.
+// Snapshots on a real disk: through every crash, full disk and damage, `current` is a set that was promoted as a whole.
 import { appendFile, mkdir, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { systemDisk } from "./disk.ts";
 import { type Fault, faultyDisk, KilledError } from "./faulty-disk.fixture.ts";
-import { type Contents, manifestOf, reading, servedContents, testFolder } from "./generation.fixture.ts";
-import { ChangedMeanwhileError, type Generation, GenerationStore, readManifest, renderManifest } from "./snapshots.ts";
+import { type Contents, manifestOf, reading, servedContents, testFolder } from "./snapshot.fixture.ts";
+import { ChangedMeanwhileError, type Snapshot, SnapshotStore, readManifest, renderManifest } from "./snapshots.ts";
 
 const before: Contents = { "web-1": "old", "web-2": "same", "web-3": "going" };
 const after: Contents = { "web-1": "new", "web-2": "same", "web-4": "coming" };
 
-const nothing = { generation: undefined, isWhole: true };
+const nothing = { snapshot: undefined, isWhole: true };
 
-function storeIn(folder: string, options: { readonly disk?: typeof systemDisk; readonly shareAbove?: number } = {}): GenerationStore {
-  return new GenerationStore({ disk: systemDisk, shareAbove: 1000, folder, ...options });
+function storeIn(folder: string, options: { readonly disk?: typeof systemDisk; readonly shareAbove?: number } = {}): SnapshotStore {
+  return new SnapshotStore({ disk: systemDisk, shareAbove: 1000, folder, ...options });
 }
 
 /** A folder in which a set is promoted. */
-async function promotedFolder(contents = before): Promise<{ readonly folder: string; readonly generation: Generation }> {
+async function promotedFolder(contents = before): Promise<{ readonly folder: string; readonly snapshot: Snapshot }> {
   const folder = await testFolder();
-  return { folder, generation: await storeIn(folder).promote(manifestOf(contents), nothing, reading(contents)) };
+  return { folder, snapshot: await storeIn(folder).promote(manifestOf(contents), nothing, reading(contents)) };
 }
 
 /** Every step of promoting `after` over `before`. */
 async function stepsOfPromotion(shareAbove: number): Promise<readonly string[]> {
-  const { folder, generation } = await promotedFolder();
+  const { folder, snapshot } = await promotedFolder();
   const disk = faultyDisk();
   const store = storeIn(folder, { disk, shareAbove });
-  await store.prune(await store.promote(manifestOf(after), { generation, isWhole: true }, reading(after)));
+  await store.prune(await store.promote(manifestOf(after), { snapshot, isWhole: true }, reading(after)));
   return disk.steps;
 }
 
@@ -37,8 +37,8 @@ describe.each([
   { files: "shared", shareAbove: 0 },
 ])("with unchanged files $files", ({ shareAbove }) => {
   test("a promotion replaces the whole set at once", async () => {
-    const { folder, generation } = await promotedFolder();
-    await storeIn(folder, { shareAbove }).promote(manifestOf(after), { generation, isWhole: true }, reading(after));
+    const { folder, snapshot } = await promotedFolder();
+    await storeIn(folder, { shareAbove }).promote(manifestOf(after), { snapshot, isWhole: true }, reading(after));
     expect(await servedContents(folder)).toEqual(after);
   });
 
@@ -48,9 +48,9 @@ describe.each([
       const steps = await stepsOfPromotion(shareAbove);
       expect(steps.length).toBeGreaterThan(15);
       for (let at = 0; at < steps.length; at++) {
-        const { folder, generation } = await promotedFolder();
+        const { folder, snapshot } = await promotedFolder();
         const store = storeIn(folder, { disk: faultyDisk(at, fault), shareAbove });
-        const promotion = store.promote(manifestOf(after), { generation, isWhole: true }, reading(after)).then((promoted) => store.prune(promoted));
+        const promotion = store.promote(manifestOf(after), { snapshot, isWhole: true }, reading(after)).then((promoted) => store.prune(promoted));
         await expect(promotion).rejects.toThrow(KilledError);
         // What a gateway sees that reads its files just now.
         expect([before, after]).toContainEqual(await servedContents(folder));
@@ -60,7 +60,7 @@ describe.each([
         expect(damages).toEqual([]);
         expect([before, after]).toContainEqual(await servedContents(folder));
         expect(promoted && (await restarted.damageOf(promoted))).toBeUndefined();
-        await restarted.promote(manifestOf(after), { generation: promoted, isWhole: true }, reading(after));
+        await restarted.promote(manifestOf(after), { snapshot: promoted, isWhole: true }, reading(after));
         expect(await servedContents(folder)).toEqual(after);
       }
     },
@@ -72,17 +72,17 @@ describe.each([
   ])("$code at any step ($steps in a row): what was served is served, and the next try succeeds", async ({ code, steps: count }) => {
     const steps = await stepsOfPromotion(shareAbove);
     for (let at = 0; at < steps.length; at++) {
-      const { folder, generation } = await promotedFolder();
+      const { folder, snapshot } = await promotedFolder();
       const store = storeIn(folder, { disk: faultyDisk(at, { type: "fails", code, steps: count }), shareAbove });
       await store
-        .promote(manifestOf(after), { generation, isWhole: true }, reading(after))
+        .promote(manifestOf(after), { snapshot, isWhole: true }, reading(after))
         .then((promoted) => store.prune(promoted))
         .catch((error: unknown) => expect(error).toMatchObject({ code }));
       expect([before, after]).toContainEqual(await servedContents(folder));
 
       const { promoted, damages } = await storeIn(folder).recover();
       expect(damages).toEqual([]);
-      await storeIn(folder).promote(manifestOf(after), { generation: promoted, isWhole: true }, reading(after));
+      await storeIn(folder).promote(manifestOf(after), { snapshot: promoted, isWhole: true }, reading(after));
       expect(await servedContents(folder)).toEqual(after);
     }
   });
@@ -106,9 +106,9 @@ describe("the first promotion", () => {
 
 describe("what is read for a promotion", () => {
   test("is only what has changed", async () => {
-    const { folder, generation } = await promotedFolder();
+    const { folder, snapshot } = await promotedFolder();
     const asked: string[] = [];
-    await storeIn(folder).promote(manifestOf(after), { generation, isWhole: true }, (names) => {
+    await storeIn(folder).promote(manifestOf(after), { snapshot, isWhole: true }, (names) => {
       asked.push(...names);
       return reading(after)(names);
     });
@@ -116,16 +116,16 @@ describe("what is read for a promotion", () => {
   });
 
   test("is refused if it is not what was matched", async () => {
-    const { folder, generation } = await promotedFolder();
-    const promotion = storeIn(folder).promote(manifestOf(after), { generation, isWhole: true }, reading({ ...after, "web-4": "something else" }));
+    const { folder, snapshot } = await promotedFolder();
+    const promotion = storeIn(folder).promote(manifestOf(after), { snapshot, isWhole: true }, reading({ ...after, "web-4": "something else" }));
     await expect(promotion).rejects.toThrow(ChangedMeanwhileError);
     expect(await servedContents(folder)).toEqual(before);
-    expect(await readdir(join(folder, "generations"))).toEqual([generation.name]);
+    expect(await readdir(join(folder, "generations"))).toEqual([snapshot.name]);
   });
 
   test("is refused if a Secret is gone", async () => {
-    const { folder, generation } = await promotedFolder();
-    const promotion = storeIn(folder).promote(manifestOf(after), { generation, isWhole: true }, reading({ "web-1": "new" }));
+    const { folder, snapshot } = await promotedFolder();
+    const promotion = storeIn(folder).promote(manifestOf(after), { snapshot, isWhole: true }, reading({ "web-1": "new" }));
     await expect(promotion).rejects.toThrow("Secret web-4 went away while it was being promoted");
     expect(await servedContents(folder)).toEqual(before);
   });
@@ -133,10 +133,10 @@ describe("what is read for a promotion", () => {
   test.each([
     { files: "copied", shareAbove: 1000 },
     { files: "shared", shareAbove: 0 },
-  ])("mends files of the generation before that were damaged, with unchanged files $files", async ({ shareAbove }) => {
-    const { folder, generation } = await promotedFolder();
+  ])("mends files of the snapshot before that were damaged, with unchanged files $files", async ({ shareAbove }) => {
+    const { folder, snapshot } = await promotedFolder();
     await writeFile(join(folder, "current", "web-2", "tls.key"), "edited");
-    await storeIn(folder, { shareAbove }).promote(manifestOf(after), { generation, isWhole: false }, reading(after));
+    await storeIn(folder, { shareAbove }).promote(manifestOf(after), { snapshot, isWhole: false }, reading(after));
     expect(await servedContents(folder)).toEqual(after);
   });
 });
@@ -154,23 +154,23 @@ describe("a start on a damaged disk", () => {
     ["a manifest that is gone", (current) => rm(join(current, "manifest.json"))],
   ];
 
-  test.each(damages)("%s: the generation before is served", async (_, damage) => {
-    const { folder, generation } = await promotedFolder();
-    const { name } = await storeIn(folder).promote(manifestOf(after), { generation, isWhole: true }, reading(after));
+  test.each(damages)("%s: the snapshot before is served", async (_, damage) => {
+    const { folder, snapshot } = await promotedFolder();
+    const { name } = await storeIn(folder).promote(manifestOf(after), { snapshot, isWhole: true }, reading(after));
     await damage(join(folder, "current"));
     const recovery = await storeIn(folder).recover();
     expect(recovery.damages).toEqual([expect.stringContaining(name)]);
-    expect(recovery.promoted?.name).toBe(generation.name);
+    expect(recovery.promoted?.name).toBe(snapshot.name);
     expect(await servedContents(folder)).toEqual(before);
   });
 
   test("with nothing whole left, nothing is touched", async () => {
-    const { folder, generation } = await promotedFolder();
+    const { folder, snapshot } = await promotedFolder();
     await writeFile(join(folder, "current", "web-2", "tls.crt"), "edited");
     const { promoted, damages } = await storeIn(folder).recover();
     expect(promoted).toBeUndefined();
     expect(damages).toHaveLength(1);
-    expect(await readdir(join(folder, "generations"))).toEqual([generation.name]);
+    expect(await readdir(join(folder, "generations"))).toEqual([snapshot.name]);
   });
 
   test("a `current` that somebody removed comes back", async () => {
@@ -190,22 +190,22 @@ describe("on the disk", () => {
     expect(await modeOf("generations")).toBe("700");
   });
 
-  test("what a crash left half-written is not taken for the generation before", async () => {
-    const { folder, generation } = await promotedFolder();
+  test("what a crash left half-written is not taken for the snapshot before", async () => {
+    const { folder, snapshot } = await promotedFolder();
     await mkdir(join(folder, "generations", `2-${"0".repeat(32)}`, "web-1"), { recursive: true });
     const store = storeIn(folder);
-    const next = await store.promote(manifestOf(after), { generation, isWhole: true }, reading(after));
+    const next = await store.promote(manifestOf(after), { snapshot, isWhole: true }, reading(after));
     await store.prune(next);
-    expect(new Set(await readdir(join(folder, "generations")))).toEqual(new Set([generation.name, next.name]));
+    expect(new Set(await readdir(join(folder, "generations")))).toEqual(new Set([snapshot.name, next.name]));
   });
 
-  test("the two newest generations are kept", async () => {
-    const { folder, generation } = await promotedFolder();
+  test("the two newest snapshots are kept", async () => {
+    const { folder, snapshot } = await promotedFolder();
     const store = storeIn(folder);
-    let last = generation;
+    let last = snapshot;
     for (const content of ["a", "b", "c"]) {
       const contents = { ...before, "web-1": content };
-      last = await store.promote(manifestOf(contents), { generation: last, isWhole: true }, reading(contents));
+      last = await store.promote(manifestOf(contents), { snapshot: last, isWhole: true }, reading(contents));
       await store.prune(last);
     }
     const numbers = (await readdir(join(folder, "generations"))).map((name) => name.slice(0, name.indexOf("-")));

@@ -1,4 +1,4 @@
-// Lease, status file, summary.
+// What the agent says about itself: one description for `/status`, `status.json`, the Lease, metrics and the log.
 import { join } from "node:path";
 import { type Client, type Clock, type DeepReadonly, Lease, type Logger, managedByLabel, sleep, type Stored } from "@keyturn/runtime";
 import type { SecretDifference } from "../controllers/checksum/difference.ts";
@@ -8,9 +8,7 @@ import type { Decision } from "./decision.ts";
 import { type Disk, replaceFile } from "./disk.ts";
 import type { NoticeResult } from "./gateway.ts";
 import type { Alarm } from "./alarm-policies.ts";
-import type { Generation } from "./snapshots.ts";
-
-// What the agent says about itself: one description for `/status`, `status.json`, the Lease, metrics and the log.
+import type { Snapshot } from "./snapshots.ts";
 
 /** An alarm with its reason. */
 export interface RaisedAlarm {
@@ -49,11 +47,11 @@ export interface AgentStatus {
 }
 
 /** What a description is made from. */
-export interface StatusFacts {
+interface StatusFacts {
   readonly namespace: string;
   readonly identity: string;
   readonly decision: Decision | undefined;
-  readonly promoted: Generation | undefined;
+  readonly promoted: Snapshot | undefined;
   readonly verifiedAtMs: number | undefined;
   readonly live: number | undefined;
   readonly leftOut: number | undefined;
@@ -101,7 +99,7 @@ function timeOf(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
-// Shows in the cluster how the agent fares: a Lease with annotations, which `keyturn status` and dashboards list.
+// As a Lease with annotations, which `keyturn status` and dashboards list.
 
 /** The label by which the Leases of agents are found. */
 export const agentLeaseLabel = { key: "app.kubernetes.io/component", value: "agent" } as const;
@@ -122,7 +120,7 @@ const renewEveryMs = 60_000;
 const fieldManager = "keyturn-agent";
 
 /** What the Lease is about. */
-export interface AgentLeaseOptions {
+interface AgentLeaseOptions {
   readonly client: Client;
   readonly namespace: string;
   readonly identity: string;
@@ -239,7 +237,7 @@ function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }
 
-// How an agent fares, for people: from the Lease in which it shows itself.
+// For people, from that Lease.
 
 /** From an agent's Lease. */
 export function agentSummary({ metadata, spec }: DeepReadonly<Stored<Lease>>, nowMs: number): Summary {
@@ -281,7 +279,7 @@ function standing(note: (name: keyof typeof agentAnnotations) => string): Health
   return { health: "moving", reason: "Waiting", message: state === "" ? "has just started" : `is ${state}`, sinceMs: verifiedMs };
 }
 
-// The agent's status as a file in its folder, for whoever has the disk and no network.
+// As a file in the agent's folder, for whoever has the disk and no network.
 
 /** Writes `status.json` when the status changes, one write at a time. A disk that does not take it is no reason to stop anything. */
 export class StatusFile {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { announceBatch, type Batch, parseManifests } from "../controllers/checksum/announce.ts";
 import { memberFlags } from "../controllers/checksum/flags.ts";
-import { ingressSubject, secretSubject } from "../controllers/checksum/member-kind.ts";
+import { ingressMemberKind, secretMemberKind } from "../controllers/checksum/member-kind.ts";
 import type { FlagReader } from "../feature/feature.ts";
 import { durationFlag, listFlag, readFlags, switchFlag, textFlag, UsageError } from "../feature/flag.ts";
 import type { Console } from "./command-line.ts";
@@ -36,7 +36,7 @@ export async function checksumCommand(
     throw new UsageError("checksum announce: say with -f which manifests are going to be applied, or use --delete");
   const batch: Batch = { manifests: file === undefined ? [] : await readBatch(file), deletions: deleted.map(parseDeletion) };
   const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
-  const subjects = { secrets: secretSubject(flag), ingresses: ingressSubject(flag) };
+  const subjects = { secrets: secretMemberKind(flag), ingresses: ingressMemberKind(flag) };
   await answerQuery(given, console, (query) => announceBatch(query, batch, { ...subjects, expiresInMs: expires, force }));
 }
 

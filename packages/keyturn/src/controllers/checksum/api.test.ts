@@ -9,7 +9,7 @@ describe.each([
 ] as const)("%o", (kind, singular) => {
   const { spec } = crdOf(kind);
 
-  test("has the original's names, and both of the versions that are said to be its own", () => {
+  test("has the predecessor's names, and both of the versions that are said to be its own", () => {
     expect(spec).toMatchObject({ group: "tengine.taobao.org", scope: "Namespaced", names: { plural: `${singular}s`, singular } });
     expect(spec.versions.map(({ name, served, storage }) => ({ name, served, storage }))).toEqual([
       { name: "v1", served: true, storage: true },

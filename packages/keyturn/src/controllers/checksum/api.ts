@@ -68,7 +68,7 @@ const columns = [
   ageColumn,
 ] as const;
 
-/** Both kinds are alike. The document's CRD says v1alpha1, its sample and Tengine's code say v1: both are answered. */
+/** Both kinds are alike. The CRD in Tengine's documentation says v1alpha1, its sample and Tengine's code say v1: both are answered. */
 function checkSumKind(
   kind: string,
   { plural, shortName, objects }: { readonly plural: string; readonly shortName: string; readonly objects: string },

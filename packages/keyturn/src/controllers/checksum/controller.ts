@@ -1,4 +1,4 @@
-// Watches, one key per namespace.
+// The checksum controllers. A key is a namespace: observe it, plan, make sure that the caches are not behind, carry out.
 import {
   type AccessRule,
   type Cache,
@@ -24,131 +24,21 @@ import { keyturn } from "../../feature/feature.ts";
 import { type CheckSumObject, keepCheckSum, type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
 import { showsLatest } from "./consistent-read.ts";
 import { chooseNamespaces, type ChosenNamespaces, type NamespaceChoice, placesOf } from "./flags.ts";
-import type { Subject } from "./member-kind.ts";
+import type { MemberKind } from "./member-kind.ts";
 import { type KeptMember, NamespaceMembers, type SeenMember } from "./members.ts";
 import { ChecksumNumbers } from "./metrics.ts";
 import { type ChecksumPlan, pausedChecksumPlan, pauseOfNamespace, planChecksum, type PublishingPolicy } from "./plan.ts";
 
-// Every right that a checksum controller needs.
-
-/** The rights for one kind, in the chosen namespaces alone. */
-export function checksumAccess({ objects, checksums }: Pick<Subject, "objects" | "checksums">, choice: NamespaceChoice): readonly AccessRule[] {
-  const inPlaces = placesOf(choice).flatMap((place): readonly AccessRule[] => [
-    { kind: objects, ...place, verbs: ["list", "watch"], why: "to compute ids; of a Secret nothing but its id and a digest is kept" },
-    { kind: checksums, ...place, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to publish checksums and take old ones back" },
-    { kind: checksums, ...place, subresource: "status", verbs: ["patch"], why: "to report" },
-  ]);
-  const chosen: readonly AccessRule[] =
-    choice.type === "labelled" ? [{ kind: Namespace, verbs: ["list", "watch"], why: "to see which namespaces checksums are wanted in" }] : [];
-  return [...inPlaces, ...chosen];
-}
-
-// What a checksum controller watches, and which namespace a change concerns.
-
-/** The caches of one place: a namespace, or wherever the operator works. */
-export interface PlaceWatches {
-  readonly namespace: string | undefined;
-  readonly objects: Cache<KeptMember>;
-  /** Only those with the operator's mark. */
-  readonly checksums: Cache<PublishedCheckSum>;
-}
-
-/** The caches of one controller. */
-export interface ChecksumWatches extends Pick<ChosenNamespaces, "pausedBy"> {
-  isChosen(namespace: string): boolean;
-  readonly places: readonly PlaceWatches[];
-  readonly members: NamespaceMembers;
-  /** Reads what came while the namespace was not chosen. False if the cache shows other versions than the API server: ask again. */
-  readUnread(namespace: string, run: Pick<Run, "client" | "signal">): Promise<boolean>;
-}
-
-/** How the watches are made. */
-export interface WatchSettings<T extends KubeObject> {
-  readonly subject: Subject<T>;
-  readonly choice: NamespaceChoice;
-  /** Namespaces that are left as they are, whatever the choice says. */
-  readonly isSkipped: (namespace: string) => boolean;
-  readonly settleMs: number;
-  /** Told of each object that is read. */
-  readonly onRead: () => void;
-}
-
-/** Declares the watches; whatever changes in a namespace, the namespace is the key. */
-export function watchChecksums<T extends KubeObject>(
-  scope: ControllerScope,
-  { subject, choice, isSkipped, settleMs, onRead }: WatchSettings<T>,
-): ChecksumWatches {
-  const chosen = chooseNamespaces(scope, choice);
-  const isChosen = (namespace: string): boolean => !isSkipped(namespace) && chosen.includes(namespace);
-  const readMember = (object: Stored<T>): SeenMember => {
-    onRead();
-    return subject.member(object);
-  };
-  // Whoever may write Secrets somewhere must not be able to make work for those who asked for nothing.
-  const keepMember = (object: Stored<T>): KeptMember => (isChosen(object.metadata.namespace ?? "") ? readMember(object) : "unread");
-  const keepPublished = keepCheckSum(subject.prefix);
-  const places = placesOf(choice).map((place): PlaceWatches => ({
-    namespace: place.namespace,
-    objects: scope.watch<T, KeptMember>(subject.objects, {
-      ...subject.selection,
-      ...place,
-      keep: keepMember,
-      ...(chosen.restsOn && { after: chosen.restsOn }),
-    }),
-    checksums: scope.watch<CheckSumObject, PublishedCheckSum>(subject.checksums, {
-      ...place,
-      labels: managedBySelector(keyturn),
-      keep: keepPublished,
-    }),
-  }));
-  const members = new NamespaceMembers(
-    places.map(({ objects }) => objects),
-    { clock: scope.clock, settleMs },
-  );
-  const namespaceOf = ({ key }: { readonly key: ObjectKey }): readonly ObjectKey[] => [nameOf(key).namespace ?? ""];
-  for (const { objects, checksums } of places) {
-    scope.trigger(objects, namespaceOf);
-    scope.trigger(checksums, namespaceOf);
-  }
-  const readUnread = async (namespace: string, { client, signal }: Pick<Run, "client" | "signal">): Promise<boolean> => {
-    if (!members.isUnread(namespace)) return true;
-    const { objects } = placeOf(places, namespace);
-    for await (const object of pagedList(subject.objects, { client, clock: scope.clock, selection: { ...subject.selection, namespace } }, signal)) {
-      const { name, resourceVersion } = object.metadata;
-      const isSeen = objects.identity(keyOf({ namespace, name }))?.resourceVersion === resourceVersion;
-      if (isSeen && members.isUnread(namespace, name)) members.read(namespace, name, readMember(object));
-    }
-    return !members.isUnread(namespace);
-  };
-  return { isChosen, pausedBy: (namespace) => chosen.pausedBy(namespace), places, members, readUnread };
-}
-
-/** The caches that cover a namespace. */
-export function placeOf(places: readonly PlaceWatches[], namespace: string): PlaceWatches {
-  const place = places.find((candidate) => candidate.namespace === undefined || candidate.namespace === namespace);
-  if (!place) throw new Error(`no watch covers namespace ${namespace}`);
-  return place;
-}
-
-/** The checksums of a namespace that are ours: made on its behalf, and not on their way out. */
-export function publishedIn({ checksums }: PlaceWatches, namespace: string): readonly PublishedCheckSum[] {
-  const owner = { kind: Namespace, name: { name: namespace } };
-  return Array.from(checksums.entries(namespace), ([, checksum]) => checksum).filter(
-    ({ object }) => object.metadata.deletionTimestamp === undefined && ownershipOf(object, keyturn, owner) === "ours",
-  );
-}
-
-// The checksum controllers: observe a namespace, plan, make sure, carry out.
-
 /** One controller: what its checksums are of, where, and how they are published. */
-export interface ChecksumControllerOptions<T extends KubeObject> {
+interface ChecksumControllerOptions<T extends KubeObject> {
   readonly name: string;
-  readonly subject: Subject<T>;
+  readonly memberKind: MemberKind<T>;
+  readonly access: readonly AccessRule[];
   readonly choice: NamespaceChoice;
   /** Namespaces that are left as they are, whatever the choice says. */
   readonly isSkipped: (namespace: string) => boolean;
   readonly policy: PublishingPolicy;
-  readonly settleMs: number;
+  readonly stabilizeMs: number;
 }
 
 /** A cache that is behind is asked again so soon; what it lacks is usually on its way. */
@@ -156,14 +46,14 @@ const recheckMs = 250;
 
 /** The controller of one kind of checksums. Its keys are namespaces. */
 export function checksumController<T extends KubeObject>(options: ChecksumControllerOptions<T>): ControllerDefinition {
-  const { name, subject, choice, isSkipped, policy, settleMs } = options;
+  const { name, memberKind, access, choice, isSkipped, policy, stabilizeMs } = options;
   return {
     name,
-    access: checksumAccess(subject, choice),
+    access,
     setup(scope) {
-      const numbers = new ChecksumNumbers(scope.metrics, subject.checksums.kind);
+      const numbers = new ChecksumNumbers(scope.metrics, memberKind.checksums.kind);
       const show = scope.show(numbers);
-      const watches = watchChecksums(scope, { subject, choice, isSkipped, settleMs, onRead: () => numbers.countRead() });
+      const watches = watchChecksums(scope, { memberKind, choice, isSkipped, stabilizeMs, onRead: () => numbers.countRead() });
 
       return async (run) => {
         const { key: namespace } = run;
@@ -178,17 +68,17 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
         const place = placeOf(watches.places, namespace);
         const { members, objects } = watches.members.of(namespace);
         const [state, problems, published] = [members.state(), members.problems(), publishedIn(place, namespace)];
-        const plan = planChecksum({ namespace, prefix: subject.prefix, state, problems, published }, policy, run.now);
+        const plan = planChecksum({ namespace, prefix: memberKind.prefix, state, problems, published }, policy, run.now);
         const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
         show(namespace, { state, problems, publishedMs, isAwaited: plan.statuses.some(({ status }) => isAwaited(status)) });
 
         const pause = pauseOfNamespace(watches.pausedBy(namespace), published, run.now);
-        if (pause) return carryOut(pausedChecksumPlan(published, pause, run.now), run, { name, subject, events: scope.events });
+        if (pause) return carryOut(pausedChecksumPlan(published, pause, run.now), run, { name, memberKind, events: scope.events });
         if (plan.restsOnState && !(await isLatest(place, run, { objects, isUnchanged: () => members.state() === state }))) {
           numbers.countRecheck();
           return { requeueAfterMs: recheckMs };
         }
-        const outcome = await carryOut(plan, run, { name, subject, events: scope.events, countPublished: () => numbers.countPublished() });
+        const outcome = await carryOut(plan, run, { name, memberKind, events: scope.events, countPublished: () => numbers.countPublished() });
         watches.members.endBurst(namespace, state);
         return outcome;
       };
@@ -202,9 +92,9 @@ async function isLatest(
   { client, key: namespace, signal }: Run,
   { objects, isUnchanged }: { readonly objects: number; readonly isUnchanged: () => boolean },
 ): Promise<boolean> {
-  const marked = [...checksums.entries(namespace)].length;
+  const labelled = [...checksums.entries(namespace)].length;
   return (
-    (await showsLatest(checksums, { client, namespace, objects: marked, signal })) &&
+    (await showsLatest(checksums, { client, namespace, objects: labelled, signal })) &&
     (await showsLatest(objectCache, { client, namespace, objects, signal })) &&
     isUnchanged()
   );
@@ -212,17 +102,17 @@ async function isLatest(
 
 interface CarryOutOptions<T extends KubeObject> {
   readonly name: string;
-  readonly subject: Subject<T>;
+  readonly memberKind: MemberKind<T>;
   readonly events: EventRecorder;
   readonly countPublished?: () => void;
 }
 
 async function carryOut<T extends KubeObject>(
-  { publish, removals, statuses, notices, nextAtMs }: ChecksumPlan,
+  { publish, removals, statuses, events: planned, nextAtMs }: ChecksumPlan,
   { client, key: namespace, signal, done, now }: Run,
-  { name, subject, events, countPublished }: CarryOutOptions<T>,
+  { name, memberKind, events, countPublished }: CarryOutOptions<T>,
 ): Promise<Outcome> {
-  const kind = subject.checksums;
+  const kind = memberKind.checksums;
   const writer = ownedWriter({ client, operator: keyturn, controller: name, owner: { kind: Namespace, name: { name: namespace } }, signal });
   if (publish) {
     // The caches were just seen to be up to date, so that nothing has this name but the same checksum, made by another replica.
@@ -232,10 +122,109 @@ async function carryOut<T extends KubeObject>(
   for (const removal of removals) await writer.remove(kind, removal);
   const fieldManager = fieldManagerOf(keyturn, name);
   for (const { checksum, status } of statuses) await writeStatus({ client, signal }, { kind, object: checksum.object, status, fieldManager });
-  for (const { type, reason, message, about } of notices) events.record({ kind, object: about, type, reason, action: "Publish", message });
+  for (const { type, reason, message, about } of planned) events.record({ kind, object: about, type, reason, action: "Publish", message });
   return nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, nextAtMs - now) };
 }
 
 function isAwaited({ conditions = [] }: ChecksumPlan["statuses"][number]["status"]): boolean {
   return conditions.some(({ reason }) => reason === "Awaited");
+}
+
+// What is watched, and which namespace a change concerns.
+
+/** The caches of one place: a namespace, or wherever the operator works. */
+interface PlaceWatches {
+  readonly namespace: string | undefined;
+  readonly objects: Cache<KeptMember>;
+  /** Only those with the operator's label. */
+  readonly checksums: Cache<PublishedCheckSum>;
+}
+
+/** The caches of one controller. */
+interface ChecksumWatches extends Pick<ChosenNamespaces, "pausedBy"> {
+  isChosen(namespace: string): boolean;
+  readonly places: readonly PlaceWatches[];
+  readonly members: NamespaceMembers;
+  /** Reads what came while the namespace was not chosen. False if the cache shows other versions than the API server: ask again. */
+  readUnread(namespace: string, run: Pick<Run, "client" | "signal">): Promise<boolean>;
+}
+
+/** How the watches are made. */
+interface WatchSettings<T extends KubeObject> {
+  readonly memberKind: MemberKind<T>;
+  readonly choice: NamespaceChoice;
+  /** Namespaces that are left as they are, whatever the choice says. */
+  readonly isSkipped: (namespace: string) => boolean;
+  readonly stabilizeMs: number;
+  /** Called for each object that is read. */
+  readonly onRead: () => void;
+}
+
+/** Declares the watches; whatever changes in a namespace, the namespace is the key. */
+function watchChecksums<T extends KubeObject>(
+  scope: ControllerScope,
+  { memberKind, choice, isSkipped, stabilizeMs, onRead }: WatchSettings<T>,
+): ChecksumWatches {
+  const chosen = chooseNamespaces(scope, choice);
+  const isChosen = (namespace: string): boolean => !isSkipped(namespace) && chosen.includes(namespace);
+  const readMember = (object: Stored<T>): SeenMember => {
+    onRead();
+    return memberKind.member(object);
+  };
+  // Whoever may write Secrets somewhere must not be able to make work for those who asked for nothing.
+  const keepMember = (object: Stored<T>): KeptMember => (isChosen(object.metadata.namespace ?? "") ? readMember(object) : "unread");
+  const keepPublished = keepCheckSum(memberKind.prefix);
+  const places = placesOf(choice).map((place): PlaceWatches => ({
+    namespace: place.namespace,
+    objects: scope.watch<T, KeptMember>(memberKind.objects, {
+      ...memberKind.selection,
+      ...place,
+      keep: keepMember,
+      ...(chosen.restsOn && { after: chosen.restsOn }),
+    }),
+    checksums: scope.watch<CheckSumObject, PublishedCheckSum>(memberKind.checksums, {
+      ...place,
+      labels: managedBySelector(keyturn),
+      keep: keepPublished,
+    }),
+  }));
+  const members = new NamespaceMembers(
+    places.map(({ objects }) => objects),
+    { clock: scope.clock, stabilizeMs },
+  );
+  const namespaceOf = ({ key }: { readonly key: ObjectKey }): readonly ObjectKey[] => [nameOf(key).namespace ?? ""];
+  for (const { objects, checksums } of places) {
+    scope.trigger(objects, namespaceOf);
+    scope.trigger(checksums, namespaceOf);
+  }
+  const readUnread = async (namespace: string, { client, signal }: Pick<Run, "client" | "signal">): Promise<boolean> => {
+    if (!members.isUnread(namespace)) return true;
+    const { objects } = placeOf(places, namespace);
+    for await (const object of pagedList(
+      memberKind.objects,
+      { client, clock: scope.clock, selection: { ...memberKind.selection, namespace } },
+      signal,
+    )) {
+      const { name, resourceVersion } = object.metadata;
+      const isSeen = objects.identity(keyOf({ namespace, name }))?.resourceVersion === resourceVersion;
+      if (isSeen && members.isUnread(namespace, name)) members.read(namespace, name, readMember(object));
+    }
+    return !members.isUnread(namespace);
+  };
+  return { isChosen, pausedBy: (namespace) => chosen.pausedBy(namespace), places, members, readUnread };
+}
+
+/** The caches that cover a namespace. */
+function placeOf(places: readonly PlaceWatches[], namespace: string): PlaceWatches {
+  const place = places.find((candidate) => candidate.namespace === undefined || candidate.namespace === namespace);
+  if (!place) throw new Error(`no watch covers namespace ${namespace}`);
+  return place;
+}
+
+/** The checksums of a namespace that are ours: made on its behalf, and not on their way out. */
+function publishedIn({ checksums }: PlaceWatches, namespace: string): readonly PublishedCheckSum[] {
+  const owner = { kind: Namespace, name: { name: namespace } };
+  return Array.from(checksums.entries(namespace), ([, checksum]) => checksum).filter(
+    ({ object }) => object.metadata.deletionTimestamp === undefined && ownershipOf(object, keyturn, owner) === "ours",
+  );
 }

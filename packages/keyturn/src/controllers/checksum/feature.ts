@@ -1,11 +1,12 @@
 // The feature "verify", control plane: what the command line, the manifests and the docs know about it.
+import { type ControllerDefinition, type KubeObject, type AccessRule, Namespace } from "@keyturn/runtime";
 import { skippingOf } from "../../feature/pause-and-selection.ts";
 import type { Feature } from "../../feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
-import { checksumFlags, type NamespaceChoice } from "./flags.ts";
+import { type NamespaceChoice, placesOf, checksumFlags } from "./flags.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
-import { ingressSubject, secretSubject } from "./member-kind.ts";
+import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",
@@ -19,7 +20,7 @@ export const checksumFeature: Feature = {
     const common = {
       choice,
       isSkipped: skippingOf(flag),
-      settleMs: flag(checksumFlags.settle),
+      stabilizeMs: flag(checksumFlags.stabilize),
       policy: {
         keep: flag(checksumFlags.keep),
         keepForMs: flag(checksumFlags.keepFor),
@@ -27,10 +28,24 @@ export const checksumFeature: Feature = {
         publishEmpty: flag(checksumFlags.publishEmpty),
       },
     };
+    const controllerOf = <T extends KubeObject>(name: string, memberKind: MemberKind<T>): ControllerDefinition =>
+      checksumController({ ...common, name, memberKind, access: checksumAccess(memberKind, choice) });
     const kinds = flag(checksumFlags.kinds);
     return [
-      ...(kinds.includes("secrets") ? [checksumController({ ...common, name: "checksum", subject: secretSubject(flag) })] : []),
-      ...(kinds.includes("ingresses") ? [checksumController({ ...common, name: "checksum-ingress", subject: ingressSubject(flag) })] : []),
+      ...(kinds.includes("secrets") ? [controllerOf("checksum", secretMemberKind(flag))] : []),
+      ...(kinds.includes("ingresses") ? [controllerOf("checksum-ingress", ingressMemberKind(flag))] : []),
     ];
   },
 };
+
+/** The rights for one kind, in the chosen namespaces alone. */
+function checksumAccess({ objects, checksums }: Pick<MemberKind, "objects" | "checksums">, choice: NamespaceChoice): readonly AccessRule[] {
+  const inPlaces = placesOf(choice).flatMap((place): readonly AccessRule[] => [
+    { kind: objects, ...place, verbs: ["list", "watch"], why: "to compute ids; of a Secret nothing but its id and a digest is kept" },
+    { kind: checksums, ...place, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to publish checksums and take old ones back" },
+    { kind: checksums, ...place, subresource: "status", verbs: ["patch"], why: "to report" },
+  ]);
+  const chosen: readonly AccessRule[] =
+    choice.type === "labelled" ? [{ kind: Namespace, verbs: ["list", "watch"], why: "to see which namespaces checksums are wanted in" }] : [];
+  return [...inPlaces, ...chosen];
+}

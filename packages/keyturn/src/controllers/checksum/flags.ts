@@ -1,10 +1,8 @@
-// Flags; which namespaces.
+// The flags of this feature: which objects are covered, in which namespaces, and how checksums are published.
 import { type Cache, type ControllerScope, type KubeObject, Namespace, type ObjectKey } from "@keyturn/runtime";
 import { choiceFlag, durationFlag, type Flag, listFlag, numberFlag, switchFlag, textFlag, textFlagWithDefault } from "../../feature/flag.ts";
 import { pausedAnnotation } from "../../feature/pause-and-selection.ts";
 import { defaultVersionAnnotations } from "./ids.ts";
-
-// Which objects are covered, and how checksums are published, as flags.
 
 /** A namespace with this label is covered unless flags say otherwise. */
 const namespaceLabel = "keyturn.io/checksum=enabled";
@@ -60,7 +58,7 @@ export const checksumFlags = {
     help: "publish checksums in the namespaces with these labels",
   }),
   ...memberFlags,
-  settle: durationFlag({
+  stabilize: durationFlag({
     name: "checksum.settle",
     default: "2s",
     help: "how long a namespace must be quiet before its checksum is published; ten times as long at most",

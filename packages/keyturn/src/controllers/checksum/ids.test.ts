@@ -83,7 +83,7 @@ describe("the version", () => {
     expect(of({ [defaultVersionAnnotation]: "3", "fs.ingress.alibaba/version": "x" })).toEqual({ ok: false, reason: "VersionInvalid" });
   });
 
-  test("is found by default where the document's sample Secrets have it, and where Tengine reads it if it is there too", () => {
+  test("is found by default where the sample Secrets of Tengine's documentation have it, and where Tengine reads it if it is there too", () => {
     const byDefault = { versionAnnotations: memberFlags.versionAnnotations.parse(undefined) };
     const of = (name: string, annotations: Record<string, string>): unknown => objectIdOf({ name, annotations }, byDefault);
     expect(of("alibaba-com-ecc-118", { "fs.ingress.alibaba/version": "5792" })).toEqual({ ok: true, id: "118-5792" });

@@ -1,7 +1,117 @@
-// An object's id and digest, as Tengine computes them.
+// What a checksum sees of a Secret or an Ingress, and the checksum of a set: ids and digests as Tengine computes them.
 import { createHash, hash } from "node:crypto";
 import { leafFingerprintOf } from "../../certificate.ts";
 import type { LeftOutReason } from "./reasons.ts";
+
+/** One object of a namespace, seen by a checksum. Holds nothing of the object's content. */
+export type Member =
+  | {
+      readonly state: "counted";
+      /** What goes into the checksum, such as `27555-1-44a72405…`. */
+      readonly id: string;
+      /** SHA-256 of the whole content, in hex; undefined for kinds whose content no checksum covers. */
+      readonly digest: string | undefined;
+    }
+  | { readonly state: "leftOut"; readonly reason: LeftOutReason };
+
+/** How ids are made, the same on both sides of a checksum. */
+export interface IdRules {
+  /** Annotations that may hold the version; the first of them that an object has counts. */
+  readonly versionAnnotations: readonly string[];
+}
+
+/** The part of an object's metadata that its id is made from. */
+interface IdMetadata {
+  readonly name?: string | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The part of a Secret that is read. Values are base64, as the API server sends them. */
+export interface SecretContent {
+  readonly metadata: IdMetadata;
+  readonly data?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Where Tengine's reader finds the version of an object. */
+export const defaultVersionAnnotation = "nginx.ingress.kubernetes.io/version";
+
+/**
+ * The annotations that hold a version unless flags say otherwise: Tengine's, and the one that the sample Secrets of its documentation have. Where both are,
+ * Tengine's counts, because that is what Tengine itself reads.
+ */
+export const defaultVersionAnnotations: readonly string[] = [defaultVersionAnnotation, "fs.ingress.alibaba/version"];
+
+/** What a gateway takes from a Secret. Other entries may be short enough to be guessed, so that nothing of them is published, not even in a digest. */
+export const servedEntries = ["tls.crt", "tls.key", "ca.crt", "ca.crl"] as const;
+
+/**
+ * The Secret as a member of a checksum, by Tengine's rules: `number-version-fingerprint`. The cheap ones come first: a Secret without a version costs no hash.
+ * A Secret that has a CA and no key pair has no fingerprint and counts as `number-version-`.
+ */
+export function secretMember({ metadata, data = {} }: SecretContent, rules: IdRules): Member {
+  const objectId = objectIdOf(metadata, rules);
+  if (!objectId.ok) return leftOut(objectId.reason);
+  const isAuthority = data["ca.crt"] && (data["tls.crt"] === undefined || data["tls.key"] === undefined);
+  const leaf = isAuthority ? ({ ok: true, sha1: "" } as const) : leafFingerprintOf(data["tls.crt"], data["tls.key"]);
+  if (!leaf.ok) return leftOut(leaf.reason);
+  return { state: "counted", id: `${objectId.id}-${leaf.sha1}`, digest: contentDigestOf(data) };
+}
+
+/** SHA-256, in hex, of what a gateway takes from a Secret's `data`. */
+export function contentDigestOf(data: Readonly<Record<string, string>>): string {
+  const sha256 = createHash("sha256");
+  for (const entry of servedEntries) {
+    const value = data[entry];
+    // Base64 has no colon and no newline, so no two contents give the same text.
+    if (value !== undefined) sha256.update(`${entry}:${value}\n`);
+  }
+  return sha256.digest("hex");
+}
+
+/** The Ingress as a member of a checksum: `number-version`. Its content counts only as far as whoever writes it raises the version. */
+export function ingressMember({ metadata }: { readonly metadata: IdMetadata }, rules: IdRules): Member {
+  const objectId = objectIdOf(metadata, rules);
+  return objectId.ok ? { state: "counted", id: objectId.id, digest: undefined } : leftOut(objectId.reason);
+}
+
+const leftOutMembers = new Map<LeftOutReason, Member>();
+
+/** A member that is left out. One value per reason, for the many objects of a cluster that share it. */
+export function leftOut(reason: LeftOutReason): Member {
+  const known = leftOutMembers.get(reason) ?? Object.freeze({ state: "leftOut", reason } as const);
+  leftOutMembers.set(reason, known);
+  return known;
+}
+
+/** `number-version`, or why there is none. */
+type ObjectId = { readonly ok: true; readonly id: string } | { readonly ok: false; readonly reason: LeftOutReason };
+
+/** The part of an id that comes from the metadata: for an Ingress the whole id. A version may be negative: `7--1`. */
+export function objectIdOf({ name = "", annotations = {} }: IdMetadata, { versionAnnotations }: IdRules): ObjectId {
+  const number = numberOf(name);
+  if (number === undefined) return { ok: false, reason: "NumberMissing" };
+  const annotation = versionAnnotations.map((key) => annotations[key]).find((value) => value !== undefined);
+  if (annotation === undefined) return { ok: false, reason: "VersionMissing" };
+  const version = parseGoInteger(annotation);
+  if (version === undefined || version === 0n) return { ok: false, reason: "VersionInvalid" };
+  return { ok: true, id: `${number}-${version}` };
+}
+
+/** The number after the last dash. Leading zeros do not count, so that `a-007` and `a-7` have the same. */
+function numberOf(name: string): bigint | undefined {
+  const dash = name.lastIndexOf("-");
+  return dash < 0 ? undefined : parseGoInteger(name.slice(dash + 1));
+}
+
+const decimal = /^[+-]?[0-9]+$/;
+const [smallest, largest] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+/** The number that a text stands for, as Go's strconv.Atoi reads it, because Tengine's reader does: decimal digits with an optional sign, in 64 bits. Undefined for anything else, spaces included. */
+function parseGoInteger(text: string): bigint | undefined {
+  if (!decimal.test(text)) return undefined;
+  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
+  return value < smallest || value > largest ? undefined : value;
+}
 
 // The checksum of a set of ids, as both sides compute it.
 
@@ -25,124 +135,4 @@ export function contentDigestOfSorted(lines: readonly string[]): string {
 /** How one object stands in the content digest. */
 export function contentLine(name: string, digest: string): string {
   return `${name} ${digest}`;
-}
-
-// Whole numbers as Go's strconv.Atoi reads them, because Tengine's reader does.
-
-const decimal = /^[+-]?[0-9]+$/;
-const [smallest, largest] = [-(2n ** 63n), 2n ** 63n - 1n];
-
-/** The number that a text stands for: decimal digits with an optional sign, in 64 bits. Undefined for anything else, spaces included. */
-export function parseGoInteger(text: string): bigint | undefined {
-  if (!decimal.test(text)) return undefined;
-  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
-  return value < smallest || value > largest ? undefined : value;
-}
-
-// The two numbers that every id begins with: the one at the end of the object's name, and its version.
-
-/** Where Tengine's reader finds the version of an object. */
-export const defaultVersionAnnotation = "nginx.ingress.kubernetes.io/version";
-
-/**
- * The annotations that hold a version unless flags say otherwise: Tengine's, and the one that the sample Secrets of its document have. Where both are,
- * Tengine's counts, because that is what Tengine itself reads.
- */
-export const defaultVersionAnnotations: readonly string[] = [defaultVersionAnnotation, "fs.ingress.alibaba/version"];
-
-/** How ids are made, the same on both sides of a checksum. */
-export interface IdRules {
-  /** Annotations that may hold the version; the first of them that an object has counts. */
-  readonly versionAnnotations: readonly string[];
-}
-
-/** The part of an object's metadata that its id is made from. */
-export interface IdMetadata {
-  readonly name?: string | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-}
-
-/** `number-version`, or why there is none. */
-export type ObjectId = { readonly ok: true; readonly id: string } | { readonly ok: false; readonly reason: LeftOutReason };
-
-/** The part of an id that comes from the metadata: for an Ingress the whole id. A version may be negative: `7--1`. */
-export function objectIdOf({ name = "", annotations = {} }: IdMetadata, { versionAnnotations }: IdRules): ObjectId {
-  const number = numberOf(name);
-  if (number === undefined) return { ok: false, reason: "NumberMissing" };
-  const annotation = versionAnnotations.map((key) => annotations[key]).find((value) => value !== undefined);
-  if (annotation === undefined) return { ok: false, reason: "VersionMissing" };
-  const version = parseGoInteger(annotation);
-  if (version === undefined || version === 0n) return { ok: false, reason: "VersionInvalid" };
-  return { ok: true, id: `${number}-${version}` };
-}
-
-/** The number after the last dash. Leading zeros do not count, so that `a-007` and `a-7` have the same. */
-function numberOf(name: string): bigint | undefined {
-  const dash = name.lastIndexOf("-");
-  return dash < 0 ? undefined : parseGoInteger(name.slice(dash + 1));
-}
-
-// What a checksum sees of one object: its id and the digest of its content, or why it has none.
-
-/** One object of a namespace, seen by a checksum. Holds nothing of the object's content. */
-export type Member =
-  | {
-      readonly state: "counted";
-      /** What goes into the checksum, such as `27555-1-44a72405…`. */
-      readonly id: string;
-      /** SHA-256 of the whole content, in hex; undefined for kinds whose content no checksum covers. */
-      readonly digest: string | undefined;
-    }
-  | { readonly state: "leftOut"; readonly reason: LeftOutReason };
-
-const leftOutMembers = new Map<LeftOutReason, Member>();
-
-/** A member that is left out. One value per reason, for the many objects of a cluster that share it. */
-export function leftOut(reason: LeftOutReason): Member {
-  const known = leftOutMembers.get(reason) ?? Object.freeze({ state: "leftOut", reason } as const);
-  leftOutMembers.set(reason, known);
-  return known;
-}
-
-// What a checksum sees of a Secret: `number-version-fingerprint`, and a digest of everything that a gateway serves from it.
-
-/** The part of a Secret that is read. Values are base64, as the API server sends them. */
-export interface SecretContent {
-  readonly metadata: IdMetadata;
-  readonly data?: Readonly<Record<string, string>> | undefined;
-}
-
-/** What a gateway takes from a Secret. Other entries may be short enough to be guessed, so that nothing of them is published, not even in a digest. */
-export const servedEntries = ["tls.crt", "tls.key", "ca.crt", "ca.crl"] as const;
-
-/**
- * The Secret as a member of a checksum, by Tengine's rules. The cheap ones come first: a Secret without a version costs no hash.
- * A Secret that has a CA and no key pair has no fingerprint and counts as `number-version-`.
- */
-export function secretMember({ metadata, data = {} }: SecretContent, rules: IdRules): Member {
-  const objectId = objectIdOf(metadata, rules);
-  if (!objectId.ok) return leftOut(objectId.reason);
-  const isAuthority = data["ca.crt"] && (data["tls.crt"] === undefined || data["tls.key"] === undefined);
-  const leaf = isAuthority ? ({ ok: true, sha1: "" } as const) : leafFingerprintOf(data["tls.crt"], data["tls.key"]);
-  if (!leaf.ok) return leftOut(leaf.reason);
-  return { state: "counted", id: `${objectId.id}-${leaf.sha1}`, digest: contentDigestOf(data) };
-}
-
-/** SHA-256, in hex, of what a gateway takes from a Secret's `data`. */
-export function contentDigestOf(data: Readonly<Record<string, string>>): string {
-  const sha256 = createHash("sha256");
-  for (const entry of servedEntries) {
-    const value = data[entry];
-    // Base64 has no colon and no newline, so no two contents give the same text.
-    if (value !== undefined) sha256.update(`${entry}:${value}\n`);
-  }
-  return sha256.digest("hex");
-}
-
-// What a checksum sees of an Ingress: `number-version`. Its content counts only as far as whoever writes it raises the version.
-
-/** The Ingress as a member of a checksum. */
-export function ingressMember({ metadata }: { readonly metadata: IdMetadata }, rules: IdRules): Member {
-  const objectId = objectIdOf(metadata, rules);
-  return objectId.ok ? { state: "counted", id: objectId.id, digest: undefined } : leftOut(objectId.reason);
 }

@@ -8,10 +8,10 @@ import { ingressMember, secretMember } from "./ids.ts";
 import type { SeenMember } from "./members.ts";
 
 /** One kind of objects and the kind of its checksums. */
-export interface Subject<T extends KubeObject = KubeObject> {
+export interface MemberKind<T extends KubeObject = KubeObject> {
   readonly objects: Kind<T>;
   readonly checksums: Kind<CheckSumObject>;
-  /** What the names of its checksums begin with, as in the document's samples. */
+  /** What the names of its checksums begin with, as in the samples of Tengine's documentation. */
   readonly prefix: string;
   /** Which objects are looked at. */
   readonly selection: Pick<Selection, "labels" | "fields">;
@@ -27,7 +27,7 @@ const tlsType = "kubernetes.io/tls";
 const uselessTypes: readonly string[] = ["helm.sh/release.v1", "kubernetes.io/service-account-token"];
 
 /** Secrets, as the flags choose them. */
-export function secretSubject(flag: FlagReader): Subject<Secret> {
+export function secretMemberKind(flag: FlagReader): MemberKind<Secret> {
   const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
   const labels = flag(memberFlags.secretSelector) ?? "";
   const wantsAll = flag(memberFlags.secretTypes) === "all";
@@ -43,7 +43,7 @@ export function secretSubject(flag: FlagReader): Subject<Secret> {
 }
 
 /** Ingresses, as the flags choose them. */
-export function ingressSubject(flag: FlagReader): Subject<Ingress> {
+export function ingressMemberKind(flag: FlagReader): MemberKind<Ingress> {
   const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
   const classes = flag(memberFlags.ingressClasses);
   const labels = flag(memberFlags.ingressSelector) ?? "";

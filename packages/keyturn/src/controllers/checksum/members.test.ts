@@ -1,7 +1,7 @@
 // What a set says about its members.
 import { expect, test } from "vitest";
 import { leftOut, type Member } from "./ids.ts";
-import { MemberSet } from "./members.ts";
+import { type Burst, MemberSet, stableAtMs, withChange } from "./members.ts";
 
 const counted = (id: string, digest?: string): Member => ({ state: "counted", id, digest });
 
@@ -42,4 +42,19 @@ test("a state that was asked for does not change with the set", () => {
   set.delete("a-7");
   expect(ids).toEqual(["7-1"]);
   expect(set.state().ids).toEqual([]);
+});
+
+// When a burst is over.
+
+test("a burst is over after a quiet time, and at the latest after ten times as long", () => {
+  let burst: Burst | undefined;
+  for (let nowMs = 0; nowMs <= 5000; nowMs += 500) burst = withChange(burst, nowMs);
+  expect(burst && stableAtMs(burst, 2000)).toBe(7000);
+  for (let nowMs = 5500; nowMs <= 60_000; nowMs += 500) burst = withChange(burst, nowMs);
+  expect(burst && stableAtMs(burst, 2000)).toBe(20_000);
+});
+
+test("a single change waits for the quiet time alone; without one, nothing waits", () => {
+  expect(stableAtMs(withChange(undefined, 100), 2000)).toBe(2100);
+  expect(stableAtMs(withChange(undefined, 100), 0)).toBe(100);
 });

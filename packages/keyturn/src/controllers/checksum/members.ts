@@ -1,75 +1,110 @@
-// What a namespace's set consists of, kept sorted.
+// The objects of each namespace as a checksum sees them, kept sorted and up to date change by change.
 import { type Cache, type Clock, nameOf } from "@keyturn/runtime";
 import { checksumOfSorted, contentDigestOfSorted, contentLine, type Member } from "./ids.ts";
-import { type Burst, settledAtMs, withChange } from "./plan.ts";
 import type { ProblemReason } from "./reasons.ts";
 
-// A list of texts that stays in order while single ones come and go. The same text may be in it several times.
+/** What is seen of an object: `other` if it is not for the gateways that this checksum is for. */
+export type SeenMember = Member | "other";
 
-/** Up to so many changes, moving the rest of the list aside for each is quicker than sorting it anew. */
-const fewChanges = 32;
+/** What the cache keeps of an object: `unread` if nobody wants a checksum of its namespace, so that nothing of its content was looked at. */
+export type KeptMember = SeenMember | "unread";
 
-/** Texts in the order of their UTF-16 units, which for ASCII is the order of bytes. */
-export class SortedList {
-  #items: string[] = [];
-  /** Changes that are not in the list yet, as what each text's number is to change by. */
-  readonly #pending = new Map<string, number>();
+/** One namespace. */
+interface NamespaceState {
+  readonly members: MemberSet;
+  /** How many objects the cache has, with those that are for others. */
+  readonly objects: number;
+}
 
-  /** All texts in order, as they are now; a later change does not show in what was returned. */
-  items(): readonly string[] {
-    if (this.#pending.size > 0) this.#items = this.#pending.size > fewChanges ? this.#sortedAnew() : this.#changed();
-    this.#pending.clear();
-    return this.#items;
-  }
+interface Tracked {
+  readonly members: MemberSet;
+  readonly unread: Set<string>;
+  objects: number;
+  burst: Burst | undefined;
+}
 
-  add(item: string): void {
-    this.#count(item, 1);
-  }
+/** Follows the caches from now on. */
+export class NamespaceMembers {
+  readonly #clock: Clock;
+  readonly #stabilizeMs: number;
+  readonly #namespaces = new Map<string, Tracked>();
 
-  /** Takes one such text out. It must be there. */
-  remove(item: string): void {
-    this.#count(item, -1);
-  }
-
-  #count(item: string, change: number): void {
-    const sum = (this.#pending.get(item) ?? 0) + change;
-    if (sum === 0) this.#pending.delete(item);
-    else this.#pending.set(item, sum);
-  }
-
-  #changed(): string[] {
-    const items = [...this.#items];
-    for (const [item, sum] of this.#pending) {
-      const place = placeOf(item, items);
-      items.splice(place, Math.max(0, -sum), ...Array.from({ length: Math.max(0, sum) }, () => item));
+  constructor(caches: readonly Cache<KeptMember>[], options: { readonly clock: Clock; readonly stabilizeMs: number }) {
+    this.#clock = options.clock;
+    this.#stabilizeMs = options.stabilizeMs;
+    for (const cache of caches) {
+      cache.subscribe((change) => {
+        const { namespace = "", name } = nameOf(change.key);
+        this.#change(namespace, name, { value: "value" in change ? change.value : undefined, isNew: change.type === "added" });
+      });
     }
-    return items;
   }
 
-  #sortedAnew(): string[] {
-    const removals = new Map(this.#pending);
-    const kept = this.#items.filter((item) => {
-      const sum = removals.get(item) ?? 0;
-      if (sum < 0) removals.set(item, sum + 1);
-      return sum >= 0;
-    });
-    for (const [item, sum] of this.#pending) for (let more = sum; more > 0; more--) kept.push(item);
-    return kept.sort();
+  /** The namespace as the cache shows it; an empty set if it has no objects. */
+  of(namespace: string): NamespaceState {
+    return this.#namespaces.get(namespace) ?? { members: new MemberSet(), objects: 0 };
+  }
+
+  /** Whether the object was not looked at when it last changed; without a name: whether that is so of any object there. */
+  isUnread(namespace: string, name?: string): boolean {
+    const { unread } = this.#namespaces.get(namespace) ?? {};
+    return unread !== undefined && (name === undefined ? unread.size > 0 : unread.has(name));
+  }
+
+  /** An unread object was looked at after all. That is no change of it, and begins no burst. */
+  read(namespace: string, name: string, member: SeenMember): void {
+    const tracked = this.#namespaces.get(namespace);
+    if (tracked?.unread.delete(name) && member !== "other") tracked.members.set(name, member);
+  }
+
+  /** How long the latest burst of changes still needs to stabilize; 0 if there is none. */
+  waitMs(namespace: string): number {
+    const burst = this.#namespaces.get(namespace)?.burst;
+    return burst ? Math.max(0, stableAtMs(burst, this.#stabilizeMs) - this.#clock.monotonic()) : 0;
+  }
+
+  /** The burst was dealt with: the next change begins another. Only if nothing has changed since `state` was asked for. */
+  endBurst(namespace: string, state: object): void {
+    const tracked = this.#namespaces.get(namespace);
+    if (tracked?.members.state() !== state) return;
+    tracked.burst = undefined;
+    if (tracked.objects === 0) this.#namespaces.delete(namespace);
+  }
+
+  #change(namespace: string, name: string, { value, isNew }: { readonly value: KeptMember | undefined; readonly isNew: boolean }): void {
+    const tracked = this.#namespaces.get(namespace) ?? { members: new MemberSet(), unread: new Set(), objects: 0, burst: undefined };
+    this.#namespaces.set(namespace, tracked);
+    const wasUnread = tracked.unread.delete(name);
+    if (value === "unread") tracked.unread.add(name);
+    const isMember = value !== undefined && value !== "other" && value !== "unread";
+    const changed = isMember ? tracked.members.set(name, value) : tracked.members.delete(name);
+    if (changed || wasUnread || value === "unread") tracked.burst = withChange(tracked.burst, this.#clock.monotonic());
+    tracked.objects += value === undefined ? -1 : isNew ? 1 : 0;
   }
 }
 
-/** Where the item is first, or would be. */
-function placeOf(item: string, items: readonly string[]): number {
-  let [low, high] = [0, items.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((items[middle] ?? "") < item) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+// When a burst of changes is over.
+
+/** A burst: its first and its latest change, on a clock that never runs backwards. */
+export interface Burst {
+  readonly firstMs: number;
+  readonly lastMs: number;
 }
 
-// The objects of one namespace as a checksum sees them, kept up to date change by change.
+/** A stream of changes that never pauses must not hold up a checksum for ever. */
+const maxStabilizations = 10;
+
+/** The burst with one more change. */
+export function withChange(burst: Burst | undefined, nowMs: number): Burst {
+  return { firstMs: burst?.firstMs ?? nowMs, lastMs: nowMs };
+}
+
+/** When a burst may be published: after a quiet time, or when it has lasted ten times as long. */
+export function stableAtMs({ firstMs, lastMs }: Burst, stabilizeMs: number): number {
+  return Math.min(lastMs + stabilizeMs, firstMs + maxStabilizations * stabilizeMs);
+}
+
+// The objects of one namespace.
 
 /** What a checksum object says about a set: equal states are the same state. */
 export interface SetState {
@@ -107,7 +142,7 @@ export class MemberSet {
   /** Puts a member in, or in the place of an earlier one. False if nothing changed. */
   set(name: string, member: Member): boolean {
     const previous = this.#members.get(name);
-    if (previous && isSame(previous, member)) return false;
+    if (previous && isSameMember(previous, member)) return false;
     this.#forget(name, previous);
     this.#members.set(name, member);
     if (member.state === "counted") {
@@ -171,89 +206,72 @@ export class MemberSet {
   }
 }
 
-function isSame(left: Member, right: Member): boolean {
+function isSameMember(left: Member, right: Member): boolean {
   if (left.state === "leftOut" || right.state === "leftOut") return left === right;
   return left.id === right.id && left.digest === right.digest;
 }
 
-// The members of every namespace, kept up to date from the cache, and when they last changed.
+// A list of texts that stays in order while single ones come and go. The same text may be in it several times.
 
-/** What is seen of an object: `other` if it is not for the gateways that this checksum is for. */
-export type SeenMember = Member | "other";
+/** Up to so many changes, moving the rest of the list aside for each is quicker than sorting it anew. */
+const fewChanges = 32;
 
-/** What the cache keeps of an object: `unread` if nobody wants a checksum of its namespace, so that nothing of its content was looked at. */
-export type KeptMember = SeenMember | "unread";
+/** Texts in the order of their UTF-16 units, which for ASCII is the order of bytes. */
+class SortedList {
+  #items: string[] = [];
+  /** Changes that are not in the list yet, as what each text's number is to change by. */
+  readonly #pending = new Map<string, number>();
 
-/** One namespace. */
-export interface NamespaceState {
-  readonly members: MemberSet;
-  /** How many objects the cache has, with those that are for others. */
-  readonly objects: number;
-}
+  /** All texts in order, as they are now; a later change does not show in what was returned. */
+  items(): readonly string[] {
+    if (this.#pending.size > 0) this.#items = this.#pending.size > fewChanges ? this.#sortedAnew() : this.#changed();
+    this.#pending.clear();
+    return this.#items;
+  }
 
-interface Tracked {
-  readonly members: MemberSet;
-  readonly unread: Set<string>;
-  objects: number;
-  burst: Burst | undefined;
-}
+  add(item: string): void {
+    this.#count(item, 1);
+  }
 
-/** Follows the caches from now on. */
-export class NamespaceMembers {
-  readonly #clock: Clock;
-  readonly #settleMs: number;
-  readonly #namespaces = new Map<string, Tracked>();
+  /** Takes one such text out. It must be there. */
+  remove(item: string): void {
+    this.#count(item, -1);
+  }
 
-  constructor(caches: readonly Cache<KeptMember>[], options: { readonly clock: Clock; readonly settleMs: number }) {
-    this.#clock = options.clock;
-    this.#settleMs = options.settleMs;
-    for (const cache of caches) {
-      cache.subscribe((change) => {
-        const { namespace = "", name } = nameOf(change.key);
-        this.#change(namespace, name, { value: "value" in change ? change.value : undefined, isNew: change.type === "added" });
-      });
+  #count(item: string, change: number): void {
+    const sum = (this.#pending.get(item) ?? 0) + change;
+    if (sum === 0) this.#pending.delete(item);
+    else this.#pending.set(item, sum);
+  }
+
+  #changed(): string[] {
+    const items = [...this.#items];
+    for (const [item, sum] of this.#pending) {
+      const place = indexFor(item, items);
+      items.splice(place, Math.max(0, -sum), ...Array.from({ length: Math.max(0, sum) }, () => item));
     }
+    return items;
   }
 
-  /** The namespace as the cache shows it; an empty set if it has no objects. */
-  of(namespace: string): NamespaceState {
-    return this.#namespaces.get(namespace) ?? { members: new MemberSet(), objects: 0 };
+  #sortedAnew(): string[] {
+    const removals = new Map(this.#pending);
+    const kept = this.#items.filter((item) => {
+      const sum = removals.get(item) ?? 0;
+      if (sum < 0) removals.set(item, sum + 1);
+      return sum >= 0;
+    });
+    for (const [item, sum] of this.#pending) for (let more = sum; more > 0; more--) kept.push(item);
+    return kept.sort();
   }
+}
 
-  /** Whether the object was not looked at when it last changed; without a name: whether that is so of any object there. */
-  isUnread(namespace: string, name?: string): boolean {
-    const { unread } = this.#namespaces.get(namespace) ?? {};
-    return unread !== undefined && (name === undefined ? unread.size > 0 : unread.has(name));
+/** Where the item is first, or would be. */
+function indexFor(item: string, items: readonly string[]): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((items[middle] ?? "") < item) low = middle + 1;
+    else high = middle;
   }
-
-  /** An unread object was looked at after all. That is no change of it, and begins no burst. */
-  read(namespace: string, name: string, member: SeenMember): void {
-    const tracked = this.#namespaces.get(namespace);
-    if (tracked?.unread.delete(name) && member !== "other") tracked.members.set(name, member);
-  }
-
-  /** How long the latest burst of changes still needs to settle; 0 if there is none. */
-  waitMs(namespace: string): number {
-    const burst = this.#namespaces.get(namespace)?.burst;
-    return burst ? Math.max(0, settledAtMs(burst, this.#settleMs) - this.#clock.monotonic()) : 0;
-  }
-
-  /** The burst was dealt with: the next change begins another. Only if nothing has changed since `state` was asked for. */
-  endBurst(namespace: string, state: object): void {
-    const tracked = this.#namespaces.get(namespace);
-    if (tracked?.members.state() !== state) return;
-    tracked.burst = undefined;
-    if (tracked.objects === 0) this.#namespaces.delete(namespace);
-  }
-
-  #change(namespace: string, name: string, { value, isNew }: { readonly value: KeptMember | undefined; readonly isNew: boolean }): void {
-    const tracked = this.#namespaces.get(namespace) ?? { members: new MemberSet(), unread: new Set(), objects: 0, burst: undefined };
-    this.#namespaces.set(namespace, tracked);
-    const wasUnread = tracked.unread.delete(name);
-    if (value === "unread") tracked.unread.add(name);
-    const isMember = value !== undefined && value !== "other" && value !== "unread";
-    const changed = isMember ? tracked.members.set(name, value) : tracked.members.delete(name);
-    if (changed || wasUnread || value === "unread") tracked.burst = withChange(tracked.burst, this.#clock.monotonic());
-    tracked.objects += value === undefined ? -1 : isNew ? 1 : 0;
-  }
+  return low;
 }

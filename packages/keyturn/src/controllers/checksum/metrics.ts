@@ -42,8 +42,8 @@ const reasons = Object.keys({
   DuplicateId: true,
 } satisfies Record<ProblemReason, true>);
 
-/** What a pass found out about a namespace. */
-export interface NamespaceNumbers {
+/** What a run found out about a namespace. */
+interface NamespaceNumbers {
   readonly state: SetState;
   readonly problems: readonly Problem[];
   readonly publishedMs: number | undefined;

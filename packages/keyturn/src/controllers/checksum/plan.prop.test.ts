@@ -6,7 +6,7 @@ import { policy, PublishedWorld } from "./published-world.fixture.ts";
 type Step =
   | { readonly type: "change"; readonly ids: readonly string[] }
   | { readonly type: "announce"; readonly ids: readonly string[]; readonly minutes: number }
-  | { readonly type: "pass"; readonly writes: number }
+  | { readonly type: "reconcile"; readonly writes: number }
   | { readonly type: "time"; readonly minutes: number };
 
 const ids = fc.uniqueArray(
@@ -16,7 +16,7 @@ const ids = fc.uniqueArray(
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constant("change" as const), ids }),
   fc.record({ type: fc.constant("announce" as const), ids, minutes: fc.integer({ min: 1, max: 120 }) }),
-  fc.record({ type: fc.constant("pass" as const), writes: fc.integer({ min: 0, max: 6 }) }),
+  fc.record({ type: fc.constant("reconcile" as const), writes: fc.integer({ min: 0, max: 6 }) }),
   fc.record({ type: fc.constant("time" as const), minutes: fc.integer({ min: 0, max: 30 }) }),
 );
 

@@ -1,7 +1,6 @@
 // What is published, kept and taken back, in virtual time.
 import { describe, expect, test } from "vitest";
 import { maxIdsBytes } from "./check-sum-object.ts";
-import { type Burst, settledAtMs, withChange } from "./plan.ts";
 import { PublishedWorld } from "./published-world.fixture.ts";
 
 const minuteMs = 60_000;
@@ -44,7 +43,7 @@ describe("a new state", () => {
 
   test("is not written again while it lasts", () => {
     const world = worldWith("7-1");
-    expect(world.settle()).toMatchObject({ publish: undefined, removals: [], notices: [], restsOnState: false, nextAtMs: undefined });
+    expect(world.settle()).toMatchObject({ publish: undefined, removals: [], events: [], restsOnState: false, nextAtMs: undefined });
   });
 
   test("of nothing is not published: what was published stays, and says why", () => {
@@ -117,7 +116,7 @@ describe("an announced state", () => {
     expect([world.standing("7-2 8-2"), world.standing("7-1 8-1")]).toEqual(["False Awaited", "False BatchAnnounced"]);
     world.nowMs += minuteMs;
     world.setLive("7-2", "8-2");
-    expect(world.plan()).toMatchObject({ publish: undefined, restsOnState: true, notices: [{ reason: "AnnouncementReached" }] });
+    expect(world.plan()).toMatchObject({ publish: undefined, restsOnState: true, events: [{ reason: "AnnouncementReached" }] });
     world.settle();
     expect(world.published).toEqual(["7-2 8-2", "7-1 8-1"]);
     expect([world.standing("7-2 8-2"), world.standing("7-1 8-1")]).toEqual(["True Reached", "False Superseded"]);
@@ -150,7 +149,7 @@ describe("an announced state", () => {
     world.setLive("7-2", "8-1");
     world.settle();
     world.nowMs += 10 * minuteMs;
-    expect(world.plan().notices.map(({ reason }) => reason)).toEqual(["ChecksumPublished", "AnnouncementExpired"]);
+    expect(world.plan().events.map(({ reason }) => reason)).toEqual(["ChecksumPublished", "AnnouncementExpired"]);
     expect(world.plan().restsOnState).toBe(true);
     world.settle();
     expect(world.published).toEqual(["7-2 8-1", "7-1 8-1"]);
@@ -206,7 +205,7 @@ describe("a checksum that somebody changed", () => {
     const plan = world.plan();
     expect(plan.publish?.spec.ids).toEqual(["7-1"]);
     expect(plan.removals).toHaveLength(1);
-    expect(plan.notices.map(({ reason }) => reason)).toContain("ChecksumDamaged");
+    expect(plan.events.map(({ reason }) => reason)).toContain("ChecksumDamaged");
     world.settle();
     expect(world.published).toEqual(["7-1"]);
   });
@@ -218,19 +217,4 @@ describe("a checksum that somebody changed", () => {
     world.settle();
     expect(world.objects.size).toBe(1);
   });
-});
-
-// When a burst is over.
-
-test("a burst is over after a quiet time, and at the latest after ten times as long", () => {
-  let burst: Burst | undefined;
-  for (let nowMs = 0; nowMs <= 5000; nowMs += 500) burst = withChange(burst, nowMs);
-  expect(burst && settledAtMs(burst, 2000)).toBe(7000);
-  for (let nowMs = 5500; nowMs <= 60_000; nowMs += 500) burst = withChange(burst, nowMs);
-  expect(burst && settledAtMs(burst, 2000)).toBe(20_000);
-});
-
-test("a single change waits for the quiet time alone; without one, nothing waits", () => {
-  expect(settledAtMs(withChange(undefined, 100), 2000)).toBe(2100);
-  expect(settledAtMs(withChange(undefined, 100), 0)).toBe(100);
 });

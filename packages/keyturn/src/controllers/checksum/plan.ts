@@ -1,74 +1,10 @@
-// Pure: publish, wait, retain, status.
+// What is to be done about the checksums of one namespace: publish, wait, retain, report. A pure function of what was observed and the time.
 import { type Condition, type PlannedEvent, type ObjectName, setCondition } from "@keyturn/runtime";
 import { type Pause, pausedAnnotation, pausedConditions, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
 import { type CheckSumObject, checkSumObject, isOfState, type PublishedCheckSum, rfc3339, timestampMsOf } from "./check-sum-object.ts";
 import type { Problem, SetState } from "./members.ts";
 import type { ConditionReason, EventReason } from "./reasons.ts";
-
-// The checksums of a namespace in their order: which of them counts, which came before it, which is announced.
-
-/** A checksum whose state has been there. */
-export interface SettledCheckSum {
-  readonly checksum: PublishedCheckSum;
-  /** Since when it counts: since it was made, or, if it was announced, since its state was there. */
-  readonly sinceMs: number;
-}
-
-/** The checksums of a namespace that are ours. */
-export interface History {
-  /** Newest first; the first is the one that counts. */
-  readonly settled: readonly SettledCheckSum[];
-  /** The announced state that is still to come. */
-  readonly awaited: { readonly checksum: PublishedCheckSum; readonly expiresMs: number } | undefined;
-  /** The announced state that is there now for the first time; the first of `settled`. */
-  readonly reached: PublishedCheckSum | undefined;
-  /** Announced states that did not come in time, or that a newer checksum has overtaken. */
-  readonly over: readonly PublishedCheckSum[];
-  /** What somebody changed after it was published. */
-  readonly damaged: readonly PublishedCheckSum[];
-}
-
-/** Puts the checksums in order. Nobody can announce for longer than `maxAnnouncementMs`, counted from the API server's own date. */
-export function historyOf(
-  published: readonly PublishedCheckSum[],
-  { state, maxAnnouncementMs, nowMs }: { readonly state: SetState; readonly maxAnnouncementMs: number; readonly nowMs: number },
-): History {
-  const newestFirst = published.filter(({ intact }) => intact).sort(newerFirst);
-  const settled = newestFirst.filter((checksum) => !isUnreached(checksum)).map((checksum) => ({ checksum, sinceMs: countsSinceMs(checksum) }));
-  const announced = newestFirst.filter(isUnreached);
-  const [last] = settled;
-  const open = announced.find((checksum) => !last || newerFirst(checksum, last.checksum) < 0);
-  const reached = open && isOfState(open, state) ? open : undefined;
-  const expiresMs = open ? expiryMsOf(open, maxAnnouncementMs) : 0;
-  const awaited = open && !reached && nowMs < expiresMs ? { checksum: open, expiresMs } : undefined;
-  return {
-    settled: reached ? [{ checksum: reached, sinceMs: nowMs }, ...settled] : settled,
-    awaited,
-    reached,
-    over: announced.filter((checksum) => checksum !== reached && checksum !== awaited?.checksum),
-    damaged: published.filter(({ intact }) => !intact),
-  };
-}
-
-/** Of two checksums of the same second one must come first, and always the same one. */
-function newerFirst(left: PublishedCheckSum, right: PublishedCheckSum): number {
-  return timestampMsOf(right) - timestampMsOf(left) || (left.object.metadata.name < right.object.metadata.name ? -1 : 1);
-}
-
-function isUnreached({ object: { spec, status } }: PublishedCheckSum): boolean {
-  return spec.announcement !== undefined && status?.reached === undefined;
-}
-
-function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
-  return Date.parse(status?.reached ?? metadata.creationTimestamp ?? spec.timestamp);
-}
-
-function expiryMsOf({ object: { metadata, spec } }: PublishedCheckSum, maxMs: number): number {
-  return Math.min(Date.parse(spec.announcement?.expires ?? spec.timestamp), Date.parse(metadata.creationTimestamp ?? spec.timestamp) + maxMs);
-}
-
-// Everything that the plan for one namespace is made from.
 
 /** What was observed in a namespace, of one kind. */
 export interface Observation {
@@ -92,95 +28,13 @@ export interface PublishingPolicy {
   readonly publishEmpty: boolean;
 }
 
-// How long checksums of earlier states stay: long enough for gateways that are a little behind, not so long that a stale state passes for ever.
-
-/** Which of the earlier ones stay and which go. */
-export interface Retention {
-  readonly staying: readonly PublishedCheckSum[];
-  readonly going: readonly PublishedCheckSum[];
-  /** When the next of those that stay goes. */
-  readonly nextAtMs: number | undefined;
-}
-
-/** Decides about earlier checksums, newest first. `replacedMs` is when the newest of them was replaced; each of the others was by the one before it. */
-export function retentionOf(
-  earlier: readonly SettledCheckSum[],
-  {
-    replacedMs,
-    policy,
-    nowMs,
-  }: { readonly replacedMs: number; readonly policy: Pick<PublishingPolicy, "keep" | "keepForMs">; readonly nowMs: number },
-): Retention {
-  const dated = earlier.map(({ checksum }, index) => ({ checksum, goesAtMs: (earlier[index - 1]?.sinceMs ?? replacedMs) + policy.keepForMs }));
-  const stays = ({ goesAtMs }: { readonly goesAtMs: number }, index: number): boolean => index < policy.keep && nowMs < goesAtMs;
-  const staying = dated.filter(stays);
-  return {
-    staying: staying.map(({ checksum }) => checksum),
-    going: dated.filter((each, index) => !stays(each, index)).map(({ checksum }) => checksum),
-    nextAtMs: staying.length > 0 ? Math.min(...staying.map(({ goesAtMs }) => goesAtMs)) : undefined,
-  };
-}
-
-// What a checksum's status says: whether it is the one that counts, and which objects it does not cover.
-
-/** As many objects are named in a status; all are counted. */
-const maxProblemsNamed = 100;
-
-const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
-  Published: "the objects are as this checksum says",
-  Reached: "the announced state is there",
-  Awaited: "the announced state is still to come; nothing else is published until then",
-  BatchAnnounced: "another state is announced; until it is there, or its time is over, this checksum stays and nothing else is published",
-  Superseded: "a newer checksum has taken its place; this one stays for a while for gateways that are behind",
-  EmptySet: "no object counts any more; a checksum of nothing is not published, so that gateways keep what they have (--checksum.publish-empty)",
-};
-
-const isTrue: ReadonlySet<ConditionReason> = new Set(["Published", "Reached"]);
-
-/** What the status is made from. */
-export interface StatusInput {
-  /** What the condition `Current` says. */
-  readonly reason: keyof typeof messages;
-  /** Of the newest checksum; absent for the others. */
-  readonly problems: readonly Problem[] | undefined;
-  /** Set in the moment in which an announced state is there. */
-  readonly reachedMs: number | undefined;
-  readonly nowMs: number;
-}
-
-/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(checksum: PublishedCheckSum, { reason, problems, reachedMs, nowMs }: StatusInput): CheckSumStatus {
-  const { status: previous, spec } = checksum.object;
-  const current = { type: "Current", status: isTrue.has(reason) ? "True" : "False", reason, message: messages[reason] } as const;
-  // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
-  const ready = { ...current, type: "Ready", status: reason === "Awaited" ? "False" : "True" } as const;
-  const conditions = setCondition(setCondition(previous?.conditions ?? [], current, nowMs), ready, nowMs);
-  const reached = reachedMs === undefined ? previous?.reached : rfc3339(reachedMs);
-  return {
-    conditions: [...(checksum.listsIds ? conditions : withoutIds(conditions, spec.count ?? 0, nowMs))],
-    ...(reached !== undefined && { reached }),
-    ...(problems && {
-      problemCount: problems.length,
-      problems: problems.slice(0, maxProblemsNamed).map(({ name, reason: why }) => ({ name, reason: why })),
-    }),
-  };
-}
-
-function withoutIds(conditions: readonly Condition[], count: number, nowMs: number): readonly Condition[] {
-  const reason: ConditionReason = "TooManyIds";
-  const message = `${count} ids do not fit into one object; the checksum is complete, but gateways cannot say which objects differ from it`;
-  return setCondition(conditions, { type: "IdsListed", status: "False", reason, message }, nowMs);
-}
-
-// What is to be done in one namespace: a pure function of what was observed and the time.
-
 /** What to do, in this order. */
 export interface ChecksumPlan {
   /** The checksum to create. */
   readonly publish: CheckSumObject | undefined;
   readonly removals: readonly ObjectName[];
   readonly statuses: readonly { readonly checksum: PublishedCheckSum; readonly status: CheckSumStatus }[];
-  readonly notices: readonly ChecksumEvent[];
+  readonly events: readonly ChecksumEvent[];
   /** True if the plan rests on what the objects are now, so that it may be carried out only when that is certain. */
   readonly restsOnState: boolean;
   /** When time alone changes the plan. */
@@ -188,7 +42,7 @@ export interface ChecksumPlan {
 }
 
 /** Something to say about one of the checksums. */
-export interface ChecksumEvent extends PlannedEvent {
+interface ChecksumEvent extends PlannedEvent {
   readonly reason: EventReason;
   readonly about: ObjectName & { readonly uid?: string };
 }
@@ -219,7 +73,7 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
       ...(current ? [statusWith(current.checksum, standingOf(current.checksum, observation, history), !awaited)] : []),
       ...retention.staying.map((checksum) => statusWith(checksum, "Superseded", false)),
     ],
-    notices: eventsOf({ publish, reached, over: history.over, damaged }),
+    events: eventsOf({ publish, reached, over: history.over, damaged }),
     // An announcement that seems to be over may have been reached, if the cache is behind.
     restsOnState: publish !== undefined || reached !== undefined || history.over.length > 0,
     nextAtMs: times.length > 0 ? Math.min(...times) : undefined,
@@ -282,25 +136,146 @@ function nameOfCheckSum({ metadata: { namespace = "", name = "" } }: CheckSumObj
   return { namespace, name };
 }
 
-// When a burst of changes is over.
+// The checksums in their order: which of them counts, which came before it, which is announced.
 
-/** A burst: its first and its latest change, on a clock that never runs backwards. */
-export interface Burst {
-  readonly firstMs: number;
-  readonly lastMs: number;
+/** A checksum whose state has been there. */
+interface SettledCheckSum {
+  readonly checksum: PublishedCheckSum;
+  /** Since when it counts: since it was made, or, if it was announced, since its state was there. */
+  readonly sinceMs: number;
 }
 
-/** A stream of changes that never pauses must not hold up a checksum for ever. */
-const maxInSettles = 10;
-
-/** The burst with one more change. */
-export function withChange(burst: Burst | undefined, nowMs: number): Burst {
-  return { firstMs: burst?.firstMs ?? nowMs, lastMs: nowMs };
+/** The checksums of a namespace that are ours. */
+interface History {
+  /** Newest first; the first is the one that counts. */
+  readonly settled: readonly SettledCheckSum[];
+  /** The announced state that is still to come. */
+  readonly awaited: { readonly checksum: PublishedCheckSum; readonly expiresMs: number } | undefined;
+  /** The announced state that is there now for the first time; the first of `settled`. */
+  readonly reached: PublishedCheckSum | undefined;
+  /** Announced states that did not come in time, or that a newer checksum has overtaken. */
+  readonly over: readonly PublishedCheckSum[];
+  /** What somebody changed after it was published. */
+  readonly damaged: readonly PublishedCheckSum[];
 }
 
-/** When a burst may be published: after a quiet time, or when it has lasted ten times as long. */
-export function settledAtMs({ firstMs, lastMs }: Burst, settleMs: number): number {
-  return Math.min(lastMs + settleMs, firstMs + maxInSettles * settleMs);
+/** Puts the checksums in order. Nobody can announce for longer than `maxAnnouncementMs`, counted from the API server's own date. */
+export function historyOf(
+  published: readonly PublishedCheckSum[],
+  { state, maxAnnouncementMs, nowMs }: { readonly state: SetState; readonly maxAnnouncementMs: number; readonly nowMs: number },
+): History {
+  const newestFirst = published.filter(({ intact }) => intact).sort(newerFirst);
+  const settled = newestFirst.filter((checksum) => !isUnreached(checksum)).map((checksum) => ({ checksum, sinceMs: countsSinceMs(checksum) }));
+  const announced = newestFirst.filter(isUnreached);
+  const [last] = settled;
+  const open = announced.find((checksum) => !last || newerFirst(checksum, last.checksum) < 0);
+  const reached = open && isOfState(open, state) ? open : undefined;
+  const expiresMs = open ? expiryMsOf(open, maxAnnouncementMs) : 0;
+  const awaited = open && !reached && nowMs < expiresMs ? { checksum: open, expiresMs } : undefined;
+  return {
+    settled: reached ? [{ checksum: reached, sinceMs: nowMs }, ...settled] : settled,
+    awaited,
+    reached,
+    over: announced.filter((checksum) => checksum !== reached && checksum !== awaited?.checksum),
+    damaged: published.filter(({ intact }) => !intact),
+  };
+}
+
+/** Of two checksums of the same second one must come first, and always the same one. */
+function newerFirst(left: PublishedCheckSum, right: PublishedCheckSum): number {
+  return timestampMsOf(right) - timestampMsOf(left) || (left.object.metadata.name < right.object.metadata.name ? -1 : 1);
+}
+
+function isUnreached({ object: { spec, status } }: PublishedCheckSum): boolean {
+  return spec.announcement !== undefined && status?.reached === undefined;
+}
+
+function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
+  return Date.parse(status?.reached ?? metadata.creationTimestamp ?? spec.timestamp);
+}
+
+function expiryMsOf({ object: { metadata, spec } }: PublishedCheckSum, maxMs: number): number {
+  return Math.min(Date.parse(spec.announcement?.expires ?? spec.timestamp), Date.parse(metadata.creationTimestamp ?? spec.timestamp) + maxMs);
+}
+
+// How long checksums of earlier states stay: long enough for gateways that are a little behind, not so long that a stale state is accepted for ever.
+
+/** Which of the earlier ones stay and which go. */
+interface Retention {
+  readonly staying: readonly PublishedCheckSum[];
+  readonly going: readonly PublishedCheckSum[];
+  /** When the next of those that stay goes. */
+  readonly nextAtMs: number | undefined;
+}
+
+/** Decides about earlier checksums, newest first. `replacedMs` is when the newest of them was replaced; each of the others was by the one before it. */
+function retentionOf(
+  earlier: readonly SettledCheckSum[],
+  {
+    replacedMs,
+    policy,
+    nowMs,
+  }: { readonly replacedMs: number; readonly policy: Pick<PublishingPolicy, "keep" | "keepForMs">; readonly nowMs: number },
+): Retention {
+  const dated = earlier.map(({ checksum }, index) => ({ checksum, goesAtMs: (earlier[index - 1]?.sinceMs ?? replacedMs) + policy.keepForMs }));
+  const stays = ({ goesAtMs }: { readonly goesAtMs: number }, index: number): boolean => index < policy.keep && nowMs < goesAtMs;
+  const staying = dated.filter(stays);
+  return {
+    staying: staying.map(({ checksum }) => checksum),
+    going: dated.filter((each, index) => !stays(each, index)).map(({ checksum }) => checksum),
+    nextAtMs: staying.length > 0 ? Math.min(...staying.map(({ goesAtMs }) => goesAtMs)) : undefined,
+  };
+}
+
+// What a checksum's status says: whether it is the one that counts, and which objects it does not cover.
+
+/** What the status is made from. */
+interface StatusInput {
+  /** What the condition `Current` says. */
+  readonly reason: keyof typeof messages;
+  /** Of the newest checksum; absent for the others. */
+  readonly problems: readonly Problem[] | undefined;
+  /** Set in the moment in which an announced state is there. */
+  readonly reachedMs: number | undefined;
+  readonly nowMs: number;
+}
+
+const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
+  Published: "the objects are as this checksum says",
+  Reached: "the announced state is there",
+  Awaited: "the announced state is still to come; nothing else is published until then",
+  BatchAnnounced: "another state is announced; until it is there, or its time is over, this checksum stays and nothing else is published",
+  Superseded: "a newer checksum has taken its place; this one stays for a while for gateways that are behind",
+  EmptySet: "no object counts any more; a checksum of nothing is not published, so that gateways keep what they have (--checksum.publish-empty)",
+};
+
+const isTrue: ReadonlySet<ConditionReason> = new Set(["Published", "Reached"]);
+
+/** As many objects are named in a status; all are counted. */
+const maxProblemsNamed = 100;
+
+/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
+export function statusOf(checksum: PublishedCheckSum, { reason, problems, reachedMs, nowMs }: StatusInput): CheckSumStatus {
+  const { status: previous, spec } = checksum.object;
+  const current = { type: "Current", status: isTrue.has(reason) ? "True" : "False", reason, message: messages[reason] } as const;
+  // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
+  const ready = { ...current, type: "Ready", status: reason === "Awaited" ? "False" : "True" } as const;
+  const conditions = setCondition(setCondition(previous?.conditions ?? [], current, nowMs), ready, nowMs);
+  const reached = reachedMs === undefined ? previous?.reached : rfc3339(reachedMs);
+  return {
+    conditions: [...(checksum.listsIds ? conditions : withoutIds(conditions, spec.count ?? 0, nowMs))],
+    ...(reached !== undefined && { reached }),
+    ...(problems && {
+      problemCount: problems.length,
+      problems: problems.slice(0, maxProblemsNamed).map(({ name, reason: why }) => ({ name, reason: why })),
+    }),
+  };
+}
+
+function withoutIds(conditions: readonly Condition[], count: number, nowMs: number): readonly Condition[] {
+  const reason: ConditionReason = "TooManyIds";
+  const message = `${count} ids do not fit into one object; the checksum is complete, but gateways cannot say which objects differ from it`;
+  return setCondition(conditions, { type: "IdsListed", status: "False", reason, message }, nowMs);
 }
 
 // A namespace in which nothing is published for now, because people said so on it or on one of its checksums.
@@ -330,7 +305,7 @@ export function pausedChecksumPlan(published: readonly PublishedCheckSum[], paus
     publish: undefined,
     removals: [],
     statuses: isNews ? [{ checksum: newest, status: { ...newest.object.status, conditions: [...conditions] } }] : [],
-    notices: isNews ? [{ type: "Normal", reason: "Paused", message: pauseInWords(pause), about: { namespace, name, uid } }] : [],
+    events: isNews ? [{ type: "Normal", reason: "Paused", message: pauseInWords(pause), about: { namespace, name, uid } }] : [],
     restsOnState: false,
     nextAtMs: pause.untilMs,
   };

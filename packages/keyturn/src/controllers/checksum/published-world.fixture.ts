@@ -65,7 +65,7 @@ export class PublishedWorld {
 
   /** Plans and carries out until there is nothing left to write. */
   settle(): ChecksumPlan {
-    for (let pass = 0; pass < 5; pass++) {
+    for (let run = 0; run < 5; run++) {
       const before = JSON.stringify([...this.objects]);
       const plan = this.plan();
       this.carryOut(plan);

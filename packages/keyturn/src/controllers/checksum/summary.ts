@@ -63,9 +63,9 @@ function checksumHealth({ metadata, status }: DeepReadonly<ShownCheckSum>): Heal
     const message = "the operator has not reported on it yet; is it running, with this controller?";
     return { health: "unknown", reason: "NotReported", message, sinceMs: timeMs(metadata.creationTimestamp) };
   }
-  const verdict = healthReportOf(current, healthOfReason[current.reason] ?? "attention");
+  const report = healthReportOf(current, healthOfReason[current.reason] ?? "attention");
   const { problemCount = 0, problems = [] } = status ?? {};
-  if (problemCount === 0 || verdict.health === "attention" || verdict.health === "paused") return verdict;
+  if (problemCount === 0 || report.health === "attention" || report.health === "paused") return report;
   const named = problems.slice(0, 3).map(({ name, reason }) => `${name} (${reason})`);
   const message = `${problemCount === 1 ? "1 object is" : `${problemCount} objects are`} left out or not unique: ${named.join(", ")}${problemCount > named.length ? ", …" : ""}`;
   return { health: "attention", reason: problems[0]?.reason ?? "LeftOut", message, sinceMs: undefined };

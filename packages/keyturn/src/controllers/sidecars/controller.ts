@@ -1,4 +1,4 @@
-// Watches, the fleet's key, `reconcileWith`.
+// The sidecars controller. One key per workload inspects it; one key for all of them plans and restarts, because what may happen at a time is counted over all.
 import {
   type AccessRule,
   ConfigMap,
@@ -30,36 +30,6 @@ import { Rollouts, controllerName } from "./rollouts.ts";
 import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
 import { lookForRolloutsMs, Rollout, servesRollouts, watchRollouts } from "./workload.ts";
 
-// Every right that the controller needs.
-
-const seen = ["list", "watch"] as const;
-const restarted = ["list", "watch", "patch"] as const;
-const why = "to see what pods are made from and how rollouts fare, and to restart";
-
-const configured = "to notice when Istio's injectors are configured anew";
-
-const always: readonly AccessRule[] = [
-  { kind: MutatingWebhookConfiguration, verbs: seen, why: "to know which webhook would inject a pod" },
-  { kind: ConfigMap, verbs: seen, why: configured },
-  { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
-  { kind: Pod, verbs: seen, why: "to compare their sidecars with what new ones would get" },
-  { kind: ReplicaSet, verbs: seen, why: "to know which Deployment a pod belongs to; only their metadata is read" },
-  { kind: Deployment, verbs: restarted, why },
-  { kind: StatefulSet, verbs: restarted, why },
-  { kind: DaemonSet, verbs: restarted, why },
-];
-
-/** The rights, which depend on what is to be restarted, and on where Istio is: also an operator that is limited to some namespaces has to look there. */
-export function sidecarsAccess(options: { readonly argoRollouts: boolean; readonly istioNamespaces: readonly string[] }): readonly AccessRule[] {
-  return [
-    ...always,
-    ...options.istioNamespaces.map((namespace): AccessRule => ({ kind: ConfigMap, verbs: seen, namespace, why: configured })),
-    ...(options.argoRollouts ? [{ kind: Rollout, verbs: restarted, why }] : []),
-  ];
-}
-
-// The sidecars controller. One key per workload inspects it; one key for all of them plans and restarts, because what may happen at a time is counted over all.
-
 /** How the controller works; the flags say it. */
 export interface SidecarsOptions {
   readonly limits: Limits;
@@ -69,7 +39,7 @@ export interface SidecarsOptions {
   readonly compareHub: boolean;
   /** Compares the whole sidecar, not only its image and revision. */
   readonly whole: boolean;
-  readonly settleMs: number;
+  readonly stabilizeMs: number;
   /** 0 for none. */
   readonly periodMs: number;
   readonly skipNamespaces: readonly string[];
@@ -78,7 +48,7 @@ export interface SidecarsOptions {
   /** Where webhooks are reached; for those who do not run in the cluster. */
   readonly webhooks?: Pick<WebhookCallerOptions, "resolveService">;
   /** Called when the watches are declared: others in this process may look through them too, whether or not it leads. */
-  readonly onSetUp?: (sight: SidecarsView) => void;
+  readonly onSetUp?: (view: SidecarsView) => void;
 }
 
 /** Keys that stand for no workload; those of workloads have slashes. */
@@ -105,17 +75,18 @@ export function sidecarsControllerOf(options: SidecarsOptions): ControllerDefini
 
 function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   const { clock, trigger, enqueue } = scope;
-  const { settleMs, periodMs, whole, compareHub } = options;
+  const { stabilizeMs, periodMs, whole, compareHub } = options;
   const metrics = fleetMetrics(scope.metrics);
   const watches = watchSidecars(scope, options);
-  const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
+  const configuration = new InjectorConfiguration(watches.configuration, { clock, stabilizeMs });
   const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
-  const settling = new NamespaceStabilization(watches.namespaces, { clock, settleMs, matters: decidesInjection });
-  const told = new Set<(id: WorkloadId) => void>([(id) => enqueue(id)]);
-  const expectations = new Expectations({ clock, onAnswer: (id) => told.forEach((tell) => tell(id)) });
+  const stabilization = new NamespaceStabilization(watches.namespaces, { clock, stabilizeMs, matters: decidesInjection });
+  const listeners = new Set<(id: WorkloadId) => void>([(id) => enqueue(id)]);
+  const expectations = new Expectations({ clock, onAnswer: (id) => listeners.forEach((listener) => listener(id)) });
   const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: (call) => metrics.called(call) }), callsAtATime);
-  const namespaceSettlesInMs = (namespace: string): number => settling.settlesInMs(namespace);
+  const namespaceStabilizesInMs = (namespace: string): number => stabilization.stabilizesInMs(namespace);
   const inspector = new Inspector({
+    clock,
     watches,
     configuration,
     expectations,
@@ -123,9 +94,9 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
     compareHub,
     whole,
     selects: options.selects,
-    namespaceSettlesInMs,
+    namespaceStabilizesInMs,
   });
-  options.onSetUp?.({ watches, inspector, limits: options.limits, onAnswer: (listener) => void told.add(listener) });
+  options.onSetUp?.({ watches, inspector, limits: options.limits, onAnswer: (listener) => void listeners.add(listener) });
   const record = new FleetRecord();
   const rollouts = new Rollouts({
     scope,
@@ -193,4 +164,30 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
     if (run.key === argoKey) return lookForRollouts(run);
     return inspect(run);
   };
+}
+
+const seen = ["list", "watch"] as const;
+const restarted = ["list", "watch", "patch"] as const;
+const why = "to see what pods are made from and how rollouts fare, and to restart";
+
+const configured = "to notice when Istio's injectors are configured anew";
+
+const always: readonly AccessRule[] = [
+  { kind: MutatingWebhookConfiguration, verbs: seen, why: "to know which webhook would inject a pod" },
+  { kind: ConfigMap, verbs: seen, why: configured },
+  { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
+  { kind: Pod, verbs: seen, why: "to compare their sidecars with what new ones would get" },
+  { kind: ReplicaSet, verbs: seen, why: "to know which Deployment a pod belongs to; only their metadata is read" },
+  { kind: Deployment, verbs: restarted, why },
+  { kind: StatefulSet, verbs: restarted, why },
+  { kind: DaemonSet, verbs: restarted, why },
+];
+
+/** The rights, which depend on what is to be restarted, and on where Istio is: also an operator that is limited to some namespaces has to look there. */
+function sidecarsAccess(options: { readonly argoRollouts: boolean; readonly istioNamespaces: readonly string[] }): readonly AccessRule[] {
+  return [
+    ...always,
+    ...options.istioNamespaces.map((namespace): AccessRule => ({ kind: ConfigMap, verbs: seen, namespace, why: configured })),
+    ...(options.argoRollouts ? [{ kind: Rollout, verbs: restarted, why }] : []),
+  ];
 }

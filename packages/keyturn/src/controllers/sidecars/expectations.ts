@@ -5,14 +5,14 @@ import type { Expectation } from "./injection/expectation.ts";
 /** What is known about one question. */
 export interface Answer {
   readonly expectation: Expectation | { readonly type: "pending" };
-  /** When to look again: what failed, or was refused, is asked again then. Undefined if the asker will be told. */
+  /** When to look again: what failed, or was refused, is asked again then. Undefined if the asker will be called. */
   readonly againInMs: number | undefined;
 }
 
 interface Question {
   expectation: Answer["expectation"];
   asking: boolean;
-  /** Who is told of the next answer. */
+  /** Who is called when there is an answer. */
   readonly waiting: Set<string>;
   failures: number;
   /** On the monotonic clock: when it may be asked again. */
@@ -25,7 +25,7 @@ const maxRetryMs = 300_000;
 const questionsPerTurn = 4;
 
 /**
- * Keeps answers by their key. Asking never waits: whoever asks is told later, by `onAnswer`, that there is an answer. So a webhook that is slow holds no
+ * Keeps answers by their key. Asking never waits: whoever asks is called later, by `onAnswer`, when there is an answer. So a webhook that is slow holds no
  * worker, and one call serves everybody with the same question. What failed is asked again after 5 s, 10 s … 5 min; what was refused, after 5 min.
  */
 export class Expectations {
@@ -36,7 +36,7 @@ export class Expectations {
   readonly #clock: Clock;
   readonly #onAnswer: (asker: string) => void;
 
-  /** `onAnswer` is told the name of each asker who should look again. */
+  /** `onAnswer` gets the name of each asker who should look again. */
   constructor({ clock, onAnswer }: { readonly clock: Clock; readonly onAnswer: (asker: string) => void }) {
     this.#clock = clock;
     this.#onAnswer = onAnswer;
@@ -68,7 +68,7 @@ export class Expectations {
     return question.expectation;
   }
 
-  /** Forgets what this webhook has said, because it no longer answers: none of that is to be acted upon until it is asked again. `askers` are told. */
+  /** Forgets what this webhook has said, because it no longer answers: none of that is to be acted upon until it is asked again. `askers` are called. */
   doubt(webhook: string, askers: readonly string[]): void {
     for (const [key, { expectation }] of this.#questions) {
       if (expectation.type === "known" && expectation.webhooks.includes(webhook)) this.#questions.delete(key);
@@ -81,7 +81,7 @@ export class Expectations {
     while (this.#asked.size > 0) await Promise.all(this.#asked);
   }
 
-  /** Forgets everything. What is under way is still told of, and asked again. */
+  /** Forgets everything. What is under way is still answered, and asked again. */
   clear(): void {
     this.#questions.clear();
   }

@@ -10,7 +10,7 @@ describe("the flags", () => {
       dryRun: false,
       compareHub: false,
       whole: false,
-      settleMs: 10_000,
+      stabilizeMs: 10_000,
       periodMs: 60 * minute,
       skipNamespaces: ["kube-system", "istio-system"],
       istioNamespaces: ["istio-system"],

@@ -23,7 +23,7 @@ export function sidecarsOptions(flag: FlagReader): SidecarsOptions {
     dryRun: flag(sidecarsFlags.dryRun),
     compareHub: flag(sidecarsFlags.compareHub),
     whole: flag(sidecarsFlags.compareWhole),
-    settleMs: flag(sidecarsFlags.istiodConfigReadDelay),
+    stabilizeMs: flag(sidecarsFlags.istiodConfigReadDelay),
     periodMs: flag(sidecarsFlags.reconcilePeriod),
     skipNamespaces: flag(sidecarsFlags.skipNamespaces),
     istioNamespaces: flag(sidecarsFlags.istioNamespaces),

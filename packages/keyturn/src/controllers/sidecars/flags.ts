@@ -1,4 +1,4 @@
-// What the command line says about sidecars. The first seven are Fortsa's, with its document's defaults.
+// What the command line says about sidecars. The first seven are Fortsa's, with the defaults of its documentation.
 import { durationFlag, type Flag, listFlag, numberFlag, switchFlag } from "../../feature/flag.ts";
 import { maintenanceFlags } from "../../feature/maintenance-window.ts";
 

@@ -1,10 +1,10 @@
-// The workloads that the plan has to deal with, kept up to date one by one.
+// The workloads that the plan has to deal with, kept up to date one by one, and what others than the controller see of them.
 import { type Client, type Clock, type ControllerScope, type Logger, sleep } from "@keyturn/runtime";
 import { Semaphore } from "../../semaphore.ts";
 import type { SidecarsOptions } from "./controller.ts";
 import { Expectations } from "./expectations.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
-import { idsIn, type Inspection, Inspector } from "./inspect.ts";
+import { idsIn, type InspectionResult, Inspector } from "./inspect.ts";
 import { NamespaceStabilization } from "./pod-selection.ts";
 import { expectedByApiServer } from "./queries.ts";
 import type { Candidate, Limits, WorkloadId } from "./rollout-plan.ts";
@@ -25,7 +25,7 @@ export class FleetRecord {
   }
 
   /** Takes an inspection in. True if the plan may change by it. */
-  record(id: WorkloadId, { candidate }: Inspection): boolean {
+  record(id: WorkloadId, { candidate }: InspectionResult): boolean {
     const before = this.#candidates.get(id);
     if (candidate) this.#candidates.set(id, candidate);
     else {
@@ -47,21 +47,19 @@ export class FleetRecord {
   }
 }
 
-// What the controller sees, for others in the process who only want to look.
-
 /** The controller's caches, and the inspector that judges by them. */
 export interface SidecarsView {
   readonly watches: SidecarsWatches;
   readonly inspector: Pick<Inspector, "inspect" | "workload">;
   readonly limits: Limits;
-  /** Tells of answers that an inspection has been waiting for. */
+  /** Calls the listener when an inspection need no longer wait for its answer. */
   onAnswer(this: void, listener: (id: WorkloadId) => void): void;
 }
 
-// The sight of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
+// The view of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
 
 /** What it is made with. */
-export interface StandaloneViewOptions extends Pick<ControllerScope, "watch"> {
+interface StandaloneViewOptions extends Pick<ControllerScope, "watch"> {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
@@ -77,17 +75,18 @@ const questionsAtATime = 8;
  * stored; who asks needs the right to create pods.
  */
 export function standaloneSidecarsView({ watch, client, clock, log, options, signal }: StandaloneViewOptions): SidecarsView {
-  const { whole, compareHub, selects, settleMs, limits } = options;
+  const { whole, compareHub, selects, stabilizeMs, limits } = options;
   const watches = watchSidecars({ watch }, { ...options, istioNamespaces: [] });
-  const configuration = new InjectorConfiguration(watches.configuration, { clock, settleMs });
+  const configuration = new InjectorConfiguration(watches.configuration, { clock, stabilizeMs });
   const matters = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
-  const settling = new NamespaceStabilization(watches.namespaces, { clock, settleMs, matters });
-  const told = new Set<(id: WorkloadId) => void>();
-  const tellAll = (id: WorkloadId): void => told.forEach((tell) => tell(id));
-  const expectations = new Expectations({ clock, onAnswer: tellAll });
+  const stabilization = new NamespaceStabilization(watches.namespaces, { clock, stabilizeMs, matters });
+  const listeners = new Set<(id: WorkloadId) => void>();
+  const notifyAll = (id: WorkloadId): void => listeners.forEach((listener) => listener(id));
+  const expectations = new Expectations({ clock, onAnswer: notifyAll });
   configuration.onChange(() => expectations.clear());
   const gate = new Semaphore(questionsAtATime);
   const inspector = new Inspector({
+    clock,
     watches,
     configuration,
     expectations,
@@ -95,17 +94,17 @@ export function standaloneSidecarsView({ watch, client, clock, log, options, sig
     compareHub,
     whole,
     selects,
-    namespaceSettlesInMs: (namespace) => settling.settlesInMs(namespace),
+    namespaceStabilizesInMs: (namespace) => stabilization.stabilizesInMs(namespace),
   });
   if (options.argoRollouts) {
     void whenRolloutsAreServed({ client, clock, log, signal }, () => {
-      const onChange: RolloutWatch["onChange"] = ({ kind }, key) => tellAll(idOfWorkload(kind, key));
+      const onChange: RolloutWatch["onChange"] = ({ kind }, key) => notifyAll(idOfWorkload(kind, key));
       watchRollouts({ watch }, watches, { fields: skippedFields(options.skipNamespaces), selects, onChange });
       // What has been seen as a pod of nobody may be one of theirs.
-      for (const id of idsIn(watches)) tellAll(id);
+      for (const id of idsIn(watches)) notifyAll(id);
     });
   }
-  return { watches, inspector, limits, onAnswer: (listener) => void told.add(listener) };
+  return { watches, inspector, limits, onAnswer: (listener) => void listeners.add(listener) };
 }
 
 /** Looks until they are, or the signal aborts. Never rejects. */
@@ -117,7 +116,7 @@ async function whenRolloutsAreServed(
     try {
       if (await servesRollouts(client, signal)) return join();
     } catch (error) {
-      // How the API server fares is told by every watch; this is only asked again.
+      // How the API server fares is logged by every watch; this is only asked again.
       log.debug({ err: error }, "could not find out whether Argo Rollouts are served");
     }
     // Rejects only when the signal aborts, which the loop sees by itself.

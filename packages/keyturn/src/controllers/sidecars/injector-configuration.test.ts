@@ -11,13 +11,13 @@ import {
 } from "./injector-configuration.ts";
 import { ManualCache } from "./manual-cache.fixture.ts";
 
-const settleMs = 10_000;
+const stabilizeMs = 10_000;
 
 function setUp() {
   const clock = new VirtualClock();
   const webhooks = new ManualCache<MutatingWebhookConfiguration | typeof otherConfiguration>(MutatingWebhookConfiguration);
   const configMaps = new ManualCache<string>(ConfigMap);
-  const configuration = new InjectorConfiguration({ webhooks, configMaps: [configMaps] }, { clock, settleMs });
+  const configuration = new InjectorConfiguration({ webhooks, configMaps: [configMaps] }, { clock, stabilizeMs });
   let changes = 0;
   configuration.onChange(() => changes++);
   const putWebhooks = (name: string, caBundle: string, path = "/inject"): void => {
@@ -34,17 +34,17 @@ function stored(name: string, data: Readonly<Record<string, string>>, annotation
   return { metadata: { namespace: "istio-system", name, uid: "u", resourceVersion: "1", annotations }, data };
 }
 
-test("a change settles for the delay, and another one begins it anew; nothing sleeps", async () => {
+test("a change stabilizes for the delay, and another one begins it anew; nothing sleeps", async () => {
   const { clock, configuration, putConfigMap } = setUp();
-  await clock.advance(settleMs);
-  expect(configuration.settlesInMs).toBe(0);
+  await clock.advance(stabilizeMs);
+  expect(configuration.stabilizesInMs).toBe(0);
   putConfigMap("istio-sidecar-injector", { values: "1" });
-  expect(configuration.settlesInMs).toBe(10_000);
+  expect(configuration.stabilizesInMs).toBe(10_000);
   await clock.advance(6000);
   putConfigMap("istio-sidecar-injector", { values: "2" });
-  expect(configuration.settlesInMs).toBe(10_000);
+  expect(configuration.stabilizesInMs).toBe(10_000);
   await clock.advance(10_000);
-  expect(configuration.settlesInMs).toBe(0);
+  expect(configuration.stabilizesInMs).toBe(0);
 });
 
 test("what istiod does not read changes nothing", () => {
@@ -74,11 +74,11 @@ test("a renewed caBundle is used and changes nothing; another path does", () => 
 
 test("each period makes every answer old, without anything having to settle", async () => {
   const { clock, configuration, changes } = setUp();
-  await clock.advance(settleMs);
+  await clock.advance(stabilizeMs);
   const before = configuration.version;
   configuration.nextPeriod();
   expect(configuration.version).not.toBe(before);
-  expect(configuration.settlesInMs).toBe(0);
+  expect(configuration.stabilizesInMs).toBe(0);
   expect(changes()).toBe(1);
 });
 

@@ -1,4 +1,4 @@
-// Which injectors there are, and when they changed.
+// The configuration of the injectors as it is now: which webhooks there are, a version of what istiod reads, and whether it is stable.
 import { hash } from "node:crypto";
 import {
   type Cache,
@@ -9,6 +9,110 @@ import {
   type MutatingWebhookConfiguration,
   type Stored,
 } from "@keyturn/runtime";
+
+/** What is watched of the configuration. */
+export interface ConfigurationCaches {
+  readonly webhooks: Cache<MutatingWebhookConfiguration | typeof otherConfiguration>;
+  /** The same ConfigMap may be in several of them. */
+  readonly configMaps: readonly Cache<string>[];
+}
+
+/** Follows the caches, whether or not this process leads. */
+export class InjectorConfiguration {
+  readonly #caches: ConfigurationCaches;
+  readonly #clock: Clock;
+  readonly #stabilizeMs: number;
+  readonly #listeners: (() => void)[] = [];
+  #current: { readonly injectors: Injectors; readonly version: string } | undefined;
+  #changedMs: number;
+  #period = 0;
+
+  constructor(caches: ConfigurationCaches, { clock, stabilizeMs }: { readonly clock: Clock; readonly stabilizeMs: number }) {
+    this.#caches = caches;
+    this.#clock = clock;
+    this.#stabilizeMs = stabilizeMs;
+    this.#changedMs = clock.monotonic();
+    caches.webhooks.subscribe((change) => {
+      // istiod renews its caBundle while it works as before; the next call uses the new one.
+      const states = ["previous" in change ? change.previous : undefined, "value" in change ? change.value : undefined];
+      if (states.some((state) => state !== undefined && state !== otherConfiguration)) this.#refresh();
+    });
+    for (const cache of caches.configMaps) {
+      cache.subscribe((change) => {
+        const before = "previous" in change ? change.previous : otherConfigMap;
+        const after = "value" in change ? change.value : otherConfigMap;
+        if (before !== after) this.#refresh();
+      });
+    }
+  }
+
+  /** The webhooks that inject. */
+  get injectors(): Injectors {
+    return this.#read().injectors;
+  }
+
+  /** Changes with everything that may change an answer, and with each period. */
+  get version(): string {
+    const { injectors, version } = this.#read();
+    return `${injectors.digest} ${version} ${this.#period}`;
+  }
+
+  /** How much longer istiod is given to read what has changed; 0 if it may be asked. */
+  get stabilizesInMs(): number {
+    return Math.max(0, this.#changedMs + this.#stabilizeMs - this.#clock.monotonic());
+  }
+
+  /** Makes every answer old, without anything having changed. */
+  nextPeriod(): void {
+    this.#period++;
+    this.#notify();
+  }
+
+  /** Calls `listener` whenever `version` has changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  #refresh(): void {
+    const before = this.#current;
+    this.#current = undefined;
+    const after = this.#read();
+    if (before && before.injectors.digest === after.injectors.digest && before.version === after.version) return;
+    this.#changedMs = this.#clock.monotonic();
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #read(): { readonly injectors: Injectors; readonly version: string } {
+    if (this.#current) return this.#current;
+    const configurations = Array.from(this.#caches.webhooks.entries()).flatMap(([, kept]) => (kept === otherConfiguration ? [] : [kept]));
+    const digests = new Map(
+      this.#caches.configMaps.flatMap((cache) => Array.from(cache.entries()).filter(([, digest]) => digest !== otherConfigMap)),
+    );
+    const version = hash("sha256", canonicalJson(Object.fromEntries(digests))).slice(0, 32);
+    return (this.#current = { injectors: readInjectors(configurations), version });
+  }
+}
+
+/** Kept of a webhook configuration that injects no sidecars. */
+export const otherConfiguration = "other";
+
+export function keepInjectorWebhooks(configuration: Stored<MutatingWebhookConfiguration>): MutatingWebhookConfiguration | typeof otherConfiguration {
+  const { metadata, webhooks = [] } = configuration;
+  return isInjectorConfiguration(metadata.name) ? { metadata: { name: metadata.name }, webhooks } : otherConfiguration;
+}
+
+/** Kept of a ConfigMap that istiod does not read: nothing. */
+const otherConfigMap = "";
+
+/** The digest of what istiod reads: the injector's ConfigMap of any revision, and the mesh configuration, from which the sidecar's environment comes. */
+export function keepInjectorConfigMap({ metadata: { name }, data = {} }: Stored<ConfigMap>): string {
+  const isRead = name.startsWith("istio-sidecar-injector") || ((name === "istio" || name.startsWith("istio-")) && data["mesh"] !== undefined);
+  return isRead ? hash("sha256", canonicalJson(data)).slice(0, 32) : otherConfigMap;
+}
 
 // The webhooks that inject sidecars, in the order in which the API server calls them.
 
@@ -55,110 +159,4 @@ function digestOf(webhooks: readonly Injector[]): string {
     return { configuration, ...rest, target };
   });
   return hash("sha256", canonicalJson(relevant)).slice(0, 32);
-}
-
-// The configuration of the injectors as it is now: which webhooks there are, a version of what istiod reads, and whether it has settled.
-
-/** Kept of a webhook configuration that injects no sidecars. */
-export const otherConfiguration = "other";
-
-export function keepInjectorWebhooks(configuration: Stored<MutatingWebhookConfiguration>): MutatingWebhookConfiguration | typeof otherConfiguration {
-  const { metadata, webhooks = [] } = configuration;
-  return isInjectorConfiguration(metadata.name) ? { metadata: { name: metadata.name }, webhooks } : otherConfiguration;
-}
-
-/** Kept of a ConfigMap that istiod does not read: nothing. */
-const otherConfigMap = "";
-
-/** The digest of what istiod reads: the injector's ConfigMap of any revision, and the mesh configuration, from which the sidecar's environment comes. */
-export function keepInjectorConfigMap({ metadata: { name }, data = {} }: Stored<ConfigMap>): string {
-  const isRead = name.startsWith("istio-sidecar-injector") || ((name === "istio" || name.startsWith("istio-")) && data["mesh"] !== undefined);
-  return isRead ? hash("sha256", canonicalJson(data)).slice(0, 32) : otherConfigMap;
-}
-
-/** What is watched of the configuration. */
-export interface ConfigurationCaches {
-  readonly webhooks: Cache<MutatingWebhookConfiguration | typeof otherConfiguration>;
-  /** The same ConfigMap may be in several of them. */
-  readonly configMaps: readonly Cache<string>[];
-}
-
-/** Follows the caches, whether or not this process leads. */
-export class InjectorConfiguration {
-  readonly #caches: ConfigurationCaches;
-  readonly #clock: Clock;
-  readonly #settleMs: number;
-  readonly #listeners: (() => void)[] = [];
-  #current: { readonly injectors: Injectors; readonly version: string } | undefined;
-  #changedMs: number;
-  #period = 0;
-
-  constructor(caches: ConfigurationCaches, { clock, settleMs }: { readonly clock: Clock; readonly settleMs: number }) {
-    this.#caches = caches;
-    this.#clock = clock;
-    this.#settleMs = settleMs;
-    this.#changedMs = clock.monotonic();
-    caches.webhooks.subscribe((change) => {
-      // istiod renews its caBundle while it works as before; the next call uses the new one.
-      const states = ["previous" in change ? change.previous : undefined, "value" in change ? change.value : undefined];
-      if (states.some((state) => state !== undefined && state !== otherConfiguration)) this.#refresh();
-    });
-    for (const cache of caches.configMaps) {
-      cache.subscribe((change) => {
-        const before = "previous" in change ? change.previous : otherConfigMap;
-        const after = "value" in change ? change.value : otherConfigMap;
-        if (before !== after) this.#refresh();
-      });
-    }
-  }
-
-  /** The webhooks that inject. */
-  get injectors(): Injectors {
-    return this.#read().injectors;
-  }
-
-  /** Changes with everything that may change an answer, and with each period. */
-  get version(): string {
-    const { injectors, version } = this.#read();
-    return `${injectors.digest} ${version} ${this.#period}`;
-  }
-
-  /** How much longer istiod is given to read what has changed; 0 if it may be asked. */
-  get settlesInMs(): number {
-    return Math.max(0, this.#changedMs + this.#settleMs - this.#clock.monotonic());
-  }
-
-  /** Makes every answer old, without anything having changed. */
-  nextPeriod(): void {
-    this.#period++;
-    this.#tell();
-  }
-
-  /** Calls `listener` whenever `version` has changed. */
-  onChange(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  #refresh(): void {
-    const before = this.#current;
-    this.#current = undefined;
-    const after = this.#read();
-    if (before && before.injectors.digest === after.injectors.digest && before.version === after.version) return;
-    this.#changedMs = this.#clock.monotonic();
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
-  }
-
-  #read(): { readonly injectors: Injectors; readonly version: string } {
-    if (this.#current) return this.#current;
-    const configurations = Array.from(this.#caches.webhooks.entries()).flatMap(([, kept]) => (kept === otherConfiguration ? [] : [kept]));
-    const digests = new Map(
-      this.#caches.configMaps.flatMap((cache) => Array.from(cache.entries()).filter(([, digest]) => digest !== otherConfigMap)),
-    );
-    const version = hash("sha256", canonicalJson(Object.fromEntries(digests))).slice(0, 32);
-    return (this.#current = { injectors: readInjectors(configurations), version });
-  }
 }

@@ -1,20 +1,21 @@
 // Looks at one workload at a time: its pods, what new ones would get, and what follows from that for the plan.
-import { abortRace, type Cache, type DeepReadonly, keyOf, nameOf, type Pod, type PodTemplateSpec, type Stored } from "@keyturn/runtime";
+import { abortRace, type Cache, type Clock, type DeepReadonly, keyOf, nameOf, type Pod, type PodTemplateSpec, type Stored } from "@keyturn/runtime";
 import type { Selects } from "../../feature/pause-and-selection.ts";
-import { type Candidate, type WorkloadId, workloadRef } from "./rollout-plan.ts";
+import { type Candidate, type WorkloadId, workloadId, workloadRef } from "./rollout-plan.ts";
 import type { Expectations } from "./expectations.ts";
 import { type Expectation, expectationKey, templateDigest } from "./injection/expectation.ts";
 import type { PodSource } from "./injection/pod-draft.ts";
 import type { InjectorConfiguration } from "./injector-configuration.ts";
 import { countedPods, judge } from "./pod-selection.ts";
 import { deadPod, directOwnerId, type LivePod, podKeeper, replicaSetOf, restartableId, workloadUidOfPod } from "./pods.ts";
-import { consentLabel, restartTimeMs } from "./annotations.ts";
+import { consentLabel, RestartTimes } from "./annotations.ts";
 import type { SkipReason } from "./reasons.ts";
 import { Rollout, templateOf, type Workload } from "./workload.ts";
 import { idOfWorkload, type SidecarsWatches } from "./watches.ts";
 
 /** What an inspection is made with. */
-export interface InspectorOptions {
+interface InspectorOptions {
+  readonly clock: Pick<Clock, "now">;
   readonly watches: SidecarsWatches;
   readonly configuration: InjectorConfiguration;
   readonly expectations: Expectations;
@@ -28,17 +29,22 @@ export interface InspectorOptions {
   readonly whole: boolean;
   /** Which workloads are looked at. */
   readonly selects: Selects;
-  /** How much longer the labels of a namespace are given to settle. */
-  readonly namespaceSettlesInMs: (namespace: string) => number;
+  /** How much longer the labels of a namespace are given to stabilize. */
+  readonly namespaceStabilizesInMs: (namespace: string) => number;
 }
 
 /** What an inspection gives: a candidate for the plan if there is something to plan, and when to look again. */
-export interface Inspection {
+export interface InspectionResult {
   readonly candidate: Omit<Candidate, "retryAtMs"> | undefined;
+  /** Why there is nothing to plan, in words. */
+  readonly whyNone?: string;
   readonly againInMs: number | undefined;
 }
 
-const nothing: Inspection = { candidate: undefined, againInMs: undefined };
+const gone: InspectionResult = { candidate: undefined, whyNone: "it is gone", againInMs: undefined };
+const notSelected: InspectionResult = { candidate: undefined, whyNone: "it is not selected", againInMs: undefined };
+const withoutPods: InspectionResult = { candidate: undefined, whyNone: "it has no pods that count", againInMs: undefined };
+const currentInWords = "its pods have the sidecar that new ones would get";
 
 /** Where pods come from, and what a new one would be made of. */
 interface Asked {
@@ -57,6 +63,7 @@ interface Judged {
 export class Inspector {
   readonly #options: InspectorOptions;
   readonly #keep: (pod: Stored<Pod>) => LivePod | typeof deadPod;
+  readonly #restartTimes = new RestartTimes();
 
   constructor(options: InspectorOptions) {
     this.#options = options;
@@ -69,23 +76,28 @@ export class Inspector {
     return this.#options.watches.workloads.get(kind)?.get(keyOf({ namespace, name }));
   }
 
+  /** When the workload was last restarted; see `RestartTimes`. */
+  restartedAtMs({ ref, restartedAt }: Pick<DeepReadonly<Workload>, "ref" | "restartedAt">): number | undefined {
+    return this.#restartTimes.timeOf(workloadId(ref), restartedAt, this.#options.clock.now());
+  }
+
   /** Inspects what the id names. Asks a webhook if need be, and does not wait for its answer. */
-  inspect(id: WorkloadId): Inspection {
+  inspect(id: WorkloadId): InspectionResult {
     const { kind } = workloadRef(id);
     if (!this.#options.watches.workloads.has(kind)) return this.#inspectUnrestartable(id);
     const workload = this.workload(id);
-    if (!workload || workload.deleting) return nothing;
-    const pods = this.#podsOf(workload);
-    return this.#candidate(id, workload, pods);
+    if (!workload) this.#restartTimes.forget(id);
+    if (!workload || workload.deleting) return gone;
+    return this.#candidate(id, workload, this.#podsOf(workload));
   }
 
   /**
    * The same from pods that were read just now and with the webhooks asked anew, for a last look before a restart: while they do not answer, the API
    * server could make no pods either. Rejects only with the signal's reason.
    */
-  async lookAgain(id: WorkloadId, pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<Inspection> {
+  async lookAgain(id: WorkloadId, pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<InspectionResult> {
     const workload = this.workload(id);
-    if (!workload || workload.deleting) return nothing;
+    if (!workload || workload.deleting) return gone;
     const { watches, expectations } = this.#options;
     const question = this.#question(askedOf(workload));
     if ("key" in question) {
@@ -102,19 +114,21 @@ export class Inspector {
     );
   }
 
-  #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): Inspection {
-    const { ref, progress, restarting, restartedAt, blocker, restartedFor, desired } = workload;
+  #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): InspectionResult {
+    const { ref, progress, restarting, blocker, restartedFor, desired } = workload;
+    const restartedAtMs = this.restartedAtMs(workload);
     const counted = countedPods(workload, pods);
     // Nobody need be asked about a workload without pods. What we have begun is finished, whoever looks after it from then on.
-    if ((counted.length === 0 || !workload.isSelected) && !restarting) return nothing;
+    if (!restarting && !workload.isSelected) return notSelected;
+    if (!restarting && counted.length === 0) return withoutPods;
     const { verdict, againInMs } = this.#verdict(id, counted, askedOf(workload));
-    if (verdict.type === "current" && !restarting) return { candidate: undefined, againInMs };
+    if (verdict.type === "current" && !restarting) return { candidate: undefined, whyNone: currentInWords, againInMs };
     const candidate = {
       ref,
       verdict,
       progress,
       restarting,
-      restartedAtMs: restartTimeMs(restartedAt),
+      restartedAtMs,
       replaced: counted.length >= desired,
       blocker,
       consent: this.#consent(workload.consent, ref.namespace),
@@ -125,7 +139,7 @@ export class Inspector {
   }
 
   /** Pods that nobody can restart are only reported, by what they belong to. */
-  #inspectUnrestartable(id: WorkloadId): Inspection {
+  #inspectUnrestartable(id: WorkloadId): InspectionResult {
     const { pods: cache, replicaSets, workloads } = this.#options.watches;
     const ref = workloadRef(id);
     const pods = this.#live(cache.byIndex("direct", id)).filter((pod) => {
@@ -134,10 +148,10 @@ export class Inspector {
     });
     const [first] = pods;
     const template = first?.outline;
-    if (!template || !this.#options.selects({ namespace: ref.namespace, labels: template.metadata?.labels ?? {} })) return nothing;
+    if (!template || !this.#options.selects({ namespace: ref.namespace, labels: template.metadata?.labels ?? {} })) return withoutPods;
     const source = { kind: "Pod", namespace: ref.namespace, name: ref.name, uid: "" } as const;
     const { verdict, againInMs } = this.#verdict(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
-    if (verdict.type === "current") return { candidate: undefined, againInMs };
+    if (verdict.type === "current") return { candidate: undefined, whyNone: currentInWords, againInMs };
     const blocker: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
     const state = {
       progress: "finished",
@@ -160,13 +174,13 @@ export class Inspector {
 
   /** What is to be asked, or why nobody can be asked yet. */
   #question(asked: Asked): { readonly key: string; readonly ask: () => Promise<Expectation> } | Judged {
-    const { configuration, watches, expect, whole, namespaceSettlesInMs } = this.#options;
+    const { configuration, watches, expect, whole, namespaceStabilizesInMs } = this.#options;
     const { namespace } = asked.source;
     const namespaceLabels = watches.namespaces.get(namespace);
-    const settlesInMs = Math.max(configuration.settlesInMs, namespaceSettlesInMs(namespace));
-    if (!namespaceLabels || settlesInMs > 0) {
+    const stabilizesInMs = Math.max(configuration.stabilizesInMs, namespaceStabilizesInMs(namespace));
+    if (!namespaceLabels || stabilizesInMs > 0) {
       const message = namespaceLabels ? "the configuration has just changed" : "its namespace has not been seen yet";
-      return { verdict: { type: "unknown", reason: "Pending", message }, againInMs: settlesInMs || undefined };
+      return { verdict: { type: "unknown", reason: "Pending", message }, againInMs: stabilizesInMs || undefined };
     }
     // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar cannot be told.
     const options = { namespaceLabels, injectors: configuration.injectors, whole: whole && asked.source.kind !== "Pod" };

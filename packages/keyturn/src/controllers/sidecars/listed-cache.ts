@@ -1,6 +1,18 @@
 // A cache that is filled by one list and never changes: for answering a question about a cluster once, with the same code that follows it.
-import type { Cache, Change, Client, DeepReadonly, Kind, KubeObject, ObjectKey, Selection, Stored, WatchOptions } from "@keyturn/runtime";
-import { keyOfObject, nameOf } from "@keyturn/runtime";
+import {
+  type Cache,
+  type Change,
+  type Client,
+  type DeepReadonly,
+  type Kind,
+  type KubeObject,
+  type ObjectKey,
+  type Selection,
+  type Stored,
+  type WatchOptions,
+  keyOfObject,
+  nameOf,
+} from "@keyturn/runtime";
 
 interface Entry<V> {
   readonly value: DeepReadonly<V>;
@@ -77,7 +89,7 @@ export class ListedCache<T extends KubeObject, V> implements Cache<V> {
     return keys;
   }
 
-  /** There are no changes to tell of. */
+  /** There are no changes to report. */
   subscribe(_listener: (change: Change<V>) => void): () => void {
     return () => {};
   }

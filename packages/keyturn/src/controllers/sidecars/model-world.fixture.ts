@@ -18,14 +18,14 @@ interface ModelWorkload {
   expected: number;
   restartedAt: string | undefined;
   /** Carries the label of a rollout of ours. */
-  marked: boolean;
+  labelled: boolean;
   restartedFor: string | undefined;
   version: number;
   pods: readonly ModelPod[];
   restarts: number;
 }
 
-type Seen = Pick<ModelWorkload, "restartedAt" | "restartedFor" | "marked" | "version"> & { readonly rolled: boolean };
+type Seen = Pick<ModelWorkload, "restartedAt" | "restartedFor" | "labelled" | "version"> & { readonly rolled: boolean };
 
 /** What an operator's caches show; workloads and pods arrive apart from each other. */
 interface Operator {
@@ -33,7 +33,7 @@ interface Operator {
   readonly pods: (readonly ModelPod[])[];
 }
 
-export type Step =
+type Step =
   | { readonly type: "configure"; readonly workload: number }
   | { readonly type: "deploy" | "roll"; readonly workload: number }
   | { readonly type: "deliverWorkload" | "deliverPods"; readonly workload: number; readonly operator: number }
@@ -88,7 +88,7 @@ export class ModelWorld {
       template: 0,
       expected: 0,
       restartedAt: undefined,
-      marked: false,
+      labelled: false,
       restartedFor: undefined,
       version: 0,
       pods: Array.from({ length: podsEach }, () => ({ template: 0, sidecar: 0, restartedAt: undefined, createdAtMs: 0 })),
@@ -169,7 +169,7 @@ export class ModelWorld {
     const candidates = this.workloads.flatMap((_, index) => this.#candidate(index, this.#seenPods(index)) ?? []);
     const first = planRollouts(this.#fleet(candidates, new Map()), this.#limits, this.#nowMs);
     const rolling = new Map(
-      this.workloads.flatMap(({ marked, restartedAt }, index) => (marked ? [[idOf(index), restartTimeMs(restartedAt)] as const] : [])),
+      this.workloads.flatMap(({ labelled, restartedAt }, index) => (labelled ? [[idOf(index), restartTimeMs(restartedAt)] as const] : [])),
     );
     const restarts = first.rows.some(({ decision }) => decision.type === "restart");
     const { rows } = restarts ? planRollouts(this.#fleet(candidates, rolling), this.#limits, this.#nowMs) : first;
@@ -177,7 +177,7 @@ export class ModelWorld {
       if (decision.type !== "finish") return true;
       return this.#write(Number(ref.name), fate, (workload) => {
         if (!workload.pods.every((pod) => isNew(workload, pod))) this.wrongs.push("a rollout was called finished and was not");
-        workload.marked = false;
+        workload.labelled = false;
         if (decision.helped) workload.restartedFor = undefined;
       });
     });
@@ -194,12 +194,12 @@ export class ModelWorld {
     if (workload.pods.every(({ sidecar }) => sidecar === workload.expected)) this.wrongs.push("a current workload was restarted");
     if (!workload.pods.every((pod) => isNew(workload, pod))) this.wrongs.push("a workload was restarted while it was rolling");
     workload.restartedAt = restartTime(this.#nowMs);
-    workload.marked = true;
+    workload.labelled = true;
     workload.restartedFor = digest;
     workload.restarts++;
     const { maxRollouts } = this.#limits;
-    const marked = this.workloads.filter((each) => each.marked).length;
-    if (maxRollouts > 0 && marked > maxRollouts) this.wrongs.push(`${marked} workloads roll where ${maxRollouts} may`);
+    const labelled = this.workloads.filter((each) => each.labelled).length;
+    if (maxRollouts > 0 && labelled > maxRollouts) this.wrongs.push(`${labelled} workloads roll where ${maxRollouts} may`);
   }
 
   /** A write is made on the very version that was seen, or not at all. */
@@ -232,7 +232,7 @@ export class ModelWorld {
     const { expected } = this.#at(index);
     const counted = countedPods({ ref: { kind: "Deployment" }, restartedAt: seen.restartedAt }, pods);
     const isOutdated = counted.some(({ sidecar }) => sidecar !== expected);
-    if (!isOutdated && !seen.marked) return undefined;
+    if (!isOutdated && !seen.labelled) return undefined;
     const verdict: Inspection = isOutdated
       ? { type: "outdated", reason: "ImageDiffers", message: "", digest: String(expected) }
       : { type: "current" };
@@ -240,7 +240,7 @@ export class ModelWorld {
       ref: { kind: "Deployment", namespace: "n", name: String(index) },
       verdict,
       progress: seen.rolled ? "finished" : "rolling",
-      restarting: seen.marked,
+      restarting: seen.labelled,
       restartedAtMs: restartTimeMs(seen.restartedAt),
       replaced: counted.length >= podsEach,
       blocker: undefined,
@@ -262,6 +262,6 @@ function isNew({ template, restartedAt }: ModelWorkload, pod: ModelPod): boolean
 }
 
 function seenOf(workload: ModelWorkload): Seen {
-  const { restartedAt, restartedFor, marked, version, pods } = workload;
-  return { restartedAt, restartedFor, marked, version, rolled: pods.every((pod) => isNew(workload, pod)) };
+  const { restartedAt, restartedFor, labelled, version, pods } = workload;
+  return { restartedAt, restartedFor, labelled, version, rolled: pods.every((pod) => isNew(workload, pod)) };
 }

@@ -17,26 +17,36 @@ test.each([
   [undefined, ""],
 ])("a pod with the sidecar %j is not judged by the image %j, which cannot be run", (live, image) => {
   const sidecar = { image, revision: undefined, parts: undefined };
-  expect(judge([pod(live)], { type: "known", sidecar, webhooks: [] }, { compareHub: false })).toEqual({
+  const invalidImage = { container: "istio-proxy", image };
+  expect(judge([pod(live)], { type: "known", sidecar, invalidImage, webhooks: [] }, { compareHub: false })).toEqual({
     type: "unknown",
     reason: "SidecarImageInvalid",
     message: expect.stringContaining(`"${image}", which cannot be run`),
   });
 });
 
-test("each namespace settles by itself, and only after a change of a label that matters", async () => {
+test("nor by a good sidecar beside another container whose image cannot be run", () => {
+  const sidecar = { image: "istio/proxyv2:2", revision: undefined, parts: undefined };
+  const invalidImage = { container: "istio-init", image: "auto" };
+  expect(judge([pod("istio/proxyv2:1")], { type: "known", sidecar, invalidImage, webhooks: [] }, { compareHub: false })).toMatchObject({
+    reason: "SidecarImageInvalid",
+    message: expect.stringContaining("the container istio-init of a new pod"),
+  });
+});
+
+test("each namespace stabilizes by itself, and only after a change of a label that matters", async () => {
   const clock = new VirtualClock();
   const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
-  const settling = new NamespaceStabilization(namespaces, { clock, settleMs: 10_000, matters: (label) => label === "istio.io/rev" });
+  const stabilization = new NamespaceStabilization(namespaces, { clock, stabilizeMs: 10_000, matters: (label) => label === "istio.io/rev" });
   for (const name of ["a", "b", "c"]) namespaces.put(name, { "istio.io/rev": "one" });
-  expect(settling.settlesInMs("a")).toBe(0);
+  expect(stabilization.stabilizesInMs("a")).toBe(0);
   namespaces.put("a", { "istio.io/rev": "two" });
   namespaces.put("c", { "istio.io/rev": "one", team: "shop" });
   await clock.advance(4000);
   namespaces.put("b", {});
-  expect(["a", "b", "c"].map((name) => settling.settlesInMs(name))).toEqual([6000, 10_000, 0]);
+  expect(["a", "b", "c"].map((name) => stabilization.stabilizesInMs(name))).toEqual([6000, 10_000, 0]);
   await clock.advance(6000);
-  expect(["a", "b", "c"].map((name) => settling.settlesInMs(name))).toEqual([0, 4000, 0]);
+  expect(["a", "b", "c"].map((name) => stabilization.stabilizesInMs(name))).toEqual([0, 4000, 0]);
   namespaces.drop("b");
-  expect(settling.settlesInMs("b")).toBe(0);
+  expect(stabilization.stabilizesInMs("b")).toBe(0);
 });

@@ -1,13 +1,10 @@
-// Which pods are compared, and why others are not (with the skip rules of live-pod, watches, inspector).
+// Which pods of a workload are compared with what a new one would get, and what comes of it.
 import type { Cache, Change, Clock, DeepReadonly, ObjectKey } from "@keyturn/runtime";
 import { restartTimeMs } from "./annotations.ts";
 import type { Answer } from "./expectations.ts";
-import { compareSidecar, type ComparisonOptions } from "./injection/comparison.ts";
-import { isRunnableImage, type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
+import { compareSidecar, type ComparisonOptions, type InvalidImage, type Sidecar, sidecarDigest } from "./injection/sidecar.ts";
 import type { LivePod } from "./pods.ts";
 import type { Inspection, WorkloadRef } from "./rollout-plan.ts";
-
-// Compares the live pods of a workload with what a new one would get.
 
 /**
  * The pods that count: those made since the last restart. Once that is finished there are no others, and a cache that still shows some is behind.
@@ -35,15 +32,15 @@ export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answe
       return { type: "unknown", reason: "WebhookUndecidable", message: `webhook ${expectation.webhook}: ${expectation.message}` };
     case "known":
     default:
-      return expectation.sidecar && !isRunnableImage(expectation.sidecar.image)
-        ? { type: "unknown", reason: "SidecarImageInvalid", message: invalidImage(expectation.sidecar) }
+      return expectation.invalidImage
+        ? { type: "unknown", reason: "SidecarImageInvalid", message: invalidImageInWords(expectation.invalidImage) }
         : compared(pods, expectation.sidecar, options);
   }
 }
 
 /** Whatever the live pods have, a restart would only replace them by pods that do not start. */
-function invalidImage({ image }: Sidecar): string {
-  return `the sidecar of a new pod would have the image "${image}", which cannot be run; see whether it is to be injected, and what its template sets`;
+function invalidImageInWords({ container, image }: InvalidImage): string {
+  return `the container ${container} of a new pod would have the image "${image}", which cannot be run; see whether it is to be injected, and what its template sets`;
 }
 
 function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | undefined, options: ComparisonOptions): Inspection {
@@ -65,26 +62,26 @@ type Labels = Readonly<Record<string, string>>;
 export class NamespaceStabilization {
   readonly #changedMs = new Map<ObjectKey, number>();
   readonly #clock: Clock;
-  readonly #settleMs: number;
+  readonly #stabilizeMs: number;
 
   /** `matters` says which labels decide about injection. */
   constructor(
     namespaces: Cache<Labels>,
-    { clock, settleMs, matters }: { readonly clock: Clock; readonly settleMs: number; readonly matters: (label: string) => boolean },
+    { clock, stabilizeMs, matters }: { readonly clock: Clock; readonly stabilizeMs: number; readonly matters: (label: string) => boolean },
   ) {
     this.#clock = clock;
-    this.#settleMs = settleMs;
+    this.#stabilizeMs = stabilizeMs;
     namespaces.subscribe((change) => {
       if (change.type === "deleted") this.#changedMs.delete(change.key);
       else if (changedLabels(change).some(matters)) this.#changedMs.set(change.key, clock.monotonic());
     });
   }
 
-  /** How much longer a namespace is given; 0 if its labels have settled. */
-  settlesInMs(namespace: string): number {
+  /** How much longer a namespace is given; 0 if its labels are stable. */
+  stabilizesInMs(namespace: string): number {
     const changedMs = this.#changedMs.get(namespace);
     if (changedMs === undefined) return 0;
-    const leftMs = changedMs + this.#settleMs - this.#clock.monotonic();
+    const leftMs = changedMs + this.#stabilizeMs - this.#clock.monotonic();
     if (leftMs > 0) return leftMs;
     this.#changedMs.delete(namespace);
     return 0;

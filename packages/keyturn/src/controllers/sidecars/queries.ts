@@ -18,17 +18,16 @@ import { type Decision, lastOf, planRollouts, type Row, workloadId } from "./rol
 import { Expectations } from "./expectations.ts";
 import type { Expectation } from "./injection/expectation.ts";
 import { draftPod, type PodSource } from "./injection/pod-draft.ts";
-import { sidecarOf } from "./injection/sidecar.ts";
+import { invalidImageIn, sidecarOf } from "./injection/sidecar.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
 import { idsIn, Inspector } from "./inspect.ts";
 import { ListedCache } from "./listed-cache.ts";
-import { restartTimeMs } from "./annotations.ts";
 import { skipInWords } from "./rollouts.ts";
 import type { SidecarsOptions } from "./controller.ts";
 import { skippedFields, watchSidecars } from "./watches.ts";
 
 /** What to plan for. */
-export interface PlanReportOptions {
+interface PlanReportOptions {
   /** As the operator's flags say. */
   readonly options: SidecarsOptions;
   /** Plans for every namespace, not only for the query's. */
@@ -62,10 +61,20 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
   await Promise.all(lists.map((list) => list.fill(client, namespace, signal)));
 
   const expectations = new Expectations({ clock: systemClock, onAnswer: () => {} });
-  const configuration = new InjectorConfiguration(watches.configuration, { clock: systemClock, settleMs: 0 });
+  const configuration = new InjectorConfiguration(watches.configuration, { clock: systemClock, stabilizeMs: 0 });
   const gate = new Semaphore(questionsAtATime);
   const expect = (source: PodSource): Promise<Expectation> => gate.run(() => expectedByApiServer(client, source, { whole, signal }));
-  const inspector = new Inspector({ watches, configuration, expectations, expect, compareHub, whole, selects, namespaceSettlesInMs: () => 0 });
+  const inspector = new Inspector({
+    clock: { now: () => nowMs },
+    watches,
+    configuration,
+    expectations,
+    expect,
+    compareHub,
+    whole,
+    selects,
+    namespaceStabilizesInMs: () => 0,
+  });
   const ids = idsIn(watches, namespace);
   for (const id of ids) inspector.inspect(id);
   await expectations.answered();
@@ -75,10 +84,10 @@ export async function sidecarsPlanReport(query: Query, { options, allNamespaces 
   });
   const workloads = Array.from(watches.workloads.values()).flatMap((cache) => Array.from(cache.entries(), ([, workload]) => workload));
   const rolling = new Map(
-    workloads.filter(({ restarting }) => restarting).map(({ ref, restartedAt }) => [workloadId(ref), restartTimeMs(restartedAt)] as const),
+    workloads.filter(({ restarting }) => restarting).map((workload) => [workloadId(workload.ref), inspector.restartedAtMs(workload)] as const),
   );
   const lastRestartMs = lastOf(
-    workloads.map(({ restartedAt }) => restartTimeMs(restartedAt)),
+    workloads.map((workload) => inspector.restartedAtMs(workload)),
     nowMs,
   );
   const { rows } = planRollouts({ candidates, rolling, lastRestartMs }, limits, nowMs);
@@ -101,7 +110,7 @@ export async function expectedByApiServer(
       { dryRun: true },
       signal,
     );
-    return { type: "known", sidecar: sidecarOf(pod, { whole }), webhooks: [] };
+    return { type: "known", sidecar: sidecarOf(pod, { whole }), invalidImage: invalidImageIn(pod, draft), webhooks: [] };
   } catch (error) {
     signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);

@@ -48,7 +48,7 @@ export type UnknownReason =
   | "WebhookRefused"
   /** Whether the webhook would be called cannot be decided here. */
   | "WebhookUndecidable"
-  /** The sidecar of a new pod would have an image that cannot be run: none, `auto`, or no image reference. */
+  /** The sidecar of a new pod, or another container that injection touches, would have an image that cannot be run: none, `auto`, or no image reference. */
   | "SidecarImageInvalid";
 
 /** What an Event on a workload can say, besides a reason above. */

@@ -13,7 +13,7 @@ test("whatever happens: every outdated workload is restarted exactly once, none 
       world.settle();
       for (const workload of world.workloads) {
         expect(workload.pods.every(({ sidecar }) => sidecar === workload.expected)).toBe(true);
-        expect(workload.marked).toBe(false);
+        expect(workload.labelled).toBe(false);
       }
       expect(world.wrongs).toEqual([]);
     }),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Candidate, type Decision, type Fleet, lastOf, type Limits, planRollouts } from "./rollout-plan.ts";
 import { outdatedCandidate } from "./candidate.fixture.ts";
 import { limitsFor } from "./limits.fixture.ts";
+import { RestartTimes } from "./annotations.ts";
 
 const now = Date.parse("2026-03-04T12:00:00Z");
 const minute = 60_000;
@@ -115,8 +116,33 @@ describe("when", () => {
     expect(since(5 * minute + 1000).decisions).toEqual({ a: "restart" });
   });
 
-  it("a restart in a far future counts as none", () => {
-    expect(plan([workload("a", { restartedAtMs: now + 365 * 24 * 60 * minute })]).decisions).toEqual({ a: "restart" });
+  it.each(["2099-01-01T00:00:00Z", "9999-99-99", "", "yesterday"])(
+    "a restart at %j, which no clock has said, counts from when it was first seen",
+    (text) => {
+      const times = new RestartTimes();
+      const seenAgo = (agoMs: number) => plan([workload("a", { restartedAtMs: times.timeOf("a", text, now - agoMs) })]).decisions;
+      expect(seenAgo(5 * minute + 1000)).toEqual({ a: "restart" });
+      expect(new RestartTimes().timeOf("a", text, now)).toBe(now);
+      expect(plan([workload("a", { restartedAtMs: new RestartTimes().timeOf("a", text, now) })])).toEqual({
+        decisions: { a: "wait CoolingDown" },
+        inMinutes: 5 + 1000 / minute,
+      });
+      expect(times.timeOf("a", text, now)).toBe(now - 5 * minute - 1000);
+      expect(plan([workload("a", { restartedAtMs: now + 1 })]).decisions).toEqual({ a: "wait CoolingDown" });
+    },
+  );
+
+  it("a restart in the future counts once, also when its time has come", () => {
+    const times = new RestartTimes();
+    const text = new Date(now + minute).toISOString();
+    expect(times.timeOf("a", text, now)).toBe(now);
+    expect(times.timeOf("a", text, now + 2 * minute)).toBe(now);
+    expect(times.timeOf("b", text, now + 2 * minute)).toBe(now + minute);
+    expect(times.timeOf("a", "soon", now + 3 * minute)).toBe(now + 3 * minute);
+    expect(times.timeOf("a", undefined, now)).toBeUndefined();
+    times.timeOf("a", text, now);
+    times.forget("a");
+    expect(times.timeOf("a", text, now + 10)).toBe(now + 10);
   });
 
   it("not twice within the second that the annotation can tell apart", () => {

@@ -1,7 +1,7 @@
-// What the plan knows of one workload: whether its pods have the sidecar that new ones would get, and whether it may be restarted.
+// Which workloads are restarted now, and what every other one waits for. Pure: the operator, its dry run and `keyturn plan sidecars` all use this one function.
 import { type MaintenanceWindows, nextOpeningMs } from "../../feature/maintenance-window.ts";
 import { pauseOf } from "../../feature/pause-and-selection.ts";
-import type { OutdatedReason } from "./injection/comparison.ts";
+import type { OutdatedReason } from "./injection/sidecar.ts";
 import type { SkipReason, UnknownReason, WaitReason } from "./reasons.ts";
 
 /** Names a workload, or something else that pods belong to. */
@@ -13,16 +13,6 @@ export interface WorkloadRef {
 
 /** `kind/namespace/name`. Two workloads of one name and different kinds are two. */
 export type WorkloadId = string;
-
-export function workloadId({ kind, namespace, name }: WorkloadRef): WorkloadId {
-  return `${kind}/${namespace}/${name}`;
-}
-
-/** The inverse of `workloadId`. */
-export function workloadRef(id: WorkloadId): WorkloadRef {
-  const [kind = "", namespace = "", name = ""] = id.split("/");
-  return { kind, namespace, name };
-}
 
 /** How the live pods compare with what new ones would get. */
 export type Inspection =
@@ -41,9 +31,9 @@ export interface Candidate {
   readonly ref: WorkloadRef;
   readonly verdict: Inspection;
   readonly progress: Progress;
-  /** It carries our mark: we restarted it and have not seen its rollout finished. */
+  /** It carries our label: we restarted it and have not seen its rollout finished. */
   readonly restarting: boolean;
-  /** When anybody last restarted it by the annotation. */
+  /** When anybody last restarted it by the annotation, as `RestartTimes` tells: at the latest when that was first seen. */
   readonly restartedAtMs: number | undefined;
   /** As many pods of its last restart are seen as it should have, so that the verdict is about those. */
   readonly replaced: boolean;
@@ -58,8 +48,6 @@ export interface Candidate {
   /** After a restart that the API server did not take: when to try again. */
   readonly retryAtMs: number | undefined;
 }
-
-// Which workloads are restarted now, and what every other one waits for. Pure: the operator, its dry run and `keyturn plan sidecars` all use this one function.
 
 /** How much may happen at a time. */
 export interface Limits {
@@ -121,12 +109,6 @@ export interface RolloutPlan {
 /** The annotation has whole seconds: a restart may be that much later than it says, and two within one second would be one. */
 const restartTimeStepMs = 1000;
 
-/** The last of these restarts; one in the future was not written by our clock, and says nothing about when it was. */
-export function lastOf(restartTimesMs: readonly (number | undefined)[], nowMs: number): number | undefined {
-  const times = restartTimesMs.filter((time) => time !== undefined).filter((time) => time <= nowMs);
-  return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
-}
-
 /** Plans. The order of restarts is that of the ids, so that every leader would choose the same. */
 export function planRollouts(fleet: Fleet, limits: Limits, nowMs: number): RolloutPlan {
   const candidates = fleet.candidates
@@ -183,15 +165,14 @@ function ownDecision(candidate: Candidate, limits: Limits, nowMs: number): Decis
   if (restartedFor === verdict.digest) return skip("RestartWithoutEffect");
   if (progress === "rolling") return { type: "wait", reason: "RolloutInProgress", untilMs: undefined };
   const cooldownMs = limits.cooldownMs + restartTimeStepMs;
-  // A time that lies further ahead than that was not written by a clock; it would hold the workload for ever.
-  if (restartedAtMs !== undefined && Math.abs(nowMs - restartedAtMs) < cooldownMs) {
+  if (restartedAtMs !== undefined && nowMs - restartedAtMs < cooldownMs) {
     return { type: "wait", reason: "CoolingDown", untilMs: restartedAtMs + cooldownMs };
   }
   if (retryAtMs !== undefined && retryAtMs > nowMs) return { type: "wait", reason: "RestartFailed", untilMs: retryAtMs };
   return undefined;
 }
 
-/** How many more workloads may be restarted in this pass. */
+/** How many more workloads may be restarted in this run. */
 class Pace {
   readonly #limits: Limits;
   readonly #nowMs: number;
@@ -227,4 +208,20 @@ class Pace {
     const untilMs = restartMs + restartDelayMs;
     if (restartDelayMs > 0 && untilMs > this.#nowMs) this.#halt = { type: "wait", reason: "RestartDelay", untilMs };
   }
+}
+
+/** The last of these restarts; one in the future was not written by our clock, and says nothing about when it was. */
+export function lastOf(restartTimesMs: readonly (number | undefined)[], nowMs: number): number | undefined {
+  const times = restartTimesMs.filter((time) => time !== undefined).filter((time) => time <= nowMs);
+  return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+}
+
+export function workloadId({ kind, namespace, name }: WorkloadRef): WorkloadId {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** The inverse of `workloadId`. */
+export function workloadRef(id: WorkloadId): WorkloadRef {
+  const [kind = "", namespace = "", name = ""] = id.split("/");
+  return { kind, namespace, name };
 }

@@ -1,4 +1,4 @@
-// What people are told about a workload, once for each change of what is decided about it.
+// Carries the plan out: looks once more, restarts what is due, takes the label off what is finished, and records Events about all of it.
 import {
   type Client,
   type ControllerScope,
@@ -19,152 +19,21 @@ import {
   StatefulSet,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { restartedAtAnnotation, restartedForAnnotation, restartTime, restartTimeMs, rolloutLabel, rolloutLabelValue } from "./annotations.ts";
+import { restartedAtAnnotation, restartedForAnnotation, restartTime, rolloutLabel, rolloutLabelValue } from "./annotations.ts";
 import type { FleetRecord } from "./fleet.ts";
-import type { Inspection, Inspector } from "./inspect.ts";
+import type { InspectionResult, Inspector } from "./inspect.ts";
 import type { FleetMetrics } from "./metrics.ts";
 import type { EventReason, SkipReason } from "./reasons.ts";
 import { type Fleet, lastOf, type Limits, planRollouts, type RolloutPlan, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
 import type { SidecarsWatches } from "./watches.ts";
 import { keepAny, Rollout, type Workload } from "./workload.ts";
 
-/** A notice and whom it is about. */
-export interface RowEvent extends PlannedEvent {
-  readonly row: Row;
-}
-
-const skipWords: Readonly<Record<SkipReason, string>> = {
-  OptedOut: "restarts are disabled by label",
-  NotOptedIn: "restarts are not enabled by label",
-  Paused: "it is paused, by its spec or by the annotation keyturn.io/paused; resume it, and it will be restarted",
-  OnDelete: "its update strategy is OnDelete; delete its pods one by one",
-  Partitioned: "its update strategy has a partition, below which no pod would be replaced",
-  BarePod: "nothing would make the pod again; delete it and create it anew",
-  Job: "pods of a Job run to their end",
-  UnsupportedOwner: "its pods belong to something that cannot be restarted here",
-  RestartWithoutEffect: "it has been restarted, and its new pods are no different; something else changes them",
-};
-
-/** Why a workload is not restarted, in words. */
-export function skipInWords(reason: SkipReason): string {
-  return skipWords[reason];
-}
-
-/** Remembers what was said last. */
-export class RolloutEvents {
-  readonly #said = new Map<WorkloadId, string>();
-
-  /** What is new in this plan. Restarts and their ends are told when they are done. */
-  next({ rows }: RolloutPlan): readonly RowEvent[] {
-    const present = new Set(rows.map(({ id }) => id));
-    for (const id of this.#said.keys()) if (!present.has(id)) this.#said.delete(id);
-    return rows.flatMap((row) => {
-      const notice = noticeOf(row);
-      const saying = notice ? `${notice.reason} ${notice.message}` : "";
-      const before = this.#said.get(row.id) ?? "";
-      this.#said.set(row.id, saying);
-      return notice && saying !== before ? [{ ...notice, row }] : [];
-    });
-  }
-}
-
-function noticeOf({ decision, why }: Row): PlannedEvent | undefined {
-  switch (decision.type) {
-    case "skip":
-      return {
-        type: decision.reason === "RestartWithoutEffect" ? "Warning" : "Normal",
-        reason: decision.reason,
-        message: `${why}; not restarted: ${skipWords[decision.reason]}`,
-      };
-    case "unknown":
-      return decision.reason === "Pending" ? undefined : { type: "Warning", reason: decision.reason, message: why };
-    case "rolling":
-      return decision.stuck
-        ? { type: "Warning", reason: "RolloutStuck", message: "was restarted for its sidecar and is not healthy in time; see its pods" }
-        : undefined;
-    case "restart":
-    case "finish":
-    case "wait":
-    default:
-      return undefined;
-  }
-}
-
-/** After a restart. */
-export function restartEvent({ why }: Row): PlannedEvent {
-  const reason: EventReason = "SidecarRestart";
-  return { type: "Normal", reason, message: `restarted: ${why}` };
-}
-
-/** After a rollout that has come to its end. */
-export function finishEvent({ decision }: Row): PlannedEvent | undefined {
-  // One without effect is told about as what is skipped from now on.
-  if (decision.type !== "finish" || !decision.helped) return undefined;
-  const reason: EventReason = "SidecarRolloutFinished";
-  return { type: "Normal", reason, message: "the rollout is finished and every pod has the expected sidecar" };
-}
-
-// The writes on workloads: a restart, and the end of one. By server-side apply, on exactly the object that was looked at.
-
 /** Names the controller's Lease and field manager. */
 export const controllerName = "sidecars";
 
-/** The kinds that can be restarted, by name. */
-export const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
-  [Deployment.kind, Deployment],
-  [StatefulSet.kind, StatefulSet],
-  [DaemonSet.kind, DaemonSet],
-  [Rollout.kind, Rollout],
-]);
-
-/** A workload as it was looked at. */
-export interface RestartTarget {
-  readonly client: Client;
-  readonly workload: DeepReadonly<Workload>;
-  /** The version that the decision was made from. If the object has changed since, nothing is written, and the write fails with `Conflict`. */
-  readonly resourceVersion: string;
-}
-
-/** Restarts the workload for a sidecar, and marks it until its rollout is finished. */
-export function restartWorkload(target: RestartTarget, { nowMs, digest }: { readonly nowMs: number; readonly digest: string }): Promise<unknown> {
-  const labels = { [rolloutLabel]: rolloutLabelValue };
-  return applyMarks(target, { labels, annotations: { [restartedForAnnotation]: digest }, restartedAt: restartTime(nowMs) });
-}
-
-/** Takes the mark off; what the restart was for stays written down unless it helped. */
-export function finishRollout(target: RestartTarget, { helped }: { readonly helped: boolean }): Promise<unknown> {
-  const { restartedAt, restartedFor } = target.workload;
-  const annotations = helped || restartedFor === undefined ? {} : { annotations: { [restartedForAnnotation]: restartedFor } };
-  // The time is applied again as it is: a field that its manager no longer applies is removed, and that would roll the workload.
-  return applyMarks(target, { ...annotations, restartedAt });
-}
-
-interface Marks {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly restartedAt: string | undefined;
-}
-
-async function applyMarks({ client, workload, resourceVersion }: RestartTarget, { restartedAt, ...metadata }: Marks): Promise<unknown> {
-  const { kind, namespace, name, uid } = workload.source;
-  const restartable = restartableKinds.get(kind);
-  if (!restartable) throw new Error(`restarting ${kind} ${namespace}/${name}: there is no way to restart a ${kind}`);
-  const object: KubeObject & { readonly spec?: object } = {
-    metadata: { namespace, name, uid, resourceVersion, ...metadata },
-    ...(restartedAt !== undefined && {
-      spec: kind === "Rollout" ? { restartAt: restartedAt } : { template: { metadata: { annotations: { [restartedAtAnnotation]: restartedAt } } } },
-    }),
-  };
-  // By force: the annotation may be Fortsa's, or that of somebody who tried it by hand.
-  const options = { fieldManager: fieldManagerOf(keyturn, controllerName), force: true, answer: "metadata" } as const;
-  return client.apply<KubeObject, "metadata">(restartable, object, options);
-}
-
-// Carries the plan out: looks once more, restarts what is due, and takes the mark off what is finished.
-
 /** What rollouts are planned and made with. */
-export interface RolloutsOptions {
-  readonly scope: Pick<ControllerScope, "clock" | "events" | "namespaces" | "log">;
+interface RolloutsOptions {
+  readonly scope: Pick<ControllerScope, "clock" | "events" | "namespaces" | "log" | "dryRun">;
   readonly watches: SidecarsWatches;
   readonly inspector: Inspector;
   readonly record: FleetRecord;
@@ -181,16 +50,14 @@ const restartsPerRun = 100;
 /** After a run in which not everything could be done; what failed has a date of its own. */
 const lookAgainMs = 1000;
 
-/** In place of a notice: nothing was written, because the plan no longer holds. */
+/** In place of an Event: nothing was written, because the plan no longer holds. */
 const changed = "changed";
 
 /** Plans and carries out, run by run. */
 export class Rollouts {
   readonly #options: RolloutsOptions;
-  readonly #notices = new RolloutEvents();
+  readonly #events = new RolloutEvents();
   #logged = "";
-  /** Restart times that lie in the future, and when each was first seen. */
-  #ahead: ReadonlyMap<number, number> = new Map();
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
@@ -205,7 +72,7 @@ export class Rollouts {
     show(run.key, plan);
     if (dryRun) this.#log(plan, run);
     else {
-      for (const { row, ...notice } of this.#notices.next(plan)) this.#tell(row, notice);
+      for (const { row, ...event } of this.#events.next(plan)) this.#recordEvent(row, event);
       if (!(await this.#carryOut(plan, run))) return { requeueAfterMs: lookAgainMs };
     }
     return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
@@ -217,17 +84,18 @@ export class Rollouts {
   }
 
   #lastRestartMs(rolling: Fleet["rolling"], nowMs: number): number | undefined {
-    const cached = Array.from(this.#options.watches.workloads.values()).flatMap((cache) =>
-      Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt)),
+    const { watches, inspector } = this.#options;
+    const cached = Array.from(watches.workloads.values()).flatMap((cache) =>
+      Array.from(cache.entries(), ([, workload]) => inspector.restartedAtMs(workload)),
     );
-    // A time ahead of our clock is of a restart before it was first seen, and counts as that; it must neither hide the others nor hold them for ever.
-    this.#ahead = new Map(cached.flatMap((time) => (time !== undefined && time > nowMs ? [[time, this.#ahead.get(time) ?? nowMs]] : [])));
-    return lastOf([...cached, ...rolling.values(), ...this.#ahead.values()], nowMs);
+    // What was first seen after this run began is of no later time for it.
+    const times = [...cached, ...rolling.values()].map((time) => (time === undefined ? undefined : Math.min(time, nowMs)));
+    return lastOf(times, nowMs);
   }
 
   /** Every restart that is under way, as the API server knows it. */
   async #rolling({ client, signal }: Pick<Run, "client" | "signal">): Promise<Map<WorkloadId, number | undefined>> {
-    const { scope, watches } = this.#options;
+    const { scope, watches, inspector } = this.#options;
     const namespaces = scope.namespaces.length > 0 ? scope.namespaces.map((namespace) => ({ namespace })) : [{}];
     const kinds = Array.from(watches.workloads.values(), (cache) => cache.kind);
     const lists = kinds.flatMap((kind) =>
@@ -237,7 +105,7 @@ export class Rollouts {
       }),
     );
     const rolling = (await Promise.all(lists)).flat();
-    return new Map(rolling.map(({ ref, restartedAt }) => [workloadId(ref), restartTimeMs(restartedAt)]));
+    return new Map(rolling.map((workload) => [workloadId(workload.ref), inspector.restartedAtMs(workload)]));
   }
 
   /** True if all was done; false if there is more to do. */
@@ -287,31 +155,35 @@ export class Rollouts {
   async #lastLook(id: WorkloadId, { workload, client }: RestartTarget, { signal, log, now }: Run): Promise<Row | undefined> {
     const { namespace } = workload.source;
     const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
-    const row = this.#rowNow(await this.#options.inspector.lookAgain(id, items, signal), now);
-    if (row?.decision.type === "unknown" && row.decision.reason !== "Pending") {
+    const inspection = await this.#options.inspector.lookAgain(id, items, signal);
+    const row = this.#rowNow(inspection, now);
+    if (!row) log.info({ workload: id, why: inspection.whyNone }, "not restarted: on a last look there is no reason for it any more");
+    else if (row.decision.type === "unknown" && row.decision.reason !== "Pending") {
       log.warn({ workload: id, reason: row.decision.reason, why: row.why }, "not restarted: it is no longer known what new pods would get");
-    } else if (row?.decision.type !== "restart") log.debug({ workload: id }, "not restarted: it has changed since it was looked at");
+    } else if (row.decision.type !== "restart") {
+      log.info({ workload: id, decision: row.decision }, "not restarted: it is no longer due");
+    }
     return row;
   }
 
   /** What would be decided about one workload if there were no other. */
-  #rowNow({ candidate }: Inspection, nowMs: number): Row | undefined {
+  #rowNow({ candidate }: InspectionResult, nowMs: number): Row | undefined {
     const candidates = candidate ? [{ ...candidate, retryAtMs: undefined }] : [];
     return planRollouts({ candidates, rolling: new Map(), lastRestartMs: undefined }, this.#options.limits, nowMs).rows[0];
   }
 
   /** One workload's trouble is not another's: what fails is tried again later, and the rest goes on. */
   async #write(row: Row, run: Run, write: (target: RestartTarget) => Promise<PlannedEvent | typeof changed | undefined>): Promise<boolean> {
-    const { watches, inspector, record, metrics } = this.#options;
+    const { scope, watches, inspector, record, metrics } = this.#options;
     const { id, ref } = row;
     const workload = inspector.workload(id);
     const resourceVersion = watches.workloads.get(ref.kind)?.identity(keyOf(ref))?.resourceVersion;
     if (!workload || resourceVersion === undefined) return true;
     try {
-      const notice = await write({ client: run.client, workload, resourceVersion });
-      if (notice === changed) return false;
+      const event = await write({ client: run.client, workload, resourceVersion });
+      if (event === changed) return false;
       record.succeeded(id);
-      if (notice) this.#tell(row, notice);
+      if (event) this.#recordEvent(row, event);
       return true;
     } catch (error) {
       if (run.signal.aborted) throw error;
@@ -319,14 +191,17 @@ export class Rollouts {
       if (isApiError(error, "Conflict")) return false;
       const message = error instanceof Error ? error.message : String(error);
       record.failed(id, run.now);
-      metrics.restartFailed();
-      run.log.warn({ workload: id, error: message }, "a workload could not be restarted; it will be tried again");
-      this.#tell(row, { type: "Warning", reason: "RestartFailed", message });
+      if (scope.dryRun) run.log.warn({ workload: id, error: message }, "dry run: the API server would not take this write");
+      else {
+        metrics.restartFailed();
+        run.log.warn({ workload: id, error: message }, "a workload could not be restarted; it will be tried again");
+        this.#recordEvent(row, { type: "Warning", reason: "RestartFailed", message });
+      }
       return false;
     }
   }
 
-  #tell({ ref }: Row, { type, reason, message }: PlannedEvent): void {
+  #recordEvent({ ref }: Row, { type, reason, message }: PlannedEvent): void {
     const kind = eventKind(ref.kind);
     const { namespace, name } = ref;
     if (kind)
@@ -355,4 +230,135 @@ export class Rollouts {
 
 function eventKind(kind: string): Kind | undefined {
   return restartableKinds.get(kind) ?? (kind === "Pod" ? Pod : kind === "Job" ? Job : undefined);
+}
+
+// The writes on workloads: a restart, and the end of one. By server-side apply, on exactly the object that was looked at.
+
+/** The kinds that can be restarted, by name. */
+const restartableKinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  [Deployment.kind, Deployment],
+  [StatefulSet.kind, StatefulSet],
+  [DaemonSet.kind, DaemonSet],
+  [Rollout.kind, Rollout],
+]);
+
+/** A workload as it was looked at. */
+interface RestartTarget {
+  readonly client: Client;
+  readonly workload: DeepReadonly<Workload>;
+  /** The version that the decision was made from. If the object has changed since, nothing is written, and the write fails with `Conflict`. */
+  readonly resourceVersion: string;
+}
+
+/** Restarts the workload for a sidecar, and labels it until its rollout is finished. */
+function restartWorkload(target: RestartTarget, { nowMs, digest }: { readonly nowMs: number; readonly digest: string }): Promise<unknown> {
+  const labels = { [rolloutLabel]: rolloutLabelValue };
+  return applyRestart(target, { labels, annotations: { [restartedForAnnotation]: digest }, restartedAt: restartTime(nowMs) });
+}
+
+/** Takes the label off; what the restart was for stays written down unless it helped. */
+function finishRollout(target: RestartTarget, { helped }: { readonly helped: boolean }): Promise<unknown> {
+  const { restartedAt, restartedFor } = target.workload;
+  const annotations = helped || restartedFor === undefined ? {} : { annotations: { [restartedForAnnotation]: restartedFor } };
+  // The time is applied again as it is: a field that its manager no longer applies is removed, and that would roll the workload.
+  return applyRestart(target, { ...annotations, restartedAt });
+}
+
+interface RestartFields {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly restartedAt: string | undefined;
+}
+
+async function applyRestart({ client, workload, resourceVersion }: RestartTarget, { restartedAt, ...metadata }: RestartFields): Promise<unknown> {
+  const { kind, namespace, name, uid } = workload.source;
+  const restartable = restartableKinds.get(kind);
+  if (!restartable) throw new Error(`restarting ${kind} ${namespace}/${name}: there is no way to restart a ${kind}`);
+  const object: KubeObject & { readonly spec?: object } = {
+    metadata: { namespace, name, uid, resourceVersion, ...metadata },
+    ...(restartedAt !== undefined && {
+      spec: kind === "Rollout" ? { restartAt: restartedAt } : { template: { metadata: { annotations: { [restartedAtAnnotation]: restartedAt } } } },
+    }),
+  };
+  // By force: the annotation may be Fortsa's, or that of somebody who tried it by hand.
+  const options = { fieldManager: fieldManagerOf(keyturn, controllerName), force: true, answer: "metadata" } as const;
+  return client.apply<KubeObject, "metadata">(restartable, object, options);
+}
+
+// The Events about a workload, one for each change of what is decided about it.
+
+/** An Event and whom it is about. */
+interface RowEvent extends PlannedEvent {
+  readonly row: Row;
+}
+
+/** Remembers what was said last. */
+class RolloutEvents {
+  readonly #said = new Map<WorkloadId, string>();
+
+  /** What is new in this plan. Restarts and their ends are recorded when they are done. */
+  next({ rows }: RolloutPlan): readonly RowEvent[] {
+    const present = new Set(rows.map(({ id }) => id));
+    for (const id of this.#said.keys()) if (!present.has(id)) this.#said.delete(id);
+    return rows.flatMap((row) => {
+      const event = eventOf(row);
+      const saying = event ? `${event.reason} ${event.message}` : "";
+      const before = this.#said.get(row.id) ?? "";
+      this.#said.set(row.id, saying);
+      return event && saying !== before ? [{ ...event, row }] : [];
+    });
+  }
+}
+
+function eventOf({ decision, why }: Row): PlannedEvent | undefined {
+  switch (decision.type) {
+    case "skip":
+      return {
+        type: decision.reason === "RestartWithoutEffect" ? "Warning" : "Normal",
+        reason: decision.reason,
+        message: `${why}; not restarted: ${skipWords[decision.reason]}`,
+      };
+    case "unknown":
+      return decision.reason === "Pending" ? undefined : { type: "Warning", reason: decision.reason, message: why };
+    case "rolling":
+      return decision.stuck
+        ? { type: "Warning", reason: "RolloutStuck", message: "was restarted for its sidecar and is not healthy in time; see its pods" }
+        : undefined;
+    case "restart":
+    case "finish":
+    case "wait":
+    default:
+      return undefined;
+  }
+}
+
+/** After a restart. */
+function restartEvent({ why }: Row): PlannedEvent {
+  const reason: EventReason = "SidecarRestart";
+  return { type: "Normal", reason, message: `restarted: ${why}` };
+}
+
+/** After a rollout that has come to its end. */
+function finishEvent({ decision }: Row): PlannedEvent | undefined {
+  // One without effect is reported as what is skipped from now on.
+  if (decision.type !== "finish" || !decision.helped) return undefined;
+  const reason: EventReason = "SidecarRolloutFinished";
+  return { type: "Normal", reason, message: "the rollout is finished and every pod has the expected sidecar" };
+}
+
+const skipWords: Readonly<Record<SkipReason, string>> = {
+  OptedOut: "restarts are disabled by label",
+  NotOptedIn: "restarts are not enabled by label",
+  Paused: "it is paused, by its spec or by the annotation keyturn.io/paused; resume it, and it will be restarted",
+  OnDelete: "its update strategy is OnDelete; delete its pods one by one",
+  Partitioned: "its update strategy has a partition, below which no pod would be replaced",
+  BarePod: "nothing would make the pod again; delete it and create it anew",
+  Job: "pods of a Job run to their end",
+  UnsupportedOwner: "its pods belong to something that cannot be restarted here",
+  RestartWithoutEffect: "it has been restarted, and its new pods are no different; something else changes them",
+};
+
+/** Why a workload is not restarted, in words. */
+export function skipInWords(reason: SkipReason): string {
+  return skipWords[reason];
 }

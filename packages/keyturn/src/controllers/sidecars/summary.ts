@@ -4,11 +4,11 @@ import type { NextStep, Summary, HealthReport } from "../../feature/summary.ts";
 import { skipInWords } from "./rollouts.ts";
 import type { Workload } from "./workload.ts";
 
-/** As much of a workload as is needed. What is only known by its marks has no `progress`. */
+/** As much of a workload as is needed. What is only known by its labels and annotations has no `progress`. */
 export type RestartedWorkload = Pick<Workload, "ref" | "restarting" | "restartedAt" | "restartedFor"> &
   Partial<Pick<Workload, "progress" | "desired">>;
 
-/** From the marks that the controller left; undefined for a workload that it has nothing to do with at present. `rolloutTimeoutMs` is the operator's flag. */
+/** From the labels and annotations that the controller left; undefined for a workload that it has nothing to do with at present. `rolloutTimeoutMs` is the operator's flag. */
 export function sidecarsSummary(
   workload: RestartedWorkload,
   { rolloutTimeoutMs, nowMs }: { readonly rolloutTimeoutMs: number; readonly nowMs: number },

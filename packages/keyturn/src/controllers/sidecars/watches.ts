@@ -46,7 +46,7 @@ export interface SidecarsWatches {
 }
 
 /** What to watch. */
-export interface WatchChoices {
+interface WatchChoices {
   readonly skipNamespaces: readonly string[];
   readonly istioNamespaces: readonly string[];
   readonly whole: boolean;
@@ -54,7 +54,7 @@ export interface WatchChoices {
   readonly selects: Selects;
 }
 
-export function keepLabels({ metadata: { labels = {} } }: Stored<KubeObject>): Readonly<Record<string, string>> {
+function keepLabels({ metadata: { labels = {} } }: Stored<KubeObject>): Readonly<Record<string, string>> {
   return labels;
 }
 

@@ -1,4 +1,4 @@
-// Argo Rollouts: known as far as restarting them needs.
+// What is kept of a workload: what its pods are made from, how far its rollout is, and what has been said about restarting it.
 import {
   type Cache,
   type Client,
@@ -23,29 +23,6 @@ import type { PodSource } from "./injection/pod-draft.ts";
 import type { SkipReason } from "./reasons.ts";
 import type { Progress, WorkloadRef } from "./rollout-plan.ts";
 import type { SidecarsWatches } from "./watches.ts";
-
-export interface Rollout extends KubeObject {
-  readonly spec?: {
-    readonly replicas?: number;
-    readonly selector?: LabelSelector;
-    /** Absent if `workloadRef` names a Deployment that has it. */
-    readonly template?: PodTemplateSpec;
-    readonly paused?: boolean;
-    /** Pods that are older are replaced, within the strategy's limits. */
-    readonly restartAt?: string;
-  };
-  readonly status?: {
-    /** The generation, as text. */
-    readonly observedGeneration?: string;
-    readonly phase?: string;
-    readonly restartedAt?: string;
-    readonly updatedReplicas?: number;
-    readonly availableReplicas?: number;
-  };
-}
-export const Rollout = defineKind<Rollout>({ group: "argoproj.io", version: "v1alpha1", kind: "Rollout", plural: "rollouts", namespaced: true });
-
-// What is kept of a workload: what its pods are made from, how far its rollout is, and what has been said about restarting it.
 
 /** A workload in memory. The template is JSON text, which takes far less room than objects and is needed only when a webhook is asked. */
 export interface Workload {
@@ -216,7 +193,29 @@ function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector
   ].join(",");
 }
 
-// Argo Rollouts join the watched workloads once the API server serves them: an operator that waited for a CRD that never comes would do nothing at all.
+// Argo Rollouts, known as far as restarting them needs. They join the watched workloads once the API server serves them: an operator that waited for a CRD
+// that never comes would do nothing at all.
+
+export interface Rollout extends KubeObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly selector?: LabelSelector;
+    /** Absent if `workloadRef` names a Deployment that has it. */
+    readonly template?: PodTemplateSpec;
+    readonly paused?: boolean;
+    /** Pods that are older are replaced, within the strategy's limits. */
+    readonly restartAt?: string;
+  };
+  readonly status?: {
+    /** The generation, as text. */
+    readonly observedGeneration?: string;
+    readonly phase?: string;
+    readonly restartedAt?: string;
+    readonly updatedReplicas?: number;
+    readonly availableReplicas?: number;
+  };
+}
+export const Rollout = defineKind<Rollout>({ group: "argoproj.io", version: "v1alpha1", kind: "Rollout", plural: "rollouts", namespaced: true });
 
 /** How often it is looked whether the CRD is there. */
 export const lookForRolloutsMs = 15_000;
@@ -241,7 +240,7 @@ export interface RolloutWatch {
   readonly onChange: (cache: Cache<Workload>, key: string) => void;
 }
 
-/** Adds the watch of Rollouts, and tells `onChange` the keys of those that change. */
+/** Adds the watch of Rollouts, and calls `onChange` with the keys of those that change. */
 export function watchRollouts(
   { watch }: Pick<ControllerScope, "watch">,
   { workloads }: Pick<SidecarsWatches, "workloads">,

@@ -1,13 +1,11 @@
-// Its applications.
+// The applications of the stand-in for IAS: what each request does to them, and what IAS answers.
 import { randomInt, randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { IasStep } from "./ias-failures.ts";
 import { empty, type IasAnswer, type IasRequest, type IasTenant, issueToken, json, refusal } from "./ias-protocol.ts";
 
-// The state behind the stand-in for IAS: applications, their secrets, and a count of all that was ever made.
-
 /** A secret of an application. */
-export interface StoredSecret {
+interface StoredSecret {
   readonly secret: string;
   /** The first four characters of the secret, as with IAS. */
   readonly hint: string;
@@ -40,7 +38,7 @@ export interface DirectoryCounters {
 }
 
 /** What a secret is made with. */
-export type SecretRequest = Omit<StoredSecret, "secret" | "hint"> & { readonly secret?: string };
+type SecretRequest = Omit<StoredSecret, "secret" | "hint"> & { readonly secret?: string };
 
 /** Keeps applications in the order in which they were made. Names need not be unique, as in IAS. */
 export class ApplicationDirectory {
@@ -118,38 +116,7 @@ function endOf({ validTo }: StoredSecret): number {
   return validTo === undefined ? Infinity : Date.parse(validTo);
 }
 
-// The list of applications as IAS gives it out: filtered, and in pages.
-
-const maxPage = 100;
-
-/** One page. `show` makes an application what the API shows of it. */
-export function listPage(all: readonly StoredApplication[], query: URLSearchParams, show: (application: StoredApplication) => unknown): IasAnswer {
-  const filter = filterOf(query.get("filter"));
-  if (!filter) return refusal(400, "Invalid input.", [{ target: "filter", message: "is not supported" }]);
-  const limit = Number(query.get("limit") ?? maxPage);
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
-    return refusal(400, "Invalid input.", [{ target: "limit", message: `must be 1 to ${maxPage}` }]);
-  }
-  const found = all.filter(filter);
-  const cursor = query.get("cursor");
-  const start = cursor === null ? Number(query.get("skip") ?? 0) : found.findIndex(({ id }) => id === cursor);
-  if (start < 0) return refusal(400, "Invalid input.", [{ target: "cursor", message: "is not known" }]);
-  const next = found[start + limit];
-  const applications = found.slice(start, start + limit).map(show);
-  return json(200, { totalResults: found.length, itemsPerPage: limit, ...(next && { nextCursor: next.id }), applications });
-}
-
-/** Which applications are wanted; undefined for a filter that the API does not have. */
-function filterOf(text: string | null): ((application: StoredApplication) => boolean) | undefined {
-  if (text === null) return () => true;
-  const parts = /^(id|name|clientID) eq (?:("(?:[^"\\]|\\.)*")|([^\s"]+))$/.exec(text);
-  if (!parts) return undefined;
-  const [, attribute, quoted, plain] = parts;
-  const wanted: unknown = quoted === undefined ? plain : JSON.parse(quoted);
-  return ({ id, name, clientId }) => (attribute === "id" ? id : attribute === "name" ? name : clientId) === wanted;
-}
-
-// What each request does to the directory and what IAS answers.
+// What each request does to the directory.
 
 type Handler = (request: IasRequest, tenant: IasTenant) => IasAnswer | Promise<IasAnswer>;
 
@@ -229,4 +196,35 @@ function parsed(body: string): unknown {
 function invalid(error: z.ZodError): IasAnswer {
   const details = error.issues.map(({ path, message }) => ({ target: path.join("."), message }));
   return refusal(400, "Invalid input.", details);
+}
+
+// The list of applications as IAS gives it out: filtered, and in pages.
+
+const maxPage = 100;
+
+/** One page. `show` makes an application what the API shows of it. */
+function listPage(all: readonly StoredApplication[], query: URLSearchParams, show: (application: StoredApplication) => unknown): IasAnswer {
+  const filter = filterOf(query.get("filter"));
+  if (!filter) return refusal(400, "Invalid input.", [{ target: "filter", message: "is not supported" }]);
+  const limit = Number(query.get("limit") ?? maxPage);
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
+    return refusal(400, "Invalid input.", [{ target: "limit", message: `must be 1 to ${maxPage}` }]);
+  }
+  const found = all.filter(filter);
+  const cursor = query.get("cursor");
+  const start = cursor === null ? Number(query.get("skip") ?? 0) : found.findIndex(({ id }) => id === cursor);
+  if (start < 0) return refusal(400, "Invalid input.", [{ target: "cursor", message: "is not known" }]);
+  const next = found[start + limit];
+  const applications = found.slice(start, start + limit).map(show);
+  return json(200, { totalResults: found.length, itemsPerPage: limit, ...(next && { nextCursor: next.id }), applications });
+}
+
+/** Which applications are wanted; undefined for a filter that the API does not have. */
+function filterOf(text: string | null): ((application: StoredApplication) => boolean) | undefined {
+  if (text === null) return () => true;
+  const parts = /^(id|name|clientID) eq (?:("(?:[^"\\]|\\.)*")|([^\s"]+))$/.exec(text);
+  if (!parts) return undefined;
+  const [, attribute, quoted, plain] = parts;
+  const wanted: unknown = quoted === undefined ? plain : JSON.parse(quoted);
+  return ({ id, name, clientId }) => (attribute === "id" ? id : attribute === "name" ? name : clientId) === wanted;
 }

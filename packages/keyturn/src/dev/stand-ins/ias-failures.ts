@@ -1,7 +1,5 @@
-// How it fails.
+// The requests that the stand-in for IAS answers, by name, and what can go wrong with each, as data.
 import { empty, type IasAnswer, json } from "./ias-protocol.ts";
-
-// The requests that IAS answers, by name: what failures are switched on for and what is counted.
 
 /** One kind of request. */
 export type IasStep = "find" | "create" | "read" | "delete" | "create-secret" | "list-secrets" | "delete-secret" | "discover" | "token" | "jwks";
@@ -31,8 +29,6 @@ function stepOf(method: string, steps: Readonly<Record<string, IasStep>>, applic
   const step = steps[method];
   return step && { step, ...(applicationId !== undefined && { applicationId }) };
 }
-
-// What can go wrong with a request to the stand-in, as data.
 
 /**
  * A way to fail. All but `lost-answer`, `truncated` and `slow` leave the state as it was.

@@ -1,4 +1,4 @@
-// The stand-in's answers in IAS's forms.
+// What the stand-in for IAS answers with: responses in IAS's forms, and access tokens.
 import { createPublicKey, generateKeyPair, type KeyObject, randomUUID, sign } from "node:crypto";
 import { promisify } from "node:util";
 import type { ApplicationDirectory } from "./ias-directory.ts";
@@ -9,6 +9,35 @@ export interface IasAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+/** A request as the handlers see it. */
+export interface IasRequest extends IasRoute {
+  readonly query: URLSearchParams;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+/** What the handlers work with. */
+export interface IasTenant {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly directory: ApplicationDirectory;
+  readonly signer: TokenSigner;
+  readonly nowMs: number;
+  /** When an application's client ID can be seen. */
+  readonly clientIdFrom: "first-secret" | "creation";
+  /** How long after its creation an application is shown to anybody. */
+  readonly shownAfterMs: number;
+}
+
+/** What is said in a token. */
+interface TokenClaims {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly nowMs: number;
+  readonly lifetimeSeconds: number;
 }
 
 /** An answer with a JSON body. */
@@ -26,15 +55,33 @@ export function refusal(status: number, message: string, details: readonly { rea
   return json(status, { code: status, message, ...(details.length > 0 && { details }) });
 }
 
-// Access tokens of the stand-in: RS256 JWTs as IAS issues them, and the key set to verify them with.
+// The tenant's token endpoint: client credentials in, a signed token out.
 
-/** What is said in a token. */
-export interface TokenClaims {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly nowMs: number;
-  readonly lifetimeSeconds: number;
+const lifetimeSeconds = 3600;
+
+/** Gives a token to a client that shows a secret which is valid now. */
+export async function issueToken({ authorization, body }: IasRequest, { url, directory, signer, nowMs }: IasTenant): Promise<IasAnswer> {
+  const form = new URLSearchParams(body);
+  const [clientId, secret] = clientOf(authorization, form);
+  if (!directory.accepts(clientId, secret, nowMs)) return json(401, { error: "invalid_client", error_description: "Bad client credentials" });
+  if (form.get("grant_type") !== "client_credentials") return json(400, { error: "unsupported_grant_type" });
+  const token = await signer.sign({ issuer: url, clientId, nowMs, lifetimeSeconds });
+  return json(200, { access_token: token, token_type: "Bearer", expires_in: lifetimeSeconds });
 }
+
+/** RFC 6749, 2.3.1: in the header, each part form-encoded, or in the form. */
+function clientOf(authorization: string | undefined, form: URLSearchParams): readonly [string, string] {
+  const encoded = /^Basic (\S+)$/.exec(authorization ?? "")?.[1];
+  if (encoded === undefined) return [form.get("client_id") ?? "", form.get("client_secret") ?? ""];
+  const [clientId = "", secret = ""] = Buffer.from(encoded, "base64").toString("utf8").split(":", 2).map(formDecoded);
+  return [clientId, secret];
+}
+
+function formDecoded(text: string): string {
+  return new URLSearchParams(`v=${text}`).get("v") ?? "";
+}
+
+// Access tokens: RS256 JWTs as IAS issues them, and the key set to verify them with.
 
 const newKeyPair = promisify(generateKeyPair);
 
@@ -66,53 +113,4 @@ export class TokenSigner {
 
 function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
-}
-
-// A request and the tenant that it is made to, as the handlers see them.
-
-/** A request as the handlers see it. */
-export interface IasRequest extends IasRoute {
-  readonly query: URLSearchParams;
-  readonly authorization: string | undefined;
-  readonly body: string;
-}
-
-/** What the handlers work with. */
-export interface IasTenant {
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-  readonly directory: ApplicationDirectory;
-  readonly signer: TokenSigner;
-  readonly nowMs: number;
-  /** When an application's client ID can be seen. */
-  readonly clientIdFrom: "first-secret" | "creation";
-  /** How long after its creation an application is shown to anybody. */
-  readonly shownAfterMs: number;
-}
-
-// The tenant's token endpoint: client credentials in, a signed token out.
-
-const lifetimeSeconds = 3600;
-
-/** Gives a token to a client that shows a secret which is valid now. */
-export async function issueToken({ authorization, body }: IasRequest, { url, directory, signer, nowMs }: IasTenant): Promise<IasAnswer> {
-  const form = new URLSearchParams(body);
-  const [clientId, secret] = clientOf(authorization, form);
-  if (!directory.accepts(clientId, secret, nowMs)) return json(401, { error: "invalid_client", error_description: "Bad client credentials" });
-  if (form.get("grant_type") !== "client_credentials") return json(400, { error: "unsupported_grant_type" });
-  const token = await signer.sign({ issuer: url, clientId, nowMs, lifetimeSeconds });
-  return json(200, { access_token: token, token_type: "Bearer", expires_in: lifetimeSeconds });
-}
-
-/** RFC 6749, 2.3.1: in the header, each part form-encoded, or in the form. */
-function clientOf(authorization: string | undefined, form: URLSearchParams): readonly [string, string] {
-  const encoded = /^Basic (\S+)$/.exec(authorization ?? "")?.[1];
-  if (encoded === undefined) return [form.get("client_id") ?? "", form.get("client_secret") ?? ""];
-  const [clientId = "", secret = ""] = Buffer.from(encoded, "base64").toString("utf8").split(":", 2).map(formDecoded);
-  return [clientId, secret];
-}
-
-function formDecoded(text: string): string {
-  return new URLSearchParams(`v=${text}`).get("v") ?? "";
 }

@@ -27,13 +27,13 @@ export interface IasStandInOptions {
 }
 
 /** When a listener is called: before a request has its effect, or after that and before the answer. */
-export type StepMoment = "before" | "after";
+type StepMoment = "before" | "after";
 
 /** Called for each request, with the client's `User-Agent`; the request waits for it. If it throws, the connection ends without an answer. */
-export type StepListener = (step: IasStep, moment: StepMoment, userAgent: string) => void | Promise<void>;
+type StepListener = (step: IasStep, moment: StepMoment, userAgent: string) => void | Promise<void>;
 
 /** How the stand-in has been used. */
-export interface IasCounters extends DirectoryCounters {
+interface IasCounters extends DirectoryCounters {
   /** Requests that arrived, by step. */
   readonly requests: Readonly<Partial<Record<IasStep, number>>>;
   /** Requests under way now, and the most there ever were. */
@@ -143,7 +143,7 @@ export class IasStandIn implements AsyncDisposable {
     if (!route) return send(outgoing, refusal(404, `There is nothing at ${pathname}.`));
     this.#requests.set(route.step, (this.#requests.get(route.step) ?? 0) + 1);
     const userAgent = incoming.headers["user-agent"] ?? "";
-    await this.#tell(route.step, "before", userAgent);
+    await this.#notify(route.step, "before", userAgent);
 
     const failure = this.#failures.take(route.step);
     const instead = failure && answerInstead(failure);
@@ -155,15 +155,15 @@ export class IasStandIn implements AsyncDisposable {
     const tenant = { url, username, password, directory, signer: this.#signer, clientIdFrom, shownAfterMs };
     const { authorization } = incoming.headers;
     const answer = await handlers[route.step]({ ...route, query: searchParams, authorization, body }, { ...tenant, nowMs: this.#clock.now() });
-    await this.#tell(route.step, "after", userAgent);
+    await this.#notify(route.step, "after", userAgent);
     if (failure?.type === "lost-answer") return void outgoing.destroy();
     if (failure?.type === "truncated") return truncate(outgoing, answer);
     if (failure?.type === "slow") await sleep(this.#clock, failure.delayMs);
     send(outgoing, answer);
   }
 
-  async #tell(...told: Parameters<StepListener>): Promise<void> {
-    for (const listener of this.#listeners) await listener(...told);
+  async #notify(...step: Parameters<StepListener>): Promise<void> {
+    for (const listener of this.#listeners) await listener(...step);
   }
 }
 

@@ -1,4 +1,4 @@
-// An istiod: server, misbehaviour.
+// A stand-in for istiod's injection webhook, over TLS on this machine: what it is asked, by the API server or anybody else, and what it answers.
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { IncomingMessage, type ServerResponse } from "node:http";
@@ -11,19 +11,26 @@ import * as z from "zod";
 import { defaultProxySettings, injectionPatch, injectorConfigMap, type ProxySettings, revisionSuffix, wantsInjection } from "./istiod-injection.ts";
 import { revisionConfiguration, tagConfiguration, type WebhookOptions } from "./istiod-webhooks.ts";
 
-// Answers over HTTP, in the form that the API server reads.
-
-/** An AdmissionReview with this response. */
-export function reviewOf(response: object): string {
-  return JSON.stringify({ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response });
+/** A question that was asked. */
+export interface InjectionCall {
+  /** Counts the questions to all control planes of this process, so that their order is known. */
+  readonly number: number;
+  /** The webhook's path, which may name the cluster and network. */
+  readonly path: string;
+  readonly uid: string;
+  readonly namespace: string;
+  /** True if nothing comes of it: not asked for a pod that is being made. */
+  readonly dryRun: boolean;
+  readonly pod: Pod;
 }
 
-/** Sends a whole answer. */
-export function answer(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(body);
-}
-
-// The ways in which a control plane can fail its callers.
+/** How configurations lead to this control plane. */
+type ConfigurationOptions = Omit<WebhookOptions, "clientConfig"> & {
+  /** Default `/inject`. */
+  readonly path?: string;
+  /** By the revision's Service instead of the address on this machine, as within a cluster. Default false. */
+  readonly byService?: boolean;
+};
 
 /** What to do instead of answering properly. */
 export type Misbehaviour =
@@ -41,52 +48,6 @@ export type Misbehaviour =
   | { readonly type: "huge"; readonly bytes: number }
   /** A proper answer with these fields of its response changed. */
   | { readonly type: "alter"; readonly response: Readonly<Record<string, unknown>> };
-
-/** Fails a caller who should have got `proper`. */
-export function fail(response: ServerResponse, how: Misbehaviour, proper: { readonly uid: string }): void {
-  const { uid } = proper;
-  switch (how.type) {
-    case "refuse":
-      return answer(response, 200, reviewOf({ uid, allowed: false, ...(how.message !== undefined && { status: { message: how.message } }) }));
-    case "status":
-      return answer(response, how.code, "out of order\n");
-    case "halfAnswer":
-      return void response.writeHead(200, { "content-type": "application/json" }).write('{"kind":');
-    case "hangUp":
-      return void response.destroy();
-    case "text":
-      return answer(response, 200, how.text);
-    case "huge":
-      return answer(response, 200, " ".repeat(how.bytes));
-    case "alter":
-      return answer(response, 200, reviewOf({ ...proper, ...how.response }));
-    case "silence":
-    default:
-  }
-}
-
-// A stand-in for istiod's injection webhook, over TLS on this machine: what it is asked, by the API server or anybody else, and what it answers.
-
-/** A question that was asked. */
-export interface InjectionCall {
-  /** Counts the questions to all control planes of this process, so that their order is known. */
-  readonly number: number;
-  /** The webhook's path, which may name the cluster and network. */
-  readonly path: string;
-  readonly uid: string;
-  readonly namespace: string;
-  /** True if nothing comes of it: not asked for a pod that is being made. */
-  readonly dryRun: boolean;
-  readonly pod: Pod;
-}
-
-/** How configurations lead to this control plane. */
-export type ConfigurationOptions = Omit<WebhookOptions, "clientConfig"> & {
-  /** Default `/inject`. */
-  readonly path?: string;
-  /** By the revision's Service instead of the address on this machine, as within a cluster. Default false. */
-  readonly byService?: boolean;
-};
 
 /** A running control plane of one revision. */
 export interface Istiod extends AsyncDisposable {
@@ -114,7 +75,7 @@ export interface Istiod extends AsyncDisposable {
 }
 
 /** Where a real istiod is, whose answers to give. */
-export interface RealIstiod {
+interface RealIstiod {
   /** The URL of its injection, with the path. */
   readonly url: string;
   /** PEM; default the machine's own roots. */
@@ -260,4 +221,37 @@ function variablesIn(path: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     pairs.flatMap(([name, value]) => (value === undefined ? [] : [[pathVariables[name] ?? name.toUpperCase(), value.replaceAll("--slash--", "/")]])),
   );
+}
+
+/** Fails a caller who should have got `proper`. */
+function fail(response: ServerResponse, how: Misbehaviour, proper: { readonly uid: string }): void {
+  const { uid } = proper;
+  switch (how.type) {
+    case "refuse":
+      return answer(response, 200, reviewOf({ uid, allowed: false, ...(how.message !== undefined && { status: { message: how.message } }) }));
+    case "status":
+      return answer(response, how.code, "out of order\n");
+    case "halfAnswer":
+      return void response.writeHead(200, { "content-type": "application/json" }).write('{"kind":');
+    case "hangUp":
+      return void response.destroy();
+    case "text":
+      return answer(response, 200, how.text);
+    case "huge":
+      return answer(response, 200, " ".repeat(how.bytes));
+    case "alter":
+      return answer(response, 200, reviewOf({ ...proper, ...how.response }));
+    case "silence":
+    default:
+  }
+}
+
+/** An AdmissionReview with this response. */
+function reviewOf(response: object): string {
+  return JSON.stringify({ kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1", response });
+}
+
+/** Sends a whole answer. */
+export function answer(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(body);
 }

@@ -66,6 +66,18 @@ test("a webhook that matches gives the sidecar", async () => {
   });
 });
 
+test("a container that a webhook adds with an image that cannot be run is named", async () => {
+  const act = (pod: Pod): ReviewOutcome => {
+    const spec = { containers: [], ...pod.spec, initContainers: [{ name: "istio-init", image: "auto" }] };
+    return { type: "allowed", changed: true, pod: { ...pod, spec } };
+  };
+  expect((await expectFrom({ name: "a", act })).expectation).toMatchObject({
+    type: "known",
+    invalidImage: { container: "istio-init", image: "auto" },
+  });
+  expect((await expectFrom({ name: "a", act: inject("proxy:1") })).expectation).toMatchObject({ type: "known", invalidImage: undefined });
+});
+
 describe("several webhooks", () => {
   test("see the pod as those before have left it, and match by that", async () => {
     const byLabel = { objectSelector: { matchLabels: { by: "a" } } };

@@ -4,7 +4,7 @@ import { canonicalJson, type DeepReadonly, type Pod, type PodTemplateSpec } from
 import { restartedAtAnnotation } from "../annotations.ts";
 import type { Injector, Injectors } from "../injector-configuration.ts";
 import { draftPod, type PodSource } from "./pod-draft.ts";
-import { type Sidecar, sidecarOf } from "./sidecar.ts";
+import { type InvalidImage, invalidImageIn, type Sidecar, sidecarOf } from "./sidecar.ts";
 import { matchWebhook, type WebhookCaller } from "./webhook.ts";
 
 // Which sidecar a new pod of a workload would get: asked of the webhooks that the API server would call, in its order.
@@ -12,7 +12,13 @@ import { matchWebhook, type WebhookCaller } from "./webhook.ts";
 /** What a new pod would get, or why that is not known. Only `known` may be acted upon. */
 export type Expectation =
   /** `webhooks` are those that were asked, as `configuration/webhook`; with none of them the API server calls nobody. */
-  | { readonly type: "known"; readonly sidecar: Sidecar | undefined; readonly webhooks: readonly string[] }
+  | {
+      readonly type: "known";
+      readonly sidecar: Sidecar | undefined;
+      /** Of a container that could not start; the pod is of no use then. */
+      readonly invalidImage?: InvalidImage | undefined;
+      readonly webhooks: readonly string[];
+    }
   /** A condition of the webhook cannot be evaluated here. Asking again changes nothing until the template or the webhook changes. */
   | { readonly type: "undecidable"; readonly webhook: string; readonly message: string }
   /** The webhook does not allow the pod: after a restart the workload could not start. */
@@ -21,7 +27,7 @@ export type Expectation =
   | { readonly type: "failed"; readonly webhook: string; readonly message: string };
 
 /** Where the pod would be made, and who is asked. */
-export interface ExpectationOptions {
+interface ExpectationOptions {
   readonly namespaceLabels: Readonly<Record<string, string>>;
   readonly injectors: Injectors;
   readonly caller: WebhookCaller;
@@ -36,11 +42,17 @@ export interface ExpectationOptions {
  */
 export async function expectSidecar(source: PodSource, options: ExpectationOptions, signal?: AbortSignal): Promise<Expectation> {
   const none: ReadonlySet<Injector> = new Set();
-  const first = await askEach({ pod: draftPod(source), asked: [], unseen: none, again: none }, () => true, { ...options, signal });
+  const draft = draftPod(source);
+  const first = await askEach({ pod: draft, asked: [], unseen: none, again: none }, () => true, { ...options, signal });
   if ("type" in first) return first;
   const second = first.again.size === 0 ? first : await askEach(first, (injector, { again }) => again.has(injector), { ...options, signal });
   if ("type" in second) return second;
-  return { type: "known", sidecar: sidecarOf(second.pod, options), webhooks: second.asked.map(nameOf) };
+  return {
+    type: "known",
+    sidecar: sidecarOf(second.pod, options),
+    invalidImage: invalidImageIn(second.pod, draft),
+    webhooks: second.asked.map(nameOf),
+  };
 }
 
 /** How far the admission of the pod has come. */

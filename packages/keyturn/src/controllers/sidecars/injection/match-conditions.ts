@@ -3,7 +3,7 @@ import { type ASTNode, Environment, type ParseResult } from "@marcbachmann/cel-j
 import { LruMap, type MutatingWebhook, type Pod } from "@keyturn/runtime";
 
 /** Whether all conditions hold, one does not, or that cannot be said here. */
-export type ConditionsResult =
+type ConditionsResult =
   | { readonly type: "hold" }
   | { readonly type: "fail"; readonly condition: string }
   | { readonly type: "undecidable"; readonly message: string };

@@ -1,6 +1,6 @@
 import type { Pod, Volume } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
-import { digestParts, isRunnableImage, parseImage, sameImage, sidecarDigest, sidecarOf, sidecarParts } from "./sidecar.ts";
+import { compareSidecar, digestParts, invalidImageIn, type OutdatedReason, type Sidecar, sidecarDigest, sidecarOf, sidecarParts } from "./sidecar.ts";
 
 const proxy = { name: "istio-proxy", image: "istio/proxyv2:1" };
 const app = { name: "app", image: "app:1" };
@@ -163,62 +163,79 @@ test("init containers that the status names are the sidecar's too", () => {
   expect(differences(warm("a"), warm("b"))).toEqual(["init containers"]);
 });
 
-const digest = `sha256:${"a".repeat(64)}`;
+describe("an image of a new pod that cannot be run", () => {
+  const template = { metadata: {}, spec: { containers: [app], initContainers: [{ name: "migrate", image: "migrate:1" }] } };
+  const injected = (more: Partial<Pod["spec"]>): Pod => ({ metadata: {}, spec: { containers: [app, proxy], ...more } });
 
-test.each([
-  ["proxyv2", "docker.io", "library/proxyv2", "latest", undefined],
-  ["istio/proxyv2:1.27.0", "docker.io", "istio/proxyv2", "1.27.0", undefined],
-  ["docker.io/istio/proxyv2:1.27.0", "docker.io", "istio/proxyv2", "1.27.0", undefined],
-  ["index.docker.io/istio/proxyv2:1", "docker.io", "istio/proxyv2", "1", undefined],
-  ["reg:5000/istio/proxyv2", "reg:5000", "istio/proxyv2", "latest", undefined],
-  ["reg:5000/istio/proxyv2:1.27.0", "reg:5000", "istio/proxyv2", "1.27.0", undefined],
-  ["localhost/proxyv2:1", "localhost", "proxyv2", "1", undefined],
-  ["gcr.io/a/b/proxyv2:1-distroless", "gcr.io", "a/b/proxyv2", "1-distroless", undefined],
-  [`istio/proxyv2@${digest}`, "docker.io", "istio/proxyv2", undefined, digest],
-  [`reg:5000/istio/proxyv2:1.27.0@${digest}`, "reg:5000", "istio/proxyv2", "1.27.0", digest],
-  ["auto", "docker.io", "library/auto", "latest", undefined],
-])("%s is read as container runtimes do", (image, registry, repository, tag, hash) => {
-  expect(parseImage(image)).toEqual({ registry, repository, tag, digest: hash });
+  test.each<readonly [string, Pod, Pod, object | undefined]>([
+    ["the sidecar's", template, injected({ containers: [app, { ...proxy, image: "auto" }] }), { container: "istio-proxy", image: "auto" }],
+    ["an injected init container's", template, injected({ initContainers: [{ name: "istio-init" }] }), { container: "istio-init", image: "" }],
+    [
+      "one that injection gave to a container",
+      template,
+      injected({ containers: [{ ...app, image: "Hub:" }, proxy] }),
+      { container: "app", image: "Hub:" },
+    ],
+    [
+      "that of a container that injection changed",
+      podWith([{ ...app, image: "" }]),
+      podWith([Object.assign({ env: [{ name: "A" }] }, app, { image: "" }), proxy]),
+      { container: "app", image: "" },
+    ],
+    [
+      "auto in the template, where nobody injects",
+      podWith([{ ...app, image: "auto" }]),
+      podWith([{ ...app, image: "auto" }]),
+      { container: "app", image: "auto" },
+    ],
+    ["not one that is as the template has it", podWith([{ ...app, image: "" }]), podWith([{ ...app, image: "" }, proxy]), undefined],
+    [
+      "not one that the API server filled in",
+      podWith([{ ...app, image: "app/Image:1" }]),
+      podWith([{ ...app, ...filledIn, image: "app/Image:1" }, proxy]),
+      undefined,
+    ],
+    ["none", template, injected({ initContainers: [{ name: "istio-init", image: "istio/proxyv2:1" }] }), undefined],
+  ])("%s", (_name, draft, pod, invalid) => expect(invalidImageIn(pod, draft)).toEqual(invalid));
 });
 
-test.each([
-  // left, right, the same without the hub, the same with it
-  ["istio/proxyv2:1.27.0", "docker.io/istio/proxyv2:1.27.0", true, true],
-  ["istio/proxyv2:1.27.0", "reg:5000/istio/proxyv2:1.27.0", true, false],
-  ["mirror.example/mesh/proxyv2:1.27.0", "docker.io/istio/proxyv2:1.27.0", true, false],
-  ["istio/proxyv2:1.27.0", "istio/proxyv2:1.27.1", false, false],
-  ["reg:5000/istio/proxyv2", "reg:5000/istio/proxyv2:latest", true, true],
-  ["reg:5000/istio/proxyv2", "reg:5001/istio/proxyv2", true, false],
-  ["istio/proxyv2:1", "istio/pilot:1", false, false],
-  [`istio/proxyv2@${digest}`, `istio/proxyv2@sha256:${"b".repeat(64)}`, false, false],
-  [`istio/proxyv2:1@${digest}`, `istio/proxyv2:2@${digest}`, true, true],
-  [`istio/proxyv2:1@${digest}`, "istio/proxyv2:1", false, false],
-])("%s and %s: the same %s, with the hub %s", (left, right, without, withHub) => {
-  expect(sameImage(left, right, { compareHub: false })).toBe(without);
-  expect(sameImage(right, left, { compareHub: false })).toBe(without);
-  expect(sameImage(left, right, { compareHub: true })).toBe(withHub);
+const parts = { resources: "r", env: "e", volumes: "v", "init containers": "i", settings: "s" };
+const sidecar: Sidecar = { image: "docker.io/istio/proxyv2:1.27.0", revision: "canary", parts };
+
+describe("a sidecar is outdated", () => {
+  test.each<readonly [OutdatedReason, Sidecar | undefined, Sidecar | undefined, string]>([
+    ["SidecarMissing", undefined, sidecar, "has no sidecar; a new pod would get docker.io/istio/proxyv2:1.27.0"],
+    ["SidecarUnwanted", sidecar, undefined, "has the sidecar docker.io/istio/proxyv2:1.27.0; a new pod would get none"],
+    [
+      "ImageDiffers",
+      { ...sidecar, image: "istio/proxyv2:1.26.0" },
+      sidecar,
+      "has the sidecar istio/proxyv2:1.26.0; a new pod would get docker.io/istio/proxyv2:1.27.0",
+    ],
+    ["RevisionDiffers", { ...sidecar, revision: "default" }, sidecar, "was injected by revision default; a new pod would be by canary"],
+    [
+      "SidecarDiffers",
+      { ...sidecar, parts: { ...parts, env: "x", volumes: "y" } },
+      sidecar,
+      "has a sidecar that differs from a new pod's in env, volumes",
+    ],
+  ])("%s", (reason, live, expected, message) => {
+    expect(compareSidecar(live, expected, { compareHub: false })).toEqual({ type: "outdated", reason, message });
+  });
+
+  test("by its registry only if that is compared", () => {
+    const mirrored = { ...sidecar, image: "mirror.example:5000/istio/proxyv2:1.27.0" };
+    expect(compareSidecar(mirrored, sidecar, { compareHub: false })).toEqual({ type: "current" });
+    expect(compareSidecar(mirrored, sidecar, { compareHub: true })).toMatchObject({ reason: "ImageDiffers" });
+  });
 });
 
-test.each([
-  "proxyv2",
-  "istio/proxyv2:1.27.0",
-  "reg:5000/istio/proxyv2",
-  "[::1]:5000/proxyv2:1",
-  `gcr.io/a_b/c--d/e__f:1-x@${digest}`,
-  "auto:1",
-  "example/auto",
-])("%s can be run", (image) => expect(isRunnableImage(image)).toBe(true));
-
-test.each([
-  "",
-  "auto",
-  " ",
-  ":1.27.0",
-  "istio/",
-  "istio//proxyv2",
-  "istio/proxyv2:",
-  "istio/Proxyv2",
-  "istio/proxyv2@",
-  "istio/proxyv2@sha256:1",
-  "{{ .Values.hub }}/proxyv2",
-])('"%s" cannot', (image) => expect(isRunnableImage(image)).toBe(false));
+describe("a sidecar is current", () => {
+  test.each<readonly [string, Sidecar | undefined, Sidecar | undefined]>([
+    ["when both have none", undefined, undefined],
+    ["when all is the same", sidecar, { ...sidecar }],
+    ["when one of them does not say its revision", { ...sidecar, revision: undefined }, sidecar],
+    ["when only one was taken whole", { ...sidecar, parts: undefined }, sidecar],
+    ["when Docker Hub is written in short", { ...sidecar, image: "istio/proxyv2:1.27.0" }, sidecar],
+  ])("%s", (_name, live, expected) => expect(compareSidecar(live, expected, { compareHub: true })).toEqual({ type: "current" }));
+});

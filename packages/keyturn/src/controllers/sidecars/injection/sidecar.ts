@@ -1,12 +1,110 @@
-// What of a pod is the sidecar.
+// What of a pod is the sidecar, and whether a live one is what a new pod would get.
 import { hash } from "node:crypto";
 import { canonicalJson, type Container, type DeepReadonly, LruMap, type Pod, type Volume } from "@keyturn/runtime";
 import * as z from "zod";
+import { imageToInject, isRunnableImage, parseImage, sameImage } from "./image-reference.ts";
+
+/** The sidecar of a pod, live or expected: little enough to be kept for every pod of a cluster. */
+export interface Sidecar {
+  readonly image: string;
+  /** The revision of the control plane that injected it; undefined if the pod does not say. */
+  readonly revision: string | undefined;
+  /** Digests of everything else about it; undefined if only the image and revision are compared. */
+  readonly parts: Parts | undefined;
+}
+
+/** What is told apart besides image and revision, in words for people. */
+export const sidecarParts = ["resources", "env", "volumes", "init containers", "settings"] as const;
+
+/** A digest for each part: equal digests, equal parts. */
+type Parts = Readonly<Record<(typeof sidecarParts)[number], string>>;
+
+/** What is wrong with a live sidecar; also used for Events, metrics and docs. */
+export type OutdatedReason = "SidecarMissing" | "SidecarUnwanted" | "ImageDiffers" | "RevisionDiffers" | "SidecarDiffers";
+
+/** What came out. The message is for people and has no more than what the pod's spec says in the open. */
+type SidecarComparison = { readonly type: "current" } | { readonly type: "outdated"; readonly reason: OutdatedReason; readonly message: string };
+
+/** How strictly to compare. */
+export interface ComparisonOptions {
+  /** Whether images of the same name and tag in different registries differ. */
+  readonly compareHub: boolean;
+}
+
+/** The pods of a workload have equal sidecars, and mostly all pods of a cluster do: one object serves them all. */
+const knownSidecars = new LruMap<string, Sidecar>(5000);
+
+/** The sidecar, or undefined if the pod has none. `whole` also takes digests of its parts. Equal sidecars are mostly the same object. */
+export function sidecarOf(pod: DeepReadonly<Pod>, { whole }: { readonly whole: boolean }): Sidecar | undefined {
+  const container = containersOf(pod).find(isSidecar);
+  if (!container) return undefined;
+  const sidecar = { image: container.image ?? "", revision: revisionOf(pod), parts: whole ? digestParts(pod) : undefined };
+  const id = sidecarDigest(sidecar);
+  const same = knownSidecars.get(id) ?? sidecar;
+  knownSidecars.set(id, same);
+  return same;
+}
+
+/** A short name for a sidecar, or for having none: the same for equal ones, also in another process. */
+export function sidecarDigest(sidecar: Sidecar | undefined): string {
+  return hash("sha256", canonicalJson(sidecar ?? null)).slice(0, 16);
+}
+
+const current: SidecarComparison = { type: "current" };
+
+/**
+ * Compares the sidecar of a live pod with that of a pod that would be made now. Undefined stands for a pod without one.
+ * Revisions are compared if both pods say theirs; parts if both were taken.
+ */
+export function compareSidecar(live: Sidecar | undefined, expected: Sidecar | undefined, options: ComparisonOptions): SidecarComparison {
+  if (!live) return expected ? outdated("SidecarMissing", `has no sidecar; a new pod would get ${expected.image}`) : current;
+  if (!expected) return outdated("SidecarUnwanted", `has the sidecar ${live.image}; a new pod would get none`);
+  if (!sameImage(live.image, expected.image, options)) {
+    return outdated("ImageDiffers", `has the sidecar ${live.image}; a new pod would get ${expected.image}`);
+  }
+  if (live.revision !== undefined && expected.revision !== undefined && live.revision !== expected.revision) {
+    return outdated("RevisionDiffers", `was injected by revision ${live.revision}; a new pod would be by ${expected.revision}`);
+  }
+  const [liveParts, expectedParts] = [live.parts, expected.parts];
+  const different = liveParts && expectedParts ? sidecarParts.filter((part) => liveParts[part] !== expectedParts[part]) : [];
+  if (different.length > 0) return outdated("SidecarDiffers", `has a sidecar that differs from a new pod's in ${different.join(", ")}`);
+  return current;
+}
+
+function outdated(reason: OutdatedReason, message: string): SidecarComparison {
+  return { type: "outdated", reason, message };
+}
+
+/** A container of a new pod, and its image, which cannot be run. */
+export interface InvalidImage {
+  readonly container: string;
+  readonly image: string;
+}
+
+/**
+ * The first image of a new pod that cannot be run, of the sidecar or of any other container that injection has added to the draft or changed; and
+ * where nobody injects, of one that waits for it. What else a template says is not injection's, and somebody else may fill it in.
+ */
+export function invalidImageIn(pod: DeepReadonly<Pod>, draft: DeepReadonly<Pod>): InvalidImage | undefined {
+  const before = new Map(containersOf(draft).map((container) => [container.name, container]));
+  const invalid = containersOf(pod).filter((container) => {
+    const { name, image = "" } = container;
+    if (isRunnableImage(image)) return false;
+    return isSidecar(container) || image === imageToInject || canonicalJson(plain(before.get(name))) !== canonicalJson(plain(container));
+  });
+  const first = invalid.find(isSidecar) ?? invalid[0];
+  return first && { container: first.name, image: first.image ?? "" };
+}
+
+/** Both sorts; the sidecar may be of either. */
+function containersOf({ spec }: DeepReadonly<Pod>): readonly DeepReadonly<Container>[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+}
 
 // What istiod writes down in a pod about what it injected.
 
 /** The annotation: JSON with the revision and the names of what was injected. */
-export const statusAnnotation = "sidecar.istio.io/status";
+const statusAnnotation = "sidecar.istio.io/status";
 const revisionKey = "istio.io/rev";
 
 /** The container that Istio injects, among the containers or, as a native sidecar, among the init containers. */
@@ -18,12 +116,12 @@ const usualInitContainers = ["istio-init", "istio-validation", "enable-core-dump
 const statusSchema = z.object({ revision: z.string().optional().catch(undefined), initContainers: z.array(z.string()).nullish().catch(undefined) });
 
 /** True for the sidecar's container. */
-export function isSidecar({ name }: DeepReadonly<Container>): boolean {
+function isSidecar({ name }: DeepReadonly<Container>): boolean {
   return name === sidecarContainer;
 }
 
 /** The names of init containers that Istio injects. */
-export function injectedNames(pod: DeepReadonly<Pod>): ReadonlySet<string> {
+function injectedNames(pod: DeepReadonly<Pod>): ReadonlySet<string> {
   return new Set([...usualInitContainers, ...(statusOf(pod).initContainers ?? [])]);
 }
 
@@ -31,7 +129,7 @@ export function injectedNames(pod: DeepReadonly<Pod>): ReadonlySet<string> {
  * The revision of the control plane that injected the pod; undefined if it does not say.
  * The status names the revision itself. The annotation and label may name a tag, so they count only where the status is silent, as before Istio 1.10.
  */
-export function revisionOf(pod: DeepReadonly<Pod>): string | undefined {
+function revisionOf(pod: DeepReadonly<Pod>): string | undefined {
   const { annotations = {}, labels = {} } = pod.metadata;
   return statusOf(pod).revision ?? annotations[revisionKey] ?? labels[revisionKey];
 }
@@ -45,93 +143,19 @@ function statusOf({ metadata }: DeepReadonly<Pod>): z.infer<typeof statusSchema>
   }
 }
 
-// References to container images, and when two of them mean the same image.
-
-/** A reference in parts, with Docker Hub's shorthands written out. */
-export interface ImageReference {
-  /** With its port, such as `registry.example:5000`. */
-  readonly registry: string;
-  /** Such as `istio/proxyv2`. */
-  readonly repository: string;
-  readonly tag: string | undefined;
-  readonly digest: string | undefined;
-}
-
-const dockerHub = "docker.io";
-/** Names under which Docker Hub also goes. */
-const dockerHubAliases = new Set(["docker.io", "index.docker.io", "registry-1.docker.io"]);
-
-/**
- * Reads a reference as container runtimes do: the part before the first slash is a registry if it has a dot or a port or is `localhost`; a colon is
- * before a tag only after the last slash. Without tag and digest the tag is `latest`.
- */
-export function parseImage(image: string): ImageReference {
-  const [named = "", digest] = image.split("@", 2);
-  const colon = named.lastIndexOf(":");
-  const tagged = colon > named.lastIndexOf("/");
-  const path = tagged ? named.slice(0, colon) : named;
-  const tag = tagged ? named.slice(colon + 1) : digest === undefined ? "latest" : undefined;
-  const [first = "", ...rest] = path.split("/");
-  const hasRegistry = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
-  const registry = hasRegistry && !dockerHubAliases.has(first) ? first : dockerHub;
-  const repository = hasRegistry ? rest.join("/") : path;
-  return { registry, repository: registry === dockerHub && !repository.includes("/") ? `library/${repository}` : repository, tag, digest };
-}
-
-/** In templates of gateways: whatever istiod injects. It stays there if istiod does not. */
-const injectedImage = "auto";
-
-/** The grammar of https://github.com/distribution/reference/blob/v0.6.0/regexp.go, part by part. */
-const registryForm = /^(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?$/;
-const nameForm = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/;
-const tagForm = /^\w[\w.-]{0,127}$/;
-const digestForm = /^[A-Za-z][\w+.-]*:[0-9A-Fa-f]{32,}$/;
-
-/** True if a node can be told to run it: a reference to an image, and not one that injection was to replace. */
-export function isRunnableImage(image: string): boolean {
-  if (image === injectedImage) return false;
-  const { registry, repository, tag, digest } = parseImage(image);
-  return (
-    registryForm.test(registry) &&
-    repository.split("/").every((name) => nameForm.test(name)) &&
-    (tag === undefined || tagForm.test(tag)) &&
-    (digest === undefined || digestForm.test(digest))
-  );
-}
-
-/**
- * True if both mean the same image: by the digest if they have one, otherwise by the tag.
- * Without `compareHub` only the last part of the repository counts, so that a mirror of the same image is the same.
- */
-export function sameImage(left: string, right: string, { compareHub }: { readonly compareHub: boolean }): boolean {
-  if (left === right) return true;
-  const [one, other] = [parseImage(left), parseImage(right)];
-  const sameName = compareHub ? one.registry === other.registry && one.repository === other.repository : lastPart(one) === lastPart(other);
-  return sameName && one.digest === other.digest && (one.digest !== undefined || one.tag === other.tag);
-}
-
-function lastPart({ repository }: ImageReference): string {
-  return repository.slice(repository.lastIndexOf("/") + 1);
-}
-
-// The parts of an injected sidecar besides its image and revision, each as a digest: equal digests, equal parts.
-
-/** What is told apart, in words for people. */
-export const sidecarParts = ["resources", "env", "volumes", "init containers", "settings"] as const;
-export type SidecarPart = (typeof sidecarParts)[number];
+// The parts of a sidecar.
 
 /** The digests of a pod's sidecar. What the API server fills in and what ServiceAccount tokens add make no difference. */
 export function digestParts(pod: DeepReadonly<Pod>): Parts {
   const pieces = piecesOf(pod);
   // Taking digests is slow next to reading pods, and nearly all pods of a cluster have one of a few sidecars. The volume with the token has a name of its own in each pod.
   const id = hash("sha256", JSON.stringify(pieces).replaceAll(/"kube-api-access-[^"]*"/g, '""'));
-  const parts = known.get(id) ?? digestPieces(pieces);
-  known.set(id, parts);
+  const parts = knownParts.get(id) ?? digestPieces(pieces);
+  knownParts.set(id, parts);
   return parts;
 }
 
-type Parts = Readonly<Record<SidecarPart, string>>;
-const known = new LruMap<string, Parts>(2000);
+const knownParts = new LruMap<string, Parts>(2000);
 
 /** What Istio has injected. */
 interface Pieces {
@@ -142,8 +166,8 @@ interface Pieces {
 }
 
 function piecesOf(pod: DeepReadonly<Pod>): Pieces {
-  const { containers = [], initContainers = [], volumes = [] } = pod.spec ?? {};
-  const sidecar = containers.find(isSidecar) ?? initContainers.find(isSidecar);
+  const { initContainers = [], volumes = [] } = pod.spec ?? {};
+  const sidecar = containersOf(pod).find(isSidecar);
   const mounted = new Set(sidecar?.volumeMounts?.filter(isNoToken).map(({ name }) => name));
   const injected = injectedNames(pod);
   return {
@@ -248,35 +272,4 @@ function sorted(values: readonly unknown[]): readonly string[] {
 
 function digest(value: unknown): string {
   return hash("sha256", canonicalJson(value)).slice(0, 16);
-}
-
-// What is known of a pod's sidecar: little enough to be kept for every pod of a cluster.
-
-/** The sidecar of a pod, live or expected. */
-export interface Sidecar {
-  readonly image: string;
-  /** The revision of the control plane that injected it; undefined if the pod does not say. */
-  readonly revision: string | undefined;
-  /** Digests of everything else about it; undefined if only the image and revision are compared. */
-  readonly parts: Readonly<Record<SidecarPart, string>> | undefined;
-}
-
-/** The pods of a workload have equal sidecars, and mostly all pods of a cluster do: one object serves them all. */
-const knownSidecar = new LruMap<string, Sidecar>(5000);
-
-/** The sidecar, or undefined if the pod has none. `whole` also takes digests of its parts. Equal sidecars are mostly the same object. */
-export function sidecarOf(pod: DeepReadonly<Pod>, { whole }: { readonly whole: boolean }): Sidecar | undefined {
-  const { containers = [], initContainers = [] } = pod.spec ?? {};
-  const container = containers.find(isSidecar) ?? initContainers.find(isSidecar);
-  if (!container) return undefined;
-  const sidecar = { image: container.image ?? "", revision: revisionOf(pod), parts: whole ? digestParts(pod) : undefined };
-  const id = sidecarDigest(sidecar);
-  const same = knownSidecar.get(id) ?? sidecar;
-  knownSidecar.set(id, same);
-  return same;
-}
-
-/** A short name for a sidecar, or for having none: the same for equal ones, also in another process. */
-export function sidecarDigest(sidecar: Sidecar | undefined): string {
-  return hash("sha256", canonicalJson(sidecar ?? null)).slice(0, 16);
 }

@@ -28,10 +28,10 @@ export interface WebhookService {
 }
 
 /** Where to connect to instead of the Service's name in the cluster; the name is still what its certificate must be for. */
-export type ResolveService = (service: WebhookService) => { readonly host: string; readonly port: number };
+type ResolveService = (service: WebhookService) => { readonly host: string; readonly port: number };
 
 /** Everything needed to call it. */
-export interface WebhookTarget {
+interface WebhookTarget {
   /** `https://host:port`. */
   readonly server: string;
   /** Path and query. */
@@ -77,7 +77,7 @@ export interface WebhookCallerOptions {
   readonly resolveService?: ResolveService;
   /** Longer answers are not read. Default 4 MiB: a pod has at most 1.5 MiB. */
   readonly maxAnswerBytes?: number;
-  /** Told of every call. */
+  /** Called after every call. */
   readonly onAnswer?: (call: WebhookCall) => void;
   /** Default the machine's. */
   readonly clock?: Clock;
@@ -179,7 +179,7 @@ function failed(message: string): ReviewOutcome {
 // Whether the API server would call a webhook for a new pod.
 
 /** What the API server would do. */
-export type WebhookMatch =
+type WebhookMatch =
   | { readonly type: "called" }
   | { readonly type: "skipped"; readonly because: "namespaceSelector" | "objectSelector" | "rules" | "matchConditions" }
   | { readonly type: "undecidable"; readonly message: string };

@@ -1,4 +1,4 @@
-// Sets of made-up Secrets, and generations of them on a disk, for tests.
+// Sets of made-up Secrets, and snapshots of them on a disk, for tests.
 import { Buffer } from "node:buffer";
 import { mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
