@@ -10,8 +10,8 @@ import { soonWithin } from "../soon.ts";
 import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
 import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
 import { startContractServer } from "./contract-server.ts";
-import { serveOperator } from "./served-operator.ts";
-import { publishKeys } from "./shown-objects.ts";
+import { everythingShown, seenKind, serveOperator, viewerToken } from "./served-operator.ts";
+import { applyIn, publishKeys } from "./shown-objects.ts";
 import { stepRecords, syntheticRecords } from "./synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
@@ -126,6 +126,51 @@ test("whose rights are in one namespace is told who leads if they may see the Le
   await whenLive(page);
   await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "ok", "unknown", "unknown"]));
   await attention(page).getByText("no right to list rotationtargets.rotator.k8s.telekom.com in shop").waitFor();
+});
+
+test("a frozen API server, of which no watch and no viewer's token notices anything, is told on the operator's own page within half a minute", async () => {
+  await publishKeys(cluster(), "shop", "tokens");
+  await using operator = await serveOperator(cluster(), { controllers: "all" });
+  const token = await viewerToken(cluster(), "all-seeing", everythingShown);
+  await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
+  const { page } = watched;
+  await whenLive(page);
+  await page.getByText("Nothing needs attention").waitFor();
+  const strip = page.getByRole("complementary", { name: "What is not known" });
+  const frozenMs = Date.now();
+  cluster().apiServer.pause();
+  try {
+    await strip.getByText(/^the API server does not answer; this is how it was/).waitFor({ timeout: 60_000 });
+    expect(Date.now() - frozenMs).toBeLessThan(45_000);
+    await soon(async () => expect(await marks(page)).toEqual(five));
+    await claimsNothing(page);
+    await attention(page)
+      .getByText(/whether somebody leads is not known: the API server has not answered since/)
+      .waitFor();
+  } finally {
+    cluster().apiServer.resume();
+  }
+  await page.getByText("Nothing needs attention").waitFor({ timeout: 150_000 });
+});
+
+test("who may look into one namespace is told so, and never that nothing needs attention elsewhere", async () => {
+  await publishKeys(cluster(), "shop", "tokens");
+  await using operator = await serveOperator(cluster(), { controllers: "jwks" });
+  const spec = { certificateSecret: "there-is-none", configMapName: "broken-jwks" };
+  await applyIn(cluster(), "elsewhere", [{ apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", metadata: { name: "broken" }, spec }]);
+  const token = await viewerToken(cluster(), "of-the-shop", [seenKind("jwksconfigs.keyturn.io", "shop"), seenKind("jwks.rieset.io", "shop")]);
+  await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
+  const { page } = watched;
+  await whenLive(page);
+  await page.getByText("Nothing needs attention in namespace shop.").waitFor();
+  await page.getByRole("status").filter({ hasText: "live in shop" }).waitFor();
+  const limit = "shown: namespace shop; others are not visible to you";
+  await page.getByRole("complementary", { name: "What is not known" }).getByText(limit).waitFor();
+  await page.locator(".steps").getByText(limit).waitFor();
+  expect(await page.locator(".flow .tone-ok, .steps .tone-ok, .connection.tone-ok").count()).toBe(0);
+  await page.getByRole("link", { name: "Publish" }).first().click();
+  await page.locator("main .notice").getByText(limit).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
 });
 
 test.each([

@@ -83,10 +83,12 @@ export interface StepRecord {
   readonly resources: readonly string[];
   /** Those of them that this viewer may not see; their records are left out. */
   readonly hidden: readonly string[];
+  /** The only namespaces of which this viewer sees objects, of some kind at least; absent if they may see all there are. */
+  readonly shownIn?: readonly string[];
   readonly troubles: readonly WatchTrouble[];
   /** Whether an operator works on it; absent until that has been found out. */
   readonly leader?: StepLeader;
-  /** When what is shown was last known to be so; absent while it is. */
+  /** When the API server was last heard before it was too long ago to say what is now; absent while it is heard. */
   readonly asOfMs?: number;
 }
 

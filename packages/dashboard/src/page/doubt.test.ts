@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StepRecord } from "../contract/index.ts";
 import { type Connection, firstConnection } from "./live-picture.ts";
-import { doubtsAbout, sharedDoubts, stepHealth } from "./doubt.ts";
+import { doubtsAbout, limitText, namespacesText, sharedDoubts, shownNamespaces, stepHealth } from "./doubt.ts";
 import { countHealth } from "./record-list.ts";
 
 const live: Connection = { state: "live", sinceMs: 0, attempt: 0 };
@@ -57,6 +57,17 @@ describe("a step is unknown, however well its objects looked last,", () => {
     expect(doubtsAbout(record, connection)).toMatchObject(doubts);
     expect(stepHealth(record, connection, ok)).toBe("unknown");
   });
+});
+
+it("a step of which only some namespaces can be seen is not well, but what is wrong there is", () => {
+  const limited = step({ shownIn: ["shop"] });
+  expect(doubtsAbout(limited, live)).toEqual([]);
+  expect(stepHealth(limited, live, ok)).toBe("unknown");
+  expect(stepHealth(limited, live, countHealth([{ health: "error" }, { health: "ok" }]))).toBe("error");
+  expect(shownNamespaces([step(), limited, step({ shownIn: ["a", "shop"] })])).toEqual(["a", "shop"]);
+  expect(shownNamespaces([step(), step({ state: "off", shownIn: ["shop"] })])).toBeUndefined();
+  expect(limitText(["shop"])).toBe("shown: namespace shop; others are not visible to you");
+  expect(namespacesText(["a", "b", "c", "d", "e", "f"])).toBe("namespaces a, b, c, d, e and 1 more");
 });
 
 it.each(["off", "absent"] as const)("a step that is %s is not well, and nothing is doubtful about it", (state) => {

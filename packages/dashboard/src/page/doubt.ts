@@ -39,9 +39,31 @@ export function isShown({ state }: StepRecord): boolean {
   return state !== "off" && state !== "absent";
 }
 
-/** How a step fares: as the worst of its objects, if that can be said. */
+/** How a step fares: as the worst of its objects, if that can be said. It is not well if some of them cannot be seen, however well the others are. */
 export function stepHealth(record: StepRecord | undefined, connection: Connection, counts: HealthCounts): Health {
-  return record && isShown(record) && doubtsAbout(record, connection).length === 0 ? worstHealth(counts) : "unknown";
+  if (!record || !isShown(record) || doubtsAbout(record, connection).length > 0) return "unknown";
+  const worst = worstHealth(counts);
+  return record.shownIn !== undefined && worst !== "error" && worst !== "warning" ? "unknown" : worst;
+}
+
+/** The only namespaces that this viewer sees objects of, in one of the steps at least; undefined if they may see all there are. */
+export function shownNamespaces(records: readonly StepRecord[]): readonly string[] | undefined {
+  const limited = records.filter(isShown).flatMap(({ shownIn }) => (shownIn === undefined ? [] : [shownIn]));
+  return limited.length === 0 ? undefined : [...new Set(limited.flat())].toSorted();
+}
+
+/** Beyond so many, the rest is counted. */
+const maxNamed = 5;
+
+/** `namespace a`, `namespaces a, b and 3 more`. */
+export function namespacesText(namespaces: readonly string[]): string {
+  const more = namespaces.length > maxNamed ? ` and ${namespaces.length - maxNamed} more` : "";
+  return `${namespaces.length === 1 ? "namespace" : "namespaces"} ${namespaces.slice(0, maxNamed).join(", ")}${more}`;
+}
+
+/** What is said wherever a step is shown of which not all can be seen. */
+export function limitText(namespaces: readonly string[]): string {
+  return `shown: ${namespacesText(namespaces)}; others are not visible to you`;
 }
 
 /** A doubt, and the steps that share it. */

@@ -84,6 +84,8 @@ export async function readStream(options: {
   readonly token: string | undefined;
   readonly lastEventId: string | undefined;
   readonly onEvent: (event: PictureEvent) => void;
+  /** Called for everything that comes, if only to say that the stream is alive. */
+  readonly onHeard: () => void;
   readonly signal: AbortSignal;
 }): Promise<StreamEnd> {
   const silence = new AbortController();
@@ -91,6 +93,7 @@ export async function readStream(options: {
   const heard = (): void => {
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), silenceMs);
+    options.onHeard();
   };
   try {
     const response = await fetch(eventStreamPath, {

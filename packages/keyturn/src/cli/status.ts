@@ -5,9 +5,19 @@ import { servesRollouts } from "../controllers/sidecars/workload.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { placeOf } from "../feature/summary.ts";
 import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
-import { type CredentialStatus, statusData, credentialStatusOf, parseSubject, placed, type Subject, summaryData } from "../status/credentials.ts";
+import {
+  type CredentialStatus,
+  credentialStatusOf,
+  leaseData,
+  parseSubject,
+  placed,
+  statusData,
+  type Subject,
+  summaryData,
+} from "../status/credentials.ts";
+import { keepContact } from "../status/server-contact.ts";
 import { changesOf, type StatusChange, type StatusWatches, watchStatus } from "../status/status-watches.ts";
-import { blindText, credentialText, healthText, overviewText, whenSettled } from "../status/status-text.ts";
+import { blindText, credentialText, healthText, leadersText, overviewText, unreadText, whenSettled } from "../status/status-text.ts";
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { type Paint, paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
@@ -46,7 +56,8 @@ export async function statusCommand(
     const argoRollouts = await looksAtRollouts(session);
     const namespace = where.allNamespaces ? undefined : session.namespace;
     const stop = new AbortController();
-    const watches = startWatches(session, { ...where, namespace, argoRollouts, signal: AbortSignal.any([session.signal, stop.signal]) });
+    const controllers = controllerNames(given, console.environment);
+    const watches = startWatches(session, { ...where, namespace, argoRollouts, controllers, signal: AbortSignal.any([session.signal, stop.signal]) });
     try {
       await whenSettled(
         watches.caches.map(({ status }) => status),
@@ -94,8 +105,9 @@ interface View {
 }
 
 function startWatches(
-  { transport }: Session,
+  { transport, client, now }: Session,
   options: {
+    readonly controllers: ReturnType<typeof controllerNames>;
     readonly namespace: string | undefined;
     readonly operatorNamespace: string | undefined;
     readonly rolloutTimeout: number;
@@ -103,7 +115,7 @@ function startWatches(
     readonly signal: AbortSignal;
   },
 ): StatusWatches {
-  const { namespace, operatorNamespace, rolloutTimeout, argoRollouts, signal } = options;
+  const { namespace, operatorNamespace, rolloutTimeout, argoRollouts, controllers, signal } = options;
   // What goes wrong with a watch is part of the answer.
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   const cachesIn = (namespaces: readonly string[]): Caches => createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
@@ -114,22 +126,27 @@ function startWatches(
     everywhere,
     namespace,
     operatorNamespace,
-    controllers: controllerNames(),
+    controllers,
     rolloutTimeoutMs: rolloutTimeout,
     argoRollouts,
+    contact: keepContact({ client, clock: { ...systemClock, now } }, signal),
   });
   caches.start(signal);
   everywhere.start(signal);
   return watches;
 }
 
-/** The whole, or the life of one credential. Throws a `UsageError` if there is nothing of that name. */
+/** The whole, or one credential. Throws a `UsageError` if there is nothing of that name, and an `Error` if that cannot be known. */
 function viewed(life: CredentialStatus, { subject }: View): CredentialStatus {
   if (!subject) return life;
   const found = credentialStatusOf(life, subject);
   if (placed(found).length > 0) return found;
   const where = life.namespace === undefined ? "any namespace" : `namespace ${life.namespace} (-A looks in all of them)`;
-  throw new UsageError(`nothing that is called ${subject.name}, or is about a Secret or a set of that name, was found in ${where}`);
+  const message = `nothing that is called ${subject.name}, or is about a Secret or a set of that name, was found in ${where}`;
+  // What a cluster does not serve has no objects.
+  const unread = life.steps.flatMap((step) => step.unread).filter(({ reason }) => reason !== "missing");
+  if (unread.length === 0) throw new UsageError(message);
+  throw new Error(`${message}, as far as it could be read; ${[...new Set(unread.map(unreadText))].join("; ")}`);
 }
 
 function reportOf(life: CredentialStatus, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
@@ -160,11 +177,25 @@ async function follow(
   }
 }
 
-function changeText({ type, step, summary }: StatusChange, { atMs }: CredentialStatus, paint: Paint): string {
-  const about = `${new Date(atMs).toISOString()}  ${step}  ${placeOf(summary)}`;
-  return type === "removed" ? `${about}  is gone` : `${about}  ${healthText(summary, paint)} (${summary.detail})`;
+function changeText(change: StatusChange, life: CredentialStatus, paint: Paint): string {
+  const about = `${new Date(life.atMs).toISOString()}  ${change.step ?? "led by"}`;
+  switch (change.type) {
+    case "unread":
+      return `${about}  ${change.unread.length === 0 ? "can be read again" : change.unread.map(unreadText).join("; ")}`;
+    case "leaders":
+      return `${about}  led by ${leadersText(change.stage, life, paint)}`;
+    case "removed":
+      return `${about}  ${placeOf(change.summary)}  is gone`;
+    case "added":
+    case "changed":
+    default:
+      return `${about}  ${placeOf(change.summary)}  ${healthText(change.summary, paint)} (${change.summary.detail})`;
+  }
 }
 
-function changeData({ type, step, summary }: StatusChange, { atMs }: CredentialStatus): object {
-  return { time: new Date(atMs).toISOString(), type, step, object: summaryData(summary) };
+function changeData(change: StatusChange, { atMs }: CredentialStatus): object {
+  const { type, step = null } = change;
+  const about = { time: new Date(atMs).toISOString(), type, step };
+  if (change.type === "unread") return { ...about, unread: change.unread };
+  return change.type === "leaders" ? { ...about, leases: change.stage.leases.map(leaseData) } : { ...about, object: summaryData(change.summary) };
 }

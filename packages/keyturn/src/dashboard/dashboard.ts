@@ -33,6 +33,7 @@ import { issuedSource } from "./sources/issued.ts";
 import { jwksSource } from "./sources/jwks.ts";
 import { rotationSource } from "./sources/rotation.ts";
 import { sidecarsSource } from "./sources/sidecars.ts";
+import { believedStatus, type ServerContact } from "../status/server-contact.ts";
 import { readStaticFiles, type StaticFiles } from "./static-files.ts";
 import type { StepLeaders } from "./step-leaders.ts";
 import type { AccessCheck } from "./viewer-rights.ts";
@@ -65,11 +66,12 @@ interface StepsOptions {
   readonly sources: () => readonly RecordSource[];
   readonly statusOf: StatusOf;
   readonly leaders: StepLeaders;
+  readonly contact: ServerContact;
 }
 
 /** Five records, one for each step. */
-export function stepsSource(touch: (key: string) => void, { sources, statusOf, leaders }: StepsOptions): Pick<RecordSource, "make"> {
-  /** When all of a step was last known to be as it is shown. */
+export function stepsSource(touch: (key: string) => void, { sources, statusOf, leaders, contact }: StepsOptions): Pick<RecordSource, "make"> {
+  /** When the API server was last heard while all of a step was known to be as it is shown. */
   const knownMs = new Map<StepName, number>();
   for (const step of steps) touch(stepId(step));
   return {
@@ -77,9 +79,9 @@ export function stepsSource(touch: (key: string) => void, { sources, statusOf, l
       const step = steps.find((candidate) => stepId(candidate) === id);
       if (!step) return undefined;
       const own = sources().filter((source) => source.step === step);
-      const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(statusOf(cache)) ?? []));
+      const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(believedStatus(statusOf(cache), contact)) ?? []));
       const isOld = troubles.some(({ state }) => state === "retrying");
-      if (!isOld) knownMs.set(step, nowMs);
+      if (!isOld) knownMs.set(step, contact.lastMs());
       const asOfMs = isOld ? knownMs.get(step) : undefined;
       const leader = leaders.of(step, nowMs);
       const state = stateOf(own, troubles, leaders.switchedOn);
@@ -145,6 +147,8 @@ export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddr
   readonly features: readonly FeatureName[];
   /** Whether somebody works on them. */
   readonly leaders: StepLeaders;
+  /** How old what is shown may be at most. */
+  readonly contact: ServerContact;
   /** The controllers' flags: plans and times are made with them. */
   readonly flag: FlagReader;
   /** Through whose eyes workloads are looked at; undefined to leave them out. */
@@ -186,7 +190,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     resources: () => [...new Set(sources().flatMap(({ resources }) => resources))],
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
-  keeper.addSteps((touch) => stepsSource(touch, { sources, statusOf: options.statusOf, leaders: options.leaders }));
+  keeper.addSteps((touch) => stepsSource(touch, { ...options, sources }));
   const secrets = {
     rules: { versionAnnotations: flag(memberFlags.versionAnnotations) },
     labels: flag(memberFlags.secretSelector),

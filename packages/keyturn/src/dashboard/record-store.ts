@@ -175,8 +175,11 @@ function entryOf(record: DashboardRecord): Entry {
 }
 
 function jsonFor({ json, step }: Entry, rights: Rights): string {
-  const hidden = step?.resources.filter((resource) => rights.hides(resource)) ?? [];
-  return hidden.length === 0 ? json : JSON.stringify({ ...step, hidden });
+  if (!step) return json;
+  const hidden = step.resources.filter((resource) => rights.hides(resource));
+  const limits = step.resources.flatMap((resource) => rights.shownIn(resource) ?? []);
+  if (hidden.length + limits.length === 0) return json;
+  return JSON.stringify({ ...step, hidden, ...(limits.length > 0 && { shownIn: [...new Set(limits)].toSorted() }) });
 }
 
 /** At least one part, which may be empty. */

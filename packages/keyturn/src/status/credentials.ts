@@ -3,8 +3,6 @@ import type { FeatureName } from "../feature/feature.ts";
 import { compareSummaries, type Health, healths, type LeaseSummary, type NextStep, type Summary } from "../feature/summary.ts";
 import type { StepName } from "./status-watches.ts";
 
-// The life of credentials at one moment, across the five steps: what `keyturn status` shows. Plain data.
-
 /** A kind of objects that could not be read, and why. */
 export interface Unread {
   /** `plural.group`. */
@@ -21,6 +19,8 @@ export interface StageStatus {
   /** What matters most first. */
   readonly objects: readonly Summary[];
   readonly unread: readonly Unread[];
+  /** Each of them should have a Lease of its name. */
+  readonly controllers: readonly string[];
   /** Of the step's controllers; there can be several of one controller if several operators run. */
   readonly leases: readonly LeaseSummary[];
 }
@@ -44,6 +44,33 @@ export interface Placed {
 /** How many objects of a step fare how; what nobody fares like is left out. */
 export function countsOf({ objects }: Pick<StageStatus, "objects">): readonly { readonly health: Health; readonly count: number }[] {
   return healths.map((health) => ({ health, count: objects.filter((object) => object.health === health).length })).filter(({ count }) => count > 0);
+}
+
+/** Who leads each controller of a step: `holders` is empty if nobody does, and `silent` then says who did so last. */
+export interface Leadership {
+  readonly controller: string;
+  readonly holders: readonly string[];
+  /** Whether there is a Lease of the controller at all. */
+  readonly hasLease: boolean;
+  readonly silent: string | undefined;
+}
+
+/** One for each controller; undefined if Leases cannot be read. Of several Leases of a controller one that is held is enough. */
+export function leadershipOf(
+  { controllers, leases }: Pick<StageStatus, "controllers" | "leases">,
+  { leasesUnread }: Pick<CredentialStatus, "leasesUnread">,
+): readonly Leadership[] | undefined {
+  if (leasesUnread) return undefined;
+  return controllers.map((controller) => {
+    const own = leases.filter((lease) => lease.controller === controller);
+    const holders = own.flatMap(({ state, holder = "" }) => (state === "held" ? [holder] : []));
+    return { controller, holders, hasLease: own.length > 0, silent: own.find(({ state }) => state === "expired")?.holder };
+  });
+}
+
+/** Whether every controller of a step is led; undefined if that cannot be known. What nobody leads is only as it was last reported. */
+export function isLed(stage: StageStatus, status: Pick<CredentialStatus, "leasesUnread">): boolean | undefined {
+  return leadershipOf(stage, status)?.every(({ holders }) => holders.length > 0);
 }
 
 /** Everything that somebody should look at, what matters most first. */
@@ -140,7 +167,8 @@ export function summaryData({ kind, namespace, name, health, reason, message, si
   };
 }
 
-function leaseData({ controller, namespace, holder, state, renewedMs, acquiredMs }: LeaseSummary): object {
+/** One Lease of it. */
+export function leaseData({ controller, namespace, holder, state, renewedMs, acquiredMs }: LeaseSummary): object {
   return {
     controller,
     namespace,

@@ -23,6 +23,7 @@ export function lifeWith(
     feature,
     objects: objects[step] ?? [],
     unread: [],
+    controllers: [feature],
     leases: [{ controller: feature, namespace: "ops", holder: "keyturn-0", state: "held", renewedMs: nowMs, acquiredMs: nowMs }],
     ...changes[step],
   });

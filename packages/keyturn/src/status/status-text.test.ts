@@ -1,5 +1,5 @@
 import { VirtualClock } from "@keyturn/runtime/testing";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { coloured, plain } from "../text.ts";
 import { lifeWith, nowMs, summary } from "./life.fixture.ts";
 import { blindText, credentialText, overviewText, whenSettled } from "./status-text.ts";
@@ -107,4 +107,28 @@ it("waits for a watch that is syncing, not for one that is refused or not served
   await clock.advance(600);
   await done;
   expect(settled).toBe(true);
+});
+
+describe("a step that nobody leads", () => {
+  const silent = { controller: "rotation", namespace: "ops", holder: "keyturn-1", state: "expired", renewedMs: 0, acquiredMs: 0 } as const;
+  const unled = lifeWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { leases: [silent] } });
+
+  it("is as it was last reported, not well, and needs attention", () => {
+    expect(overviewText(unled, plain)).toMatch(/^rotate +1 healthy \(as last reported\) +nobody \(keyturn-1 is silent\)/m);
+    expect(overviewText(unled, plain)).toContain("NEEDS ATTENTION (1)\n  rotate: led by nobody (keyturn-1 is silent)\n");
+    expect(overviewText(unled, coloured)).not.toContain("\u001b[32m");
+    expect(overviewText(lifeWith({ rotate: [summary()] }), coloured)).toContain("\u001b[32m1 healthy");
+  });
+
+  it("is also one of whose controllers one has no Lease", () => {
+    const half = lifeWith({ publish: [summary()] }, { publish: { controllers: ["jwks", "jwks-rieset"] } });
+    expect(overviewText(half, plain)).toMatch(/^publish +1 healthy \(as last reported\) +keyturn-0, nobody \(jwks-rieset has no Lease\)/m);
+  });
+
+  it("is not known to be one while Leases cannot be read, and not green either", () => {
+    const leasesUnread = { resource: "leases.coordination.k8s.io", reason: "failing", message: "reset" } as const;
+    const unknown = { ...lifeWith({ rotate: [summary()] }), leasesUnread };
+    expect(overviewText(unknown, plain)).not.toContain("NEEDS ATTENTION");
+    expect(overviewText(unknown, coloured)).not.toContain("\u001b[32m");
+  });
 });

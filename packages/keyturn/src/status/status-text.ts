@@ -1,10 +1,19 @@
-// In words.
+// Credential status as a text for people, and when there is enough of it to print.
 import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
 import { type Health, placeOf, type Summary } from "../feature/summary.ts";
 import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
-import { attentionOf, countsOf, type CredentialStatus, type Placed, placed, type StageStatus, type Unread, upcomingOf } from "./credentials.ts";
-
-// The life of credentials as a text for people.
+import {
+  attentionOf,
+  countsOf,
+  type CredentialStatus,
+  isLed,
+  leadershipOf,
+  type Placed,
+  placed,
+  type StageStatus,
+  type Unread,
+  upcomingOf,
+} from "./credentials.ts";
 
 const tones: Readonly<Record<Health, Tone>> = { healthy: "good", moving: "busy", paused: "faint", unknown: "doubtful", attention: "bad" };
 
@@ -48,34 +57,50 @@ function stepsTable(life: CredentialStatus, paint: Paint): string {
     ...life.steps.map((step) => {
       const [soonest] = upcomingOf({ steps: [step] });
       const next = soonest ? `${nextText(soonest.next.atMs, life.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
-      return [step.step, countsText(step, paint), leadersText(step, life, paint), next];
+      return [step.step, countsText(step, life, paint), leadersText(step, life, paint), next];
     }),
   ]);
 }
 
-function countsText(step: StageStatus, paint: Paint): string {
-  const counts = countsOf(step).map(({ health, count }) => paint(tones[health], `${count} ${health}`));
+function countsText(step: StageStatus, life: CredentialStatus, paint: Paint): string {
+  const led = isLed(step, life);
   // A watch that has broken off still has what it read before.
-  const age = step.unread.some(({ reason }) => reason === "failing") ? paint("doubtful", " (as last read)") : "";
+  const isOld = step.unread.some(({ reason }) => reason === "failing");
+  // What is only as it was is not well, but what was wrong is probably no better.
+  const tone = (health: Health): Tone => ((led === true && !isOld) || health === "attention" ? tones[health] : "faint");
+  const counts = countsOf(step).map(({ health, count }) => paint(tone(health), `${count} ${health}`));
+  const age = isOld ? paint("doubtful", " (as last read)") : led === false ? paint("doubtful", " (as last reported)") : "";
   if (counts.length > 0) return `${counts.join(", ")}${age}`;
   return step.unread.length > 0 ? paint("faint", step.unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
 }
 
-function leadersText({ leases }: StageStatus, { leasesUnread }: CredentialStatus, paint: Paint): string {
-  if (leases.length === 0) return leasesUnread ? paint("faint", "not readable") : paint("doubtful", "nobody");
-  const texts = leases.map(({ holder, state }) => {
-    if (state === "held") return holder ?? "";
-    return paint("doubtful", state === "free" ? "nobody" : `nobody (${holder} is silent)`);
+/** Who leads a step, or who does not. */
+export function leadersText(stage: StageStatus, life: Pick<CredentialStatus, "leasesUnread">, paint: Paint): string {
+  const leadership = leadershipOf(stage, life);
+  if (!leadership) return paint("faint", "not readable");
+  if (stage.leases.length === 0) return paint("doubtful", "nobody");
+  const texts = leadership.flatMap(({ controller, holders, hasLease, silent }) => {
+    if (holders.length > 0) return holders;
+    const why = silent === undefined ? (hasLease ? "" : ` (${controller} has no Lease)`) : ` (${silent} is silent)`;
+    return [paint("doubtful", `nobody${why}`)];
   });
   return [...new Set(texts)].join(", ");
 }
 
 function attentionText(life: CredentialStatus, paint: Paint): string {
+  const unled = life.steps.filter((step) => step.objects.length > 0 && isLed(step, life) === false);
   const concerns = attentionOf(life);
-  if (concerns.length === 0) return "";
-  const lines = concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint));
+  const count = unled.length + concerns.length;
+  if (count === 0) return "";
+  const lines = [
+    ...unled.flatMap((step) => [
+      `  ${step.step}: led by ${leadersText(step, life, paint)}`,
+      "    nothing happens there; its objects are as they were last reported",
+    ]),
+    ...concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint)),
+  ];
   const rest = concerns.length > maxConcerns ? [`  … and ${concerns.length - maxConcerns} more; -o json has them all`] : [];
-  return [paint("strong", `NEEDS ATTENTION (${concerns.length})`), ...lines, ...rest].join("\n");
+  return [paint("strong", `NEEDS ATTENTION (${count})`), ...lines, ...rest].join("\n");
 }
 
 function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): readonly string[] {
@@ -106,7 +131,8 @@ export function blindText({ steps, leasesUnread }: CredentialStatus): string {
   return `nothing could be read: ${why}${more.length > 0 ? ", and more" : ""}`;
 }
 
-function unreadText({ resource, reason, message }: Unread): string {
+/** One kind that could not be read, and why. */
+export function unreadText({ resource, reason, message }: Unread): string {
   if (reason === "missing") return `${resource} is not served here; if this step is wanted, apply what \`keyturn crds\` prints`;
   if (reason === "forbidden") return `${resource} is not shown: you lack the right to ${message}`;
   return `${resource} cannot be read: ${message}`;

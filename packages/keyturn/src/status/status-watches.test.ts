@@ -5,7 +5,9 @@ import { lifeWith, nowMs, summary } from "./life.fixture.ts";
 const before = lifeWith({ rotate: [summary({ name: "a" }), summary({ name: "b" })], publish: [summary({ kind: "JWKS", name: "a" })] });
 
 function told(...args: Parameters<typeof changesOf>): readonly string[] {
-  return changesOf(...args).map(({ type, step, summary: { kind, name } }) => `${type} ${step} ${kind} ${name}`);
+  return changesOf(...args).flatMap((change) =>
+    "summary" in change ? [`${change.type} ${change.step} ${change.summary.kind} ${change.summary.name}`] : [],
+  );
 }
 
 it("tells everything at first", () => {
@@ -19,4 +21,24 @@ it("tells what came, went and fares differently, and not what only grew older", 
   });
   expect(told(before, after)).toEqual(["changed rotate RotationTarget a", "added rotate RotationTarget c", "removed rotate RotationTarget b"]);
   expect(told(before, before)).toEqual([]);
+});
+
+it("tells what can no longer be read, and can again, whatever the words of the failure", () => {
+  const failing = (message: string) => ({ resource: "rotationtargets.a", reason: "failing", message }) as const;
+  const broken = lifeWith({}, { rotate: { unread: [failing("reset")] } });
+  const unread = (...args: Parameters<typeof changesOf>) => changesOf(...args).filter(({ type }) => type === "unread");
+  expect(unread(lifeWith({}), broken)).toEqual([{ type: "unread", step: "rotate", unread: [failing("reset")] }]);
+  expect(unread(broken, lifeWith({}, { rotate: { unread: [failing("timed out")] } }))).toEqual([]);
+  expect(unread(broken, lifeWith({}))).toEqual([{ type: "unread", step: "rotate", unread: [] }]);
+  const leasesUnread = { ...lifeWith({}), leasesUnread: failing("reset") };
+  expect(unread(lifeWith({}), leasesUnread)).toEqual([{ type: "unread", step: undefined, unread: [failing("reset")] }]);
+});
+
+it("tells when others lead, or nobody, and not that a Lease was renewed", () => {
+  const led = (holder: string, state: "held" | "expired", renewedMs: number) =>
+    lifeWith({}, { rotate: { leases: [{ controller: "rotation", namespace: "ops", holder, state, renewedMs, acquiredMs: 0 }] } });
+  const leaders = (...args: Parameters<typeof changesOf>) => changesOf(...args).flatMap((change) => (change.type === "leaders" ? [change.step] : []));
+  expect(leaders(led("a", "held", 1), led("a", "held", 2))).toEqual([]);
+  expect(leaders(led("a", "held", 1), led("b", "held", 2))).toEqual(["rotate"]);
+  expect(leaders(led("a", "held", 1), led("a", "expired", 1))).toEqual(["rotate"]);
 });

@@ -1,7 +1,7 @@
-// The stages, and what is degraded.
+// The first view: the five stages from left to right, what needs attention first, and what happens next.
 import type { JSX } from "preact";
 import type { StepRecord } from "../../contract/index.ts";
-import { doubtsAbout, doubtWords, stepHealth, useDoubts } from "../doubt.ts";
+import { doubtsAbout, doubtWords, limitText, namespacesText, shownNamespaces, stepHealth, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark, healthWord } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
@@ -10,8 +10,6 @@ import { attentionList, comingUp, countHealth, healthOrder } from "../record-lis
 import { formatRoute, home } from "../route.ts";
 import { counted, type StepInfo, stepInfos } from "../stages.ts";
 import { allTables, countedRecords, nextText, type ObjectRecord } from "./stage.tsx";
-
-// The five steps from left to right, what needs attention first, and what happens next.
 
 const most = 8;
 
@@ -22,7 +20,7 @@ export function Overview(): JSX.Element {
     <>
       <header class="view-head">
         <div>
-          <h1>The life of your credentials</h1>
+          <h1>Your credentials</h1>
           <p>{live.hello.value === undefined ? "From issue to roll-out." : `From issue to roll-out, in ${live.hello.value.cluster}.`}</p>
         </div>
       </header>
@@ -53,6 +51,7 @@ function StepCard({ info, record, last }: { readonly info: StepInfo; readonly re
   const doubts = doubtsAbout(record, live.connection.value);
   const isDoubtful = doubts.length > 0;
   const doubt = isDoubtful ? `unknown: ${doubts.map(({ about }) => doubtWords[about].sentence).join(", ")}` : undefined;
+  const limit = record?.shownIn;
   const nothing = records.length === 0 ? "nothing yet" : undefined;
   const next = comingUp(records, clock.now.value, 1)[0];
   return (
@@ -85,6 +84,7 @@ function StepCard({ info, record, last }: { readonly info: StepInfo; readonly re
               </span>
             ))}
       </p>
+      {absence !== undefined || limit === undefined ? null : <p class="step-foot">{limitText(limit)}</p>}
       <p class="step-next">
         {next?.nextMs === undefined ? null : (
           <>
@@ -102,6 +102,8 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
   const { first, count } = attentionList(records, most);
   const doubts = useDoubts();
   const lasting = doubts.filter(({ about }) => about !== "loading");
+  const places = shownNamespaces(live.tables.step.value) ?? live.hello.value?.namespaces;
+  const nothing = places === undefined ? "Nothing needs attention." : `Nothing needs attention in ${namespacesText(places)}.`;
   return (
     <section aria-labelledby="attention">
       <div class="section-head">
@@ -111,9 +113,7 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
         </span>
       </div>
       {first.length + lasting.length === 0 ? (
-        <p class="panel empty soft">
-          {live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="ok" text="Nothing needs attention." />}
-        </p>
+        <p class="panel empty soft">{live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="ok" text={nothing} />}</p>
       ) : (
         <ul class="panel row-list">
           {lasting.map(({ about, steps, messages, asOfMs }) => (

@@ -1,7 +1,7 @@
 // The records of each step, for what is said about all of them.
 import type { ComponentChildren, JSX } from "preact";
 import type { AgentRecord, ChecksumRecord, IssuedRecord, KeySetRecord, RotationSetRecord, StepName, WorkloadRecord } from "../../contract/index.ts";
-import { isShown } from "../doubt.ts";
+import { isShown, limitText } from "../doubt.ts";
 import type { LiveTables } from "../live-picture.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
@@ -69,6 +69,9 @@ function StepNotices({ view }: { readonly view: ViewName }): JSX.Element | null 
         <Notice health="waiting">
           You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.
         </Notice>
+      ) : null}
+      {isShown(record) && record.shownIn !== undefined ? (
+        <Notice health="unknown">{limitText(record.shownIn)}. It takes the rights to list and watch them in the whole cluster.</Notice>
       ) : null}
       {record.troubles.map((trouble) => (
         <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "busy" : "warning"}>
