@@ -1,6 +1,7 @@
 // What cannot be seen is unknown and wants attention: a dead API server, missing rights, no operator, a page that is cut off.
+import { readFile } from "node:fs/promises";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
-import type { StepRecord } from "@keyturn/dashboard/contract";
+import type { StageRecord } from "@keyturn/dashboard/contract";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -12,13 +13,15 @@ import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
 import { startContractServer } from "./contract-server.ts";
 import { everythingShown, seenKind, serveOperator, viewerToken } from "./served-operator.ts";
 import { applyIn, publishKeys } from "./shown-objects.ts";
-import { stepRecords, syntheticRecords } from "./synthetic-records.ts";
+import { stageRecords, syntheticRecords } from "./synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 const cluster = useCluster();
 const browser = useBrowser();
 const soon = soonWithin(90_000);
 const five = ["unknown", "unknown", "unknown", "unknown", "unknown"];
+
+const kymaCrd = new URL("../../examples/issue/kyma-crd.yaml", import.meta.url);
 
 let folder: string;
 beforeAll(async () => {
@@ -70,6 +73,9 @@ test("without an operator no step is well; with one they are, until the API serv
   await page.getByRole("status").filter({ hasText: "no operator" }).waitFor();
 
   await using _operator = await serveOperator(cluster(), { controllers: "all" });
+  // A controller that waits for somebody else's CRD has no Lease, and nobody does its work.
+  await attention(page).getByText("nobody leads: controller eventing-auth-kyma has no Lease").waitFor();
+  await cluster().apply(await readFile(kymaCrd, "utf8"));
   await page.getByText("Nothing needs attention").waitFor();
   await soon(async () => expect(await marks(page, ".steps")).toEqual(["ok", "ok", "ok", "ok", "switched off"]));
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
@@ -130,7 +136,7 @@ test("whose rights are in one namespace is told who leads if they may see the Le
 
 test("a frozen API server, of which no watch and no viewer's token notices anything, is told on the operator's own page within half a minute", async () => {
   await publishKeys(cluster(), "shop", "tokens");
-  await using operator = await serveOperator(cluster(), { controllers: "all" });
+  await using operator = await serveOperator(cluster());
   const token = await viewerToken(cluster(), "all-seeing", everythingShown);
   await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
   const { page } = watched;
@@ -196,12 +202,12 @@ test.each([
   await page.getByText("Nothing needs attention").waitFor();
 
   const because = { resource: "jwksconfigs.keyturn.io", message: "connect ECONNREFUSED 127.0.0.1:6443" };
-  const troubles: Readonly<Record<string, Partial<StepRecord>>> = {
+  const troubles: Readonly<Record<string, Partial<StageRecord>>> = {
     jwks: { troubles: [{ ...because, state: "retrying" }], asOfMs: Date.now() - 130_000 },
     rotation: { hidden: ["rotationtargets.rotator.k8s.telekom.com"] },
     checksum: { leader: { state: "none", message: "pod-1 has not renewed its Lease" } },
   };
-  const troubled = Array.from(stepRecords(), (record): StepRecord => ({ ...record, ...troubles[record.step] }));
+  const troubled = Array.from(stageRecords(), (record): StageRecord => ({ ...record, ...troubles[record.step] }));
   server.send({ upserts: troubled, removals: [] });
   await page.getByRole("complementary", { name: "What is not known" }).waitFor();
   expect(await marks(page)).toEqual(["ok", "unknown", "unknown", "unknown", "ok"]);

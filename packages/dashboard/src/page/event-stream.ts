@@ -1,8 +1,6 @@
-// Bytes → messages.
+// Reads server-sent events from a response. `EventSource` would do the same, but cannot send a token in a header.
 import { eventStreamPath, type ObjectDetail, type Refusal, type Session } from "../contract/index.ts";
 import type { PictureEvent } from "./picture.ts";
-
-// Reads server-sent events from a response. `EventSource` would do the same, but cannot send a token in a header.
 
 /** One event as it was sent. */
 export interface ServerSentEvent {

@@ -1,4 +1,4 @@
-// The picture, connected again for ever.
+// The picture that the server tells, live: the connection, tried again for ever, and what it brings.
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import type { Hello } from "../contract/index.ts";
 import { readStream, type StreamEnd } from "./event-stream.ts";

@@ -1,4 +1,4 @@
-// `completion`: candidates, names from the cluster.
+// `keyturn completion <shell>`: what can be typed next, from the table of commands and from the cluster.
 import { type Kind, Namespace } from "@keyturn/runtime";
 import { Command } from "commander";
 import { RotationTarget } from "../controllers/rotation/api.ts";
@@ -9,8 +9,6 @@ import { addFlags, type Console, givenTexts, plainWords } from "./command-line.t
 import { scripts, type Shell, shells } from "./completion-scripts.ts";
 import { allNamespacesFlag } from "./output.ts";
 import { inSession, type Session, sessionFlags } from "./session.ts";
-
-// `keyturn completion <shell>`: the script that makes a shell complete keyturn's commands, flags and names.
 
 /** Prints the script. */
 export function completionCommand(_given: Readonly<Record<string, string | undefined>>, console: Console, [asked = ""]: readonly string[]): void {

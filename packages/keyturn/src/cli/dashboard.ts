@@ -9,7 +9,7 @@ import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
 import { readStaticFiles, unbuiltText } from "../dashboard/static-files.ts";
 import { secretAccess } from "../dashboard/viewer-rights.ts";
-import { leaseLeaders } from "../dashboard/step-leaders.ts";
+import { leaseLeaders } from "../dashboard/stage-leaders.ts";
 import { selectionFlags } from "../feature/pause-and-selection.ts";
 import { type Flag, numberFlag, readFlags, switchFlag } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";

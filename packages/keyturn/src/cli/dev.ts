@@ -1,4 +1,4 @@
-// `dev`.
+// `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import {
@@ -69,8 +69,6 @@ function watchNews(caches: ReturnType<typeof createCaches>): { readonly cache: C
 function cut(note: string): string {
   return note.length > maxNote ? `${note.slice(0, maxNote - 1)}…` : note;
 }
-
-// `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
 
 const flags = {
   examples: textFlagWithDefault({ name: "examples", placeholder: "FOLDER", default: examplesFolder, help: "the manifests to apply" }),

@@ -1,4 +1,4 @@
-// Connection, namespace; follow changes.
+// The connection of a command: with the person's own kubeconfig and rights, for as long as it runs.
 import {
   abortRace,
   type Client,

@@ -1,4 +1,4 @@
-// `keyturn status`: the life of credentials across the five steps, from watches of what anybody may read.
+// `keyturn status`: how credentials fare in the five stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames } from "../registry.ts";
 import { servesRollouts } from "../controllers/sidecars/workload.ts";
@@ -64,11 +64,11 @@ export async function statusCommand(
         { clock: systemClock, patienceMs, signal: session.signal },
       );
       if (watch) return await follow(watches, view, { session, console });
-      const life = watches.life(session.now());
+      const status = watches.at(session.now());
       const isBlind = watches.caches.every(({ status }) => !status().synced);
-      if (isBlind && view.subject) throw new Error(blindText(life));
-      console.out(`${printed(reportOf(viewed(life, view), view), output)}\n`);
-      if (isBlind) throw new Error(blindText(life));
+      if (isBlind && view.subject) throw new Error(blindText(status));
+      console.out(`${printed(reportOf(viewed(status, view), view), output)}\n`);
+      if (isBlind) throw new Error(blindText(status));
     } catch (error) {
       if (!session.signal.aborted) throw error;
     } finally {
@@ -137,20 +137,20 @@ function startWatches(
 }
 
 /** The whole, or one credential. Throws a `UsageError` if there is nothing of that name, and an `Error` if that cannot be known. */
-function viewed(life: CredentialStatus, { subject }: View): CredentialStatus {
-  if (!subject) return life;
-  const found = credentialStatusOf(life, subject);
+function viewed(status: CredentialStatus, { subject }: View): CredentialStatus {
+  if (!subject) return status;
+  const found = credentialStatusOf(status, subject);
   if (placed(found).length > 0) return found;
-  const where = life.namespace === undefined ? "any namespace" : `namespace ${life.namespace} (-A looks in all of them)`;
+  const where = status.namespace === undefined ? "any namespace" : `namespace ${status.namespace} (-A looks in all of them)`;
   const message = `nothing that is called ${subject.name}, or is about a Secret or a set of that name, was found in ${where}`;
   // What a cluster does not serve has no objects.
-  const unread = life.steps.flatMap((step) => step.unread).filter(({ reason }) => reason !== "missing");
+  const unread = status.steps.flatMap((step) => step.unread).filter(({ reason }) => reason !== "missing");
   if (unread.length === 0) throw new UsageError(message);
   throw new Error(`${message}, as far as it could be read; ${[...new Set(unread.map(unreadText))].join("; ")}`);
 }
 
-function reportOf(life: CredentialStatus, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
-  return { text: subject ? credentialText(life, paint) : overviewText(life, paint), data: statusData(life) };
+function reportOf(status: CredentialStatus, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
+  return { text: subject ? credentialText(status, paint) : overviewText(status, paint), data: statusData(status) };
 }
 
 /** Redraws on a terminal; elsewhere prints the whole once and then each change. */
@@ -160,30 +160,30 @@ async function follow(
   { session, console }: { readonly session: Session; readonly console: Console },
 ): Promise<void> {
   const look = (): CredentialStatus => {
-    const life = watches.life(session.now());
-    return view.subject ? credentialStatusOf(life, view.subject) : life;
+    const status = watches.at(session.now());
+    return view.subject ? credentialStatusOf(status, view.subject) : status;
   };
   const screen = new LiveText({ write: console.out, height: console.height });
   let before: CredentialStatus | undefined;
   while (!session.signal.aborted) {
-    const life = look();
-    if (view.output !== "table") for (const change of changesOf(before, life)) console.out(streamed(changeData(change, life), view.output));
-    else if (console.height() !== undefined) screen.show(reportOf(life, view).text, "");
-    else if (!before) console.out(`${reportOf(life, view).text}\n\n`);
-    else for (const change of changesOf(before, life)) console.out(`${changeText(change, life, view.paint)}\n`);
-    before = life;
+    const status = look();
+    if (view.output !== "table") for (const change of changesOf(before, status)) console.out(streamed(changeData(change, status), view.output));
+    else if (console.height() !== undefined) screen.show(reportOf(status, view).text, "");
+    else if (!before) console.out(`${reportOf(status, view).text}\n\n`);
+    else for (const change of changesOf(before, status)) console.out(`${changeText(change, status, view.paint)}\n`);
+    before = status;
     // Not a request: what the watches hold is looked at, since ages and overdue steps come with time alone.
     await sleep(systemClock, redrawEveryMs, session.signal);
   }
 }
 
-function changeText(change: StatusChange, life: CredentialStatus, paint: Paint): string {
-  const about = `${new Date(life.atMs).toISOString()}  ${change.step ?? "led by"}`;
+function changeText(change: StatusChange, status: CredentialStatus, paint: Paint): string {
+  const about = `${new Date(status.atMs).toISOString()}  ${change.step ?? "led by"}`;
   switch (change.type) {
     case "unread":
       return `${about}  ${change.unread.length === 0 ? "can be read again" : change.unread.map(unreadText).join("; ")}`;
     case "leaders":
-      return `${about}  led by ${leadersText(change.stage, life, paint)}`;
+      return `${about}  led by ${leadersText(change.stage, status, paint)}`;
     case "removed":
       return `${about}  ${placeOf(change.summary)}  is gone`;
     case "added":

@@ -1,10 +1,10 @@
-import type { StepRecord } from "@keyturn/dashboard/contract";
+import type { StageRecord } from "@keyturn/dashboard/contract";
 import { type Cache, Lease, resourceOf, type WatchStatus } from "@keyturn/runtime";
 import { expect, it } from "vitest";
 import type { ServerContact } from "../status/server-contact.ts";
 import type { RecordSource } from "./record-source.ts";
-import type { StepLeaders } from "./step-leaders.ts";
-import { stepsSource } from "./dashboard.ts";
+import type { StageLeaders } from "./stage-leaders.ts";
+import { stagesSource } from "./dashboard.ts";
 
 /** A server that was last heard at that time. */
 function heardAt(lastMs: () => number, silentForMs = () => 0): ServerContact {
@@ -12,7 +12,7 @@ function heardAt(lastMs: () => number, silentForMs = () => 0): ServerContact {
 }
 
 /** A step with two kinds of its own and Leases, whose watches are in the states that are given. */
-function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Partial<StepLeaders> = {}, contact: ServerContact = heardAt(() => 0)) {
+function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Partial<StageLeaders> = {}, contact: ServerContact = heardAt(() => 0)) {
   const resources = ["secretchecksums.a", "ingresschecksums.a", resourceOf(Lease)];
   const caches = resources.map((resource) => ({ resource }) as unknown as Cache<unknown>);
   const source: RecordSource = { step: "checksum", resources, caches: () => caches, make: () => undefined };
@@ -21,9 +21,9 @@ function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Part
     const state = states()[index] ?? { type: "live" };
     return { resource: resources[index] ?? "", namespace: undefined, state, synced: state.type !== "syncing", objects: 0, quietForMs: 0 };
   };
-  const all: StepLeaders = { switchedOn: false, of: () => ({ state: "led", message: "" }), ...leaders };
-  const made = stepsSource(() => {}, { sources: () => [source], statusOf, leaders: all, contact });
-  return (nowMs: number) => made.make("step/checksum", nowMs)?.record as StepRecord;
+  const all: StageLeaders = { switchedOn: false, of: () => ({ state: "led", message: "" }), ...leaders };
+  const made = stagesSource(() => {}, { sources: () => [source], statusOf, leaders: all, contact });
+  return (nowMs: number) => made.make("step/checksum", nowMs)?.record as StageRecord;
 }
 
 it("what is shown has an age from when the API server no longer answers until it does", () => {

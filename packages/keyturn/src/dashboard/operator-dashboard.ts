@@ -9,7 +9,7 @@ import type { SidecarsView } from "../controllers/sidecars/fleet.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
-import { ownLeaders, watchRenewals } from "./step-leaders.ts";
+import { ownLeaders, watchRenewals } from "./stage-leaders.ts";
 
 /** What it is made with. */
 export interface OperatorDashboardOptions extends Pick<

@@ -1,6 +1,6 @@
 // What is sent to whom, and what is forgotten.
 import { describe, expect, it } from "vitest";
-import { issuedFixture as issued, stepFixture as step } from "./record.fixture.ts";
+import { issuedFixture as issued, stageFixture as step } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
 import { rightsOf, unlimitedRights as everything } from "./viewer-rights.ts";
 

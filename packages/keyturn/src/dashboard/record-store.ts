@@ -1,6 +1,6 @@
 // All records as they are sent, and the last changes to them: what every open page is served from.
 import { Buffer } from "node:buffer";
-import type { DashboardRecord, StepRecord } from "@keyturn/dashboard/contract";
+import type { DashboardRecord, StageRecord } from "@keyturn/dashboard/contract";
 import type { Place, Rights } from "./viewer-rights.ts";
 
 /** A record, serialised once for everybody. */
@@ -9,7 +9,7 @@ interface Entry {
   readonly json: string;
   /** Undefined for steps, which everybody sees, each with what is hidden from them. */
   readonly place: Place | undefined;
-  readonly step: StepRecord | undefined;
+  readonly step: StageRecord | undefined;
 }
 
 /** A change that took place as a whole. */

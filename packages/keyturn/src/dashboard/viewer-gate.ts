@@ -1,10 +1,8 @@
-// Asked once for many.
+// Lets viewers in whose token is good, and slows those down who try others.
 import type { IncomingMessage } from "node:http";
 import { type Clock, LruMap, type TokenRate } from "@keyturn/runtime";
 import { refusedForNow, RefusedRequest, RequestLimit } from "./request-limits.ts";
 import type { AccessCheck, AccessDecision, Rights, Viewer } from "./viewer-rights.ts";
-
-// Lets viewers in whose token is good, and slows those down who try others.
 
 /** The gate of one server. */
 export class ViewerGate {

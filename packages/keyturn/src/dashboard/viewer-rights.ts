@@ -1,12 +1,10 @@
-// What a viewer may see.
+// Who may look, and what they may see: kinds, each everywhere or in some namespaces.
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type AccessRule, type Client, type Clock, Event, isApiError, Lease, type Logger, LruMap, Namespace } from "@keyturn/runtime";
 import { forEachParallel } from "../semaphore.ts";
 import type { ShownObjects } from "./dashboard.ts";
 import { type ReviewedUser, SubjectAccessReview, TokenReview } from "./review-kinds.ts";
 import { SharedAnswers } from "./viewer-gate.ts";
-
-// What a viewer may see: kinds, each everywhere or in some namespaces.
 
 /** Which objects a record is about, as far as rights go. */
 export interface Place {

@@ -22,23 +22,23 @@ const maxConcerns = 20;
 const maxUpcoming = 5;
 
 /** The overview: each step, what needs somebody, what comes next, and what could not be read. */
-export function overviewText(life: CredentialStatus, paint: Paint): string {
-  return sections([stepsTable(life, paint), attentionText(life, paint), upcomingText(life, paint), notesOf(life)]);
+export function overviewText(status: CredentialStatus, paint: Paint): string {
+  return sections([stagesTable(status, paint), attentionText(status, paint), upcomingText(status, paint), notesOf(status)]);
 }
 
 /** One credential: every object that is about it, step by step. */
-export function credentialText(life: CredentialStatus, paint: Paint): string {
-  const rows = placed(life).map(({ step, summary }) => [
+export function credentialText(status: CredentialStatus, paint: Paint): string {
+  const rows = placed(status).map(({ step, summary }) => [
     step,
     placeOf(summary),
     paint(tones[summary.health], summary.health),
     summary.reason,
-    sinceText(summary, life.atMs),
+    sinceText(summary, status.atMs),
     summary.detail,
-    summary.next ? `${nextText(summary.next.atMs, life.atMs)} ${summary.next.what}` : "-",
+    summary.next ? `${nextText(summary.next.atMs, status.atMs)} ${summary.next.what}` : "-",
   ]);
   const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
-  return sections([renderRows([header, ...rows]), attentionText(life, paint), notesOf(life)]);
+  return sections([renderRows([header, ...rows]), attentionText(status, paint), notesOf(status)]);
 }
 
 /** An object's place and how it fares, in one line. */
@@ -50,20 +50,20 @@ function sections(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-function stepsTable(life: CredentialStatus, paint: Paint): string {
+function stagesTable(status: CredentialStatus, paint: Paint): string {
   const header = ["STEP", "OBJECTS", "LED BY", "NEXT"].map((title) => paint("strong", title));
   return renderRows([
     header,
-    ...life.steps.map((step) => {
+    ...status.steps.map((step) => {
       const [soonest] = upcomingOf({ steps: [step] });
-      const next = soonest ? `${nextText(soonest.next.atMs, life.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
-      return [step.step, countsText(step, life, paint), leadersText(step, life, paint), next];
+      const next = soonest ? `${nextText(soonest.next.atMs, status.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
+      return [step.step, countsText(step, status, paint), leadersText(step, status, paint), next];
     }),
   ]);
 }
 
-function countsText(step: StageStatus, life: CredentialStatus, paint: Paint): string {
-  const led = isLed(step, life);
+function countsText(step: StageStatus, status: CredentialStatus, paint: Paint): string {
+  const led = isLed(step, status);
   // A watch that has broken off still has what it read before.
   const isOld = step.unread.some(({ reason }) => reason === "failing");
   // What is only as it was is not well, but what was wrong is probably no better.
@@ -75,8 +75,8 @@ function countsText(step: StageStatus, life: CredentialStatus, paint: Paint): st
 }
 
 /** Who leads a step, or who does not. */
-export function leadersText(stage: StageStatus, life: Pick<CredentialStatus, "leasesUnread">, paint: Paint): string {
-  const leadership = leadershipOf(stage, life);
+export function leadersText(stage: StageStatus, status: Pick<CredentialStatus, "leasesUnread">, paint: Paint): string {
+  const leadership = leadershipOf(stage, status);
   if (!leadership) return paint("faint", "not readable");
   if (stage.leases.length === 0) return paint("doubtful", "nobody");
   const texts = leadership.flatMap(({ controller, holders, hasLease, silent }) => {
@@ -87,17 +87,17 @@ export function leadersText(stage: StageStatus, life: Pick<CredentialStatus, "le
   return [...new Set(texts)].join(", ");
 }
 
-function attentionText(life: CredentialStatus, paint: Paint): string {
-  const unled = life.steps.filter((step) => step.objects.length > 0 && isLed(step, life) === false);
-  const concerns = attentionOf(life);
+function attentionText(status: CredentialStatus, paint: Paint): string {
+  const unled = status.steps.filter((step) => step.objects.length > 0 && isLed(step, status) === false);
+  const concerns = attentionOf(status);
   const count = unled.length + concerns.length;
   if (count === 0) return "";
   const lines = [
     ...unled.flatMap((step) => [
-      `  ${step.step}: led by ${leadersText(step, life, paint)}`,
+      `  ${step.step}: led by ${leadersText(step, status, paint)}`,
       "    nothing happens there; its objects are as they were last reported",
     ]),
-    ...concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint)),
+    ...concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, status.atMs, paint)),
   ];
   const rest = concerns.length > maxConcerns ? [`  … and ${concerns.length - maxConcerns} more; -o json has them all`] : [];
   return [paint("strong", `NEEDS ATTENTION (${count})`), ...lines, ...rest].join("\n");
@@ -108,12 +108,12 @@ function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): r
   return [`  ${step}: ${placeOf(summary)} ${paint(tones[summary.health], summary.reason)}${since}`, `    ${summary.message}`];
 }
 
-function upcomingText(life: CredentialStatus, paint: Paint): string {
-  const upcoming = upcomingOf(life).filter(({ next }) => next.atMs >= life.atMs);
+function upcomingText(status: CredentialStatus, paint: Paint): string {
+  const upcoming = upcomingOf(status).filter(({ next }) => next.atMs >= status.atMs);
   if (upcoming.length === 0) return "";
   const lines = upcoming
     .slice(0, maxUpcoming)
-    .map(({ step, summary, next }) => `  ${nextText(next.atMs, life.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
+    .map(({ step, summary, next }) => `  ${nextText(next.atMs, status.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
   return [paint("strong", "NEXT"), ...lines].join("\n");
 }
 

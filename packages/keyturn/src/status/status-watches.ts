@@ -1,4 +1,4 @@
-// Records of all features, once or followed.
+// Watches everything that the five stages leave for people to see, puts it together at any moment, and tells what has changed since another.
 import {
   type Cache,
   type Caches,
@@ -31,7 +31,7 @@ import { compareSummaries, type LeaseSummary, leaseSummary, placeOf, type Summar
 import { type CredentialStatus, leadershipOf, placed, type StageStatus, type Unread } from "./credentials.ts";
 import { believedStatus, type ServerContact } from "./server-contact.ts";
 
-// The five steps of a credential's life, and which feature does each.
+// The five steps of a credential's status, and which feature does each.
 
 /** The steps in their order. */
 export const steps = [
@@ -43,7 +43,7 @@ export const steps = [
 ] as const satisfies readonly { readonly step: string; readonly feature: FeatureName }[];
 
 /** One of them. */
-export type StepName = (typeof steps)[number]["step"];
+export type StageName = (typeof steps)[number]["step"];
 
 // Watches everything that the five steps leave for people to see, and puts it together at any moment.
 
@@ -72,7 +72,7 @@ export interface StatusWatches {
   /** All of them, to wait for. */
   readonly caches: readonly WatchedCache[];
   /** What they show. `nowMs` is the API server's time. */
-  life(nowMs: number): CredentialStatus;
+  at(nowMs: number): CredentialStatus;
 }
 
 /** A cache and how its watch fares. */
@@ -93,7 +93,7 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
   const leases = watchLeases(options, Object.values(controllers).flat());
   return {
     caches: [...Object.values(sources).flat(), leases],
-    life(nowMs) {
+    at(nowMs) {
       const held = leases.summaries(nowMs);
       return {
         atMs: nowMs,
@@ -222,14 +222,14 @@ function unreadOf({ resource, state }: WatchStatus): Unread | undefined {
 export type StatusChange =
   | {
       readonly type: "added" | "changed" | "removed";
-      readonly step: StepName;
+      readonly step: StageName;
       /** As it is now; for one that is gone, as it was. */
       readonly summary: Summary;
     }
   /** What of a step cannot be read now; without a step, of the Leases. Empty if all of it can be again. */
-  | { readonly type: "unread"; readonly step: StepName | undefined; readonly unread: readonly Unread[] }
+  | { readonly type: "unread"; readonly step: StageName | undefined; readonly unread: readonly Unread[] }
   /** Somebody else leads a step, or nobody. */
-  | { readonly type: "leaders"; readonly step: StepName; readonly stage: StageStatus };
+  | { readonly type: "leaders"; readonly step: StageName; readonly stage: StageStatus };
 
 /** The changes: objects in the order of the steps, then what cannot be read, then who leads. Everything is new if there is no `before`. */
 export function changesOf(before: CredentialStatus | undefined, after: CredentialStatus): readonly StatusChange[] {
@@ -248,7 +248,7 @@ function objectChanges(before: CredentialStatus | undefined, after: CredentialSt
   return [...came, ...went];
 }
 
-function idOf({ step, summary }: { readonly step: StepName; readonly summary: Summary }): string {
+function idOf({ step, summary }: { readonly step: StageName; readonly summary: Summary }): string {
   return `${step} ${placeOf(summary)}`;
 }
 
@@ -259,7 +259,7 @@ function saying({ health, reason, message, detail, next }: Summary): string {
 function unreadChanges(before: CredentialStatus | undefined, after: CredentialStatus): readonly StatusChange[] {
   // The words of a failure are others at every attempt.
   const saying = (unread: readonly Unread[]): string => JSON.stringify(unread.map(({ resource, reason }) => [resource, reason]));
-  const all = (status: CredentialStatus | undefined): ReadonlyMap<StepName | undefined, readonly Unread[]> =>
+  const all = (status: CredentialStatus | undefined): ReadonlyMap<StageName | undefined, readonly Unread[]> =>
     new Map([
       ...(status?.steps ?? []).map(({ step, unread }) => [step, unread] as const),
       [undefined, status?.leasesUnread ? [status.leasesUnread] : []] as const,

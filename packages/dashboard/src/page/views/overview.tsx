@@ -1,21 +1,21 @@
 // The first view: the five stages from left to right, what needs attention first, and what happens next.
 import type { JSX } from "preact";
-import type { StepRecord } from "../../contract/index.ts";
-import { doubtsAbout, doubtWords, limitText, namespacesText, shownNamespaces, stepHealth, useDoubts } from "../doubt.ts";
+import type { StageRecord } from "../../contract/index.ts";
+import { doubtsAbout, doubtWords, limitText, namespacesText, shownNamespaces, stageHealth, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark, healthWord } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { attentionList, comingUp, countHealth, healthOrder } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
-import { counted, type StepInfo, stepInfos } from "../stages.ts";
+import { counted, type StageInfo, stageInfos } from "../stages.ts";
 import { allTables, countedRecords, nextText, type ObjectRecord } from "./stage.tsx";
 
 const most = 8;
 
 export function Overview(): JSX.Element {
   const { live } = usePage();
-  const records = stepInfos.flatMap(({ step }) => allTables(live.tables, step).flat());
+  const records = stageInfos.flatMap(({ step }) => allTables(live.tables, step).flat());
   return (
     <>
       <header class="view-head">
@@ -25,11 +25,11 @@ export function Overview(): JSX.Element {
         </div>
       </header>
       <ol class="steps" aria-label="Steps">
-        {stepInfos.map((info, index) => (
-          <StepCard
+        {stageInfos.map((info, index) => (
+          <StageCard
             key={info.step}
             info={info}
-            last={index === stepInfos.length - 1}
+            last={index === stageInfos.length - 1}
             record={live.tables.step.value.find(({ step }) => step === info.step)}
           />
         ))}
@@ -42,12 +42,20 @@ export function Overview(): JSX.Element {
   );
 }
 
-function StepCard({ info, record, last }: { readonly info: StepInfo; readonly record: StepRecord | undefined; readonly last: boolean }): JSX.Element {
+function StageCard({
+  info,
+  record,
+  last,
+}: {
+  readonly info: StageInfo;
+  readonly record: StageRecord | undefined;
+  readonly last: boolean;
+}): JSX.Element {
   const { live, clock } = usePage();
   const records = countedRecords(live.tables, info.step);
   const counts = countHealth(records);
   const absence = record?.state === "off" ? "switched off" : record?.state === "absent" ? "not installed" : undefined;
-  const health = stepHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)));
+  const health = stageHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)));
   const doubts = doubtsAbout(record, live.connection.value);
   const isDoubtful = doubts.length > 0;
   const doubt = isDoubtful ? `unknown: ${doubts.map(({ about }) => doubtWords[about].sentence).join(", ")}` : undefined;
@@ -185,18 +193,18 @@ function whereText({ ref }: ObjectRecord): string {
 
 // The way through the page: the five steps, each with how it fares.
 
-export function StepFlow(): JSX.Element {
+export function StageFlow(): JSX.Element {
   const { live, navigation } = usePage();
   const { view } = navigation.route.value;
   return (
     <nav class="flow" aria-label="The five steps">
       <ol>
-        {stepInfos.map((info) => {
+        {stageInfos.map((info) => {
           const record = live.tables.step.value.find(({ step }) => step === info.step);
           return (
             <li key={info.step}>
               <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
-                <HealthMark health={stepHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)))} quiet />
+                <HealthMark health={stageHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)))} quiet />
                 {info.verb}
               </a>
             </li>

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { LeaseSummary } from "../feature/summary.ts";
 import { controllerNames } from "../registry.ts";
 import type { WatchedLeases } from "../status/status-watches.ts";
-import { leaseLeaders, ownLeaders, watchRenewals } from "./step-leaders.ts";
+import { leaseLeaders, ownLeaders, watchRenewals } from "./stage-leaders.ts";
 
 const controllers = controllerNames();
 

@@ -1,5 +1,5 @@
 // Whether an operator works on each step: what nobody works on may be long out of date, however well it looks.
-import type { StepLeader, StepName } from "@keyturn/dashboard/contract";
+import type { StageLeader, StageName } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Lease, type RunnableHost, sleep } from "@keyturn/runtime";
 import { type FeatureName, keyturn } from "../feature/feature.ts";
 import type { LeaseSummary } from "../feature/summary.ts";
@@ -7,20 +7,20 @@ import { isContactLost, type ServerContact } from "../status/server-contact.ts";
 import type { WatchedLeases } from "../status/status-watches.ts";
 
 /** Who works on the steps. */
-export interface StepLeaders {
+export interface StageLeaders {
   /** Whether every step that is shown is known to be switched on, so that a kind that is not installed is missed. */
   readonly switchedOn: boolean;
   /** Undefined until it has been found out. */
-  of(this: void, step: StepName, nowMs: number): StepLeader | undefined;
+  of(this: void, step: StageName, nowMs: number): StageLeader | undefined;
 }
 
 /** The controllers of each step, as their Leases name them. */
 type ControllerNames = Readonly<Record<FeatureName, readonly string[]>>;
 
-const led: StepLeader = { state: "led", message: "" };
+const led: StageLeader = { state: "led", message: "" };
 
 /** As the Leases in the cluster tell it, for who is no operator. */
-export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">, controllers: ControllerNames): StepLeaders {
+export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">, controllers: ControllerNames): StageLeaders {
   return {
     switchedOn: false,
     of(step, nowMs) {
@@ -58,7 +58,7 @@ interface OwnLeadersOptions {
 }
 
 /** As the operator's own process knows it. For a replica that stands by somebody leads only if somebody renews the Lease. */
-export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLeadersOptions): StepLeaders {
+export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLeadersOptions): StageLeaders {
   return {
     switchedOn: true,
     of(step) {
