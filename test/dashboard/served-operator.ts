@@ -44,6 +44,7 @@ export async function serveOperator(cluster: ClusterAccess, options: ServedOpera
     features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, flags, {}).flag,
     cluster: "the cluster of the test",
+    leaseNamespace: namespace,
     version: "0.0.0-test",
     onStarted: started.resolve,
   });

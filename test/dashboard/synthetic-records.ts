@@ -12,7 +12,7 @@ import {
   type ObjectRef,
   type RotationLane,
   type RotationSetRecord,
-  type StepRecord,
+  type StageRecord,
   steps,
   type WorkloadRecord,
 } from "@keyturn/dashboard/contract";
@@ -39,7 +39,7 @@ function healthOf(index: number): { readonly health: Health; readonly reason: st
 }
 
 /** The five steps, all of them on. */
-export function stepRecords(): readonly StepRecord[] {
+export function stageRecords(): readonly StageRecord[] {
   const summaries = {
     "eventing-auth": "Gives every runtime an application at the identity provider.",
     rotation: "Keeps next, current and previous versions of a credential.",
@@ -301,7 +301,7 @@ export function syntheticRecords(counts: Readonly<Partial<Record<DashboardRecord
   const many = <T>(count: number, make: (index: number, nowMs: number) => T): readonly T[] =>
     Array.from({ length: count }, (_, index) => make(index, nowMs));
   return [
-    ...stepRecords(),
+    ...stageRecords(),
     ...many(counts.issued ?? 0, makers.issued),
     ...many(counts.rotationSet ?? 0, makers.rotationSet),
     ...many(counts.keySet ?? 0, makers.keySet),

@@ -1,6 +1,7 @@
 // What cannot be seen is unknown and wants attention: a dead API server, missing rights, no operator, a page that is cut off.
+import { readFile } from "node:fs/promises";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
-import type { StepRecord } from "@keyturn/dashboard/contract";
+import type { StageRecord } from "@keyturn/dashboard/contract";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -9,15 +10,17 @@ import { startTyped, type TypedCommand } from "../support/typed-command.ts";
 import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
 import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
 import { startContractServer } from "./contract-server.ts";
-import { serveOperator } from "./served-operator.ts";
-import { publishKeys } from "./shown-objects.ts";
-import { stepRecords, syntheticRecords } from "./synthetic-records.ts";
+import { everythingShown, seenKind, serveOperator, viewerToken } from "./served-operator.ts";
+import { applyIn, publishKeys } from "./shown-objects.ts";
+import { stageRecords, syntheticRecords } from "./synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 const cluster = useCluster();
 const browser = useBrowser();
 const soon = soonWithin(90_000);
 const five = ["unknown", "unknown", "unknown", "unknown", "unknown"];
+
+const kymaCrd = new URL("../../examples/issue/kyma-crd.yaml", import.meta.url);
 
 let folder: string;
 beforeAll(async () => {
@@ -69,6 +72,9 @@ test("without an operator no step is well; with one they are, until the API serv
   await page.getByRole("status").filter({ hasText: "no operator" }).waitFor();
 
   await using _operator = await serveOperator(cluster(), { controllers: "all" });
+  // A controller that waits for somebody else's CRD has no Lease, and nobody does its work.
+  await attention(page).getByText("nobody leads: controller eventing-auth-kyma has no Lease").waitFor();
+  await cluster().apply(await readFile(kymaCrd, "utf8"));
   await page.getByText("Nothing needs attention").waitFor();
   await soon(async () => expect(await marks(page, ".steps")).toEqual(["ok", "ok", "ok", "ok", "switched off"]));
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
@@ -127,6 +133,51 @@ test("whose rights are in one namespace is told who leads if they may see the Le
   await attention(page).getByText("no right to list rotationtargets.rotator.k8s.telekom.com in shop").waitFor();
 });
 
+test("a frozen API server, of which no watch and no viewer's token notices anything, is told on the operator's own page within half a minute", async () => {
+  await publishKeys(cluster(), "shop", "tokens");
+  await using operator = await serveOperator(cluster());
+  const token = await viewerToken(cluster(), "all-seeing", everythingShown);
+  await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
+  const { page } = watched;
+  await whenLive(page);
+  await page.getByText("Nothing needs attention").waitFor();
+  const strip = page.getByRole("complementary", { name: "What is not known" });
+  const frozenMs = Date.now();
+  cluster().apiServer.pause();
+  try {
+    await strip.getByText(/^the API server does not answer; this is how it was/).waitFor({ timeout: 60_000 });
+    expect(Date.now() - frozenMs).toBeLessThan(45_000);
+    await soon(async () => expect(await marks(page)).toEqual(five));
+    await claimsNothing(page);
+    await attention(page)
+      .getByText(/whether somebody leads is not known: the API server has not answered since/)
+      .waitFor();
+  } finally {
+    cluster().apiServer.resume();
+  }
+  await page.getByText("Nothing needs attention").waitFor({ timeout: 150_000 });
+});
+
+test("who may look into one namespace is told so, and never that nothing needs attention elsewhere", async () => {
+  await publishKeys(cluster(), "shop", "tokens");
+  await using operator = await serveOperator(cluster(), { controllers: "jwks" });
+  const spec = { certificateSecret: "there-is-none", configMapName: "broken-jwks" };
+  await applyIn(cluster(), "elsewhere", [{ apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", metadata: { name: "broken" }, spec }]);
+  const token = await viewerToken(cluster(), "of-the-shop", [seenKind("jwksconfigs.keyturn.io", "shop"), seenKind("jwks.rieset.io", "shop")]);
+  await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
+  const { page } = watched;
+  await whenLive(page);
+  await page.getByText("Nothing needs attention in namespace shop.").waitFor();
+  await page.getByRole("status").filter({ hasText: "live in shop" }).waitFor();
+  const limit = "shown: namespace shop; others are not visible to you";
+  await page.getByRole("complementary", { name: "What is not known" }).getByText(limit).waitFor();
+  await page.locator(".steps").getByText(limit).waitFor();
+  expect(await page.locator(".flow .tone-ok, .steps .tone-ok, .connection.tone-ok").count()).toBe(0);
+  await page.getByRole("link", { name: "Publish" }).first().click();
+  await page.locator("main .notice").getByText(limit).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+});
+
 test.each([
   { size: "wide and light", options: { colorScheme: "light" } },
   { size: "wide and dark", options: { colorScheme: "dark" } },
@@ -150,12 +201,12 @@ test.each([
   await page.getByText("Nothing needs attention").waitFor();
 
   const because = { resource: "jwksconfigs.keyturn.io", message: "connect ECONNREFUSED 127.0.0.1:6443" };
-  const troubles: Readonly<Record<string, Partial<StepRecord>>> = {
+  const troubles: Readonly<Record<string, Partial<StageRecord>>> = {
     jwks: { troubles: [{ ...because, state: "retrying" }], asOfMs: Date.now() - 130_000 },
     rotation: { hidden: ["rotationtargets.rotator.k8s.telekom.com"] },
     checksum: { leader: { state: "none", message: "pod-1 has not renewed its Lease" } },
   };
-  const troubled = Array.from(stepRecords(), (record): StepRecord => ({ ...record, ...troubles[record.step] }));
+  const troubled = Array.from(stageRecords(), (record): StageRecord => ({ ...record, ...troubles[record.step] }));
   server.send({ upserts: troubled, removals: [] });
   await page.getByRole("complementary", { name: "What is not known" }).waitFor();
   expect(await marks(page)).toEqual(["ok", "unknown", "unknown", "unknown", "ok"]);

@@ -51,6 +51,8 @@ it("names that the cluster knows are offered too", { timeout }, async () => {
     soon(async () => expect((await typed("__complete", ...words)).out).toBe(expected));
   await offers(["plan", ...where, "sig"], "signing-keys\tsets\n:4\n");
   await offers(["status", ...where, ""], "live\tobjects\n:4\n");
+  // Everywhere, whichever namespace was given besides.
+  await offers(["status", "--kubeconfig", cluster().adminKubeconfig, "-n", "default", "-A", "liv"], "live\tobjects\n:4\n");
   await offers(["status", "--kubeconfig", cluster().adminKubeconfig, `--namespace=${namespace}`], `--namespace=${namespace}\tnamespaces\n:4\n`);
 });
 

@@ -134,6 +134,12 @@ describe("with few rights, keyturn status", () => {
       ),
     );
     expect(out).toContain("led by: leases.coordination.k8s.io is not shown: you lack the right to");
+    // What may be there, but cannot be read, is not denied.
+    const nothing = await typed("status", "no-such-name", "-n", place.namespace, "--kubeconfig", kubeconfig);
+    expect(nothing).toMatchObject({ code: 1, out: "" });
+    expect(nothing.err).toMatch(
+      /^keyturn: nothing that is called no-such-name.* as far as it could be read; .*deployments\.apps is not shown: you lack the right/,
+    );
   });
 
   it("shows what may not be read when that is everything, and fails", { timeout }, async () => {
@@ -203,6 +209,25 @@ describe("keyturn status --watch", () => {
     expect(keyturn.output.err).toBe("");
   });
 
+  it("tells in a pipe when the API server freezes and when it is back, and when nobody leads any more", { timeout }, async () => {
+    await using place = await rotatingNamespace(cluster(), "frozen");
+    const operator = await place.startOperator();
+    await using proxy = await startFaultProxy(cluster());
+    const where = ["-n", place.namespace, "--operator-namespace", place.namespace, "--kubeconfig", proxy.through(cluster().adminKubeconfig)];
+    const command = startTyped(["status", "--watch", ...where]);
+    await soon(() => expect(command.output.out).toMatch(/^rotate +none +\S+/m));
+    {
+      using _frozen = proxy.stall();
+      await soon(() => expect(command.output.out).toMatch(/Z {2}rotate {2}rotationtargets\S+ cannot be read: the API server has been silent/));
+      await soon(() => expect(command.output.out).toMatch(/Z {2}led by {2}leases\S+ cannot be read/));
+    }
+    await soon(() => expect(command.output.out).toMatch(/Z {2}rotate {2}can be read again/));
+    await operator.stop();
+    await soon(() => expect(command.output.out).toMatch(/Z {2}rotate {2}led by nobody/));
+    command.interrupt();
+    expect(await command.exit).toBe(0);
+  });
+
   it("redraws in place and in colour on a terminal", { timeout }, async () => {
     await using place = await settlingPlace("redraw");
     const command = startTyped(["status", "-w", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig], { height: () => 40 });
@@ -226,7 +251,12 @@ describe("keyturn status --watch", () => {
         .trimEnd()
         .split("\n")
         .filter((line) => line !== "")
-        .map((line) => z.object({ type: z.string(), object: z.object({ name: z.string(), health: z.string() }) }).parse(JSON.parse(line)));
+        .flatMap((line) => {
+          // Others are about who leads and what cannot be read.
+          const change = z.looseObject({ type: z.string() }).parse(JSON.parse(line));
+          const object = z.object({ name: z.string(), health: z.string() });
+          return change["object"] === undefined ? [] : [{ type: change.type, object: object.parse(change["object"]) }];
+        });
     await soon(() =>
       expect(lines().map(({ type, object: { name } }) => `${type} ${name}`)).toEqual(expect.arrayContaining(["added t1", "added t2"])),
     );

@@ -32,13 +32,13 @@ export function controllersOf(chosen: readonly Feature[], given: Texts, environm
   return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
 }
 
-/** The controllers of each feature, as their Leases name them. */
-export function controllerNames(): Readonly<Record<FeatureName, readonly string[]>> {
+/** The controllers of each feature with these flags, as their Leases name them. */
+export function controllerNames(given: Texts = {}, environment: Texts = {}): Readonly<Record<FeatureName, readonly string[]>> {
   const namesOf = (feature: FeatureName): readonly string[] =>
     controllersOf(
       features.filter(({ name }) => name === feature),
-      {},
-      {},
+      given,
+      environment,
     ).map(({ name }) => name);
   // One entry for each name of the union.
   return Object.fromEntries(featureNames.map((name) => [name, namesOf(name)])) as Record<FeatureName, readonly string[]>;

@@ -1,4 +1,4 @@
-// Stream, paths, object detail.
+// What goes over the wire. Every answer is JSON; the stream is server-sent events whose data is JSON.
 import type {
   AgentRecord,
   ChecksumRecord,
@@ -7,14 +7,12 @@ import type {
   ObjectRef,
   RecordId,
   RotationSetRecord,
-  StepRecord,
+  StageRecord,
   WorkloadRecord,
 } from "./records.ts";
 
-// What goes over the wire. Every answer is JSON; the stream is server-sent events whose data is JSON.
-
 /** Everything that the page draws. Complete in itself: a record that is sent again replaces the one before. */
-export type DashboardRecord = StepRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | IssuedRecord | WorkloadRecord;
+export type DashboardRecord = StageRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | IssuedRecord | WorkloadRecord;
 
 /** The answer to `GET api/session`, which needs no token: how to get in. */
 export interface Session {

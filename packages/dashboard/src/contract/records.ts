@@ -1,10 +1,10 @@
-// ObjectRecord, Cell, Track, TableLayout.
+// The records that the page draws: objects of the cluster, and how they fare.
 
 // What every record of the page has: which object it is about, how that fares, and whether somebody should look.
 
-/** The five steps of a credential's life, in their order. The names are those of the controllers. */
+/** The five stages that a credential passes through, in their order. The names are those of the controllers. */
 export const steps = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"] as const;
-export type StepName = (typeof steps)[number];
+export type StageName = (typeof steps)[number];
 
 /** The name of one record: stable for as long as its object exists, and unique among all records. */
 export type RecordId = string;
@@ -39,7 +39,7 @@ export interface ConditionView {
 /** What every record has. Times are milliseconds since 1970 by the server's clock, see `Hello`. Absent fields are not known, or there is none. */
 export interface RecordBase {
   readonly id: RecordId;
-  readonly step: StepName;
+  readonly step: StageName;
   /** The object whose page this record leads to, and whose kind's rights decide who gets the record. */
   readonly ref: ObjectRef;
   readonly health: Health;
@@ -70,11 +70,11 @@ export interface WatchTrouble {
 }
 
 /** One of the five steps. There are always five of these records; counts are made by the page from the other records. */
-export interface StepRecord {
+export interface StageRecord {
   readonly type: "step";
   /** `step/<name>`. */
   readonly id: string;
-  readonly step: StepName;
+  readonly step: StageName;
   /** One sentence that says what the step does. */
   readonly summary: string;
   /** `on`: its objects are shown. `off`: it is not switched on in this operator. `absent`: none of its kinds is installed, and nobody misses them. `limited`: some of its kinds cannot be seen, see `troubles`. */
@@ -83,15 +83,17 @@ export interface StepRecord {
   readonly resources: readonly string[];
   /** Those of them that this viewer may not see; their records are left out. */
   readonly hidden: readonly string[];
+  /** The only namespaces of which this viewer sees objects, of some kind at least; absent if they may see all there are. */
+  readonly shownIn?: readonly string[];
   readonly troubles: readonly WatchTrouble[];
   /** Whether an operator works on it; absent until that has been found out. */
-  readonly leader?: StepLeader;
-  /** When what is shown was last known to be so; absent while it is. */
+  readonly leader?: StageLeader;
+  /** When the API server was last heard before it was too long ago to say what is now; absent while it is heard. */
   readonly asOfMs?: number;
 }
 
 /** Whether an operator works on a step: `none` does, or it is `unknown` whether one does; then `message` says why. */
-export interface StepLeader {
+export interface StageLeader {
   readonly state: "led" | "none" | "unknown";
   readonly message: string;
 }

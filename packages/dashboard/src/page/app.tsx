@@ -5,7 +5,7 @@ import { ConnectionState, CutBanner, DoubtStrip } from "./parts/connection-state
 import { HelpDialog, useShortcuts } from "./parts/help-dialog.tsx";
 import { ClockIcon, HelpIcon, KeyIcon, ThemeIcon } from "./parts/icons.tsx";
 import { LoginForm } from "./parts/login-form.tsx";
-import { Overview, StepFlow } from "./views/overview.tsx";
+import { Overview, StageFlow } from "./views/overview.tsx";
 import { formatRoute, home, type Route } from "./route.ts";
 import { usePage } from "./page-state.ts";
 import { Consistency } from "./views/consistency.tsx";
@@ -13,7 +13,7 @@ import { Issued } from "./views/issued.tsx";
 import { Keys, Rotation } from "./views/keys.tsx";
 import { ObjectPage } from "./views/object.tsx";
 import { RollOut } from "./views/roll-out.tsx";
-import { stepInfos } from "./stages.ts";
+import { stageInfos } from "./stages.ts";
 
 export function App(): JSX.Element {
   const { live, navigation } = usePage();
@@ -41,7 +41,7 @@ export function App(): JSX.Element {
             <KeyIcon />
             Keyturn
           </a>
-          <StepFlow />
+          <StageFlow />
           <Tools onHelp={openHelp} />
         </header>
       </div>
@@ -77,7 +77,7 @@ function View({ route }: { readonly route: Route }): JSX.Element {
 }
 
 function titleOf({ view, object }: Route): string {
-  return object?.name ?? stepInfos.find((info) => info.view === view)?.title ?? "Overview";
+  return object?.name ?? stageInfos.find((info) => info.view === view)?.title ?? "Overview";
 }
 
 /** Begins a new place at its top, and tells screen readers that they are there. */

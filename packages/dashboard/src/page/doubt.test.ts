@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { StepRecord } from "../contract/index.ts";
+import type { StageRecord } from "../contract/index.ts";
 import { type Connection, firstConnection } from "./live-picture.ts";
-import { doubtsAbout, sharedDoubts, stepHealth } from "./doubt.ts";
+import { doubtsAbout, limitText, namespacesText, sharedDoubts, shownNamespaces, stageHealth } from "./doubt.ts";
 import { countHealth } from "./record-list.ts";
 
 const live: Connection = { state: "live", sinceMs: 0, attempt: 0 };
 const cut: Connection = { state: "cut", attempt: 0, cutAtMs: 7, retryAtMs: 8, why: "the server does not answer" };
 
-function step(changes: Partial<StepRecord> = {}): StepRecord {
+function step(changes: Partial<StageRecord> = {}): StageRecord {
   const leader = { state: "led", message: "" } as const;
   return {
     type: "step",
@@ -22,18 +22,18 @@ function step(changes: Partial<StepRecord> = {}): StepRecord {
     ...changes,
   };
 }
-const trouble = (state: StepRecord["troubles"][number]["state"]): StepRecord["troubles"] => [{ resource: "jwks.a", state, message: "why" }];
+const trouble = (state: StageRecord["troubles"][number]["state"]): StageRecord["troubles"] => [{ resource: "jwks.a", state, message: "why" }];
 const ok = countHealth([{ health: "ok" }]);
 
 it("a step that is known in full is as well as its objects", () => {
   expect(doubtsAbout(step(), live)).toEqual([]);
-  expect(stepHealth(step(), live, ok)).toBe("ok");
+  expect(stageHealth(step(), live, ok)).toBe("ok");
   // One of two kinds that is not installed has no objects.
-  expect(stepHealth(step({ state: "limited", troubles: trouble("missing") }), live, ok)).toBe("ok");
+  expect(stageHealth(step({ state: "limited", troubles: trouble("missing") }), live, ok)).toBe("ok");
 });
 
 describe("a step is unknown, however well its objects looked last,", () => {
-  it.each<readonly [string, StepRecord | undefined, Connection, readonly object[]]>([
+  it.each<readonly [string, StageRecord | undefined, Connection, readonly object[]]>([
     ["while the page is cut off", step(), cut, [{ about: "page", asOfMs: 7 }]],
     ["while the page connects again", step(), { state: "connecting", attempt: 1, cutAtMs: 7 }, [{ about: "page", asOfMs: 7 }]],
     ["before anything was read", undefined, firstConnection, [{ about: "loading" }]],
@@ -55,14 +55,25 @@ describe("a step is unknown, however well its objects looked last,", () => {
     ["while it is listed for the first time", step({ troubles: trouble("syncing") }), live, [{ about: "loading" }]],
   ])("%s", (_when, record, connection, doubts) => {
     expect(doubtsAbout(record, connection)).toMatchObject(doubts);
-    expect(stepHealth(record, connection, ok)).toBe("unknown");
+    expect(stageHealth(record, connection, ok)).toBe("unknown");
   });
+});
+
+it("a step of which only some namespaces can be seen is not well, but what is wrong there is", () => {
+  const limited = step({ shownIn: ["shop"] });
+  expect(doubtsAbout(limited, live)).toEqual([]);
+  expect(stageHealth(limited, live, ok)).toBe("unknown");
+  expect(stageHealth(limited, live, countHealth([{ health: "error" }, { health: "ok" }]))).toBe("error");
+  expect(shownNamespaces([step(), limited, step({ shownIn: ["a", "shop"] })])).toEqual(["a", "shop"]);
+  expect(shownNamespaces([step(), step({ state: "off", shownIn: ["shop"] })])).toBeUndefined();
+  expect(limitText(["shop"])).toBe("shown: namespace shop; others are not visible to you");
+  expect(namespacesText(["a", "b", "c", "d", "e", "f"])).toBe("namespaces a, b, c, d, e and 1 more");
 });
 
 it.each(["off", "absent"] as const)("a step that is %s is not well, and nothing is doubtful about it", (state) => {
   const record = step({ state, leader: { state: "none", message: "why" } });
   expect(doubtsAbout(record, live)).toEqual([]);
-  expect(stepHealth(record, live, countHealth([]))).toBe("unknown");
+  expect(stageHealth(record, live, countHealth([]))).toBe("unknown");
 });
 
 it("steps share a doubt, and say apart what is not the same", () => {

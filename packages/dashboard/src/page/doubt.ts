@@ -1,9 +1,9 @@
 // What is not known, and why. A step about which there is a doubt is not well, whatever its objects said last.
-import type { Health, StepRecord } from "../contract/index.ts";
+import type { Health, StageRecord } from "../contract/index.ts";
 import type { Connection } from "./live-picture.ts";
 import { usePage } from "./page-state.ts";
 import { type HealthCounts, worstHealth } from "./record-list.ts";
-import { stepInfos } from "./stages.ts";
+import { stageInfos } from "./stages.ts";
 
 /** Why nothing certain can be said about a step. `loading` passes by itself. */
 interface Doubt {
@@ -14,7 +14,7 @@ interface Doubt {
 }
 
 /** All that is doubtful about a step. Nothing is about one that is switched off or not installed. */
-export function doubtsAbout(record: StepRecord | undefined, connection: Connection): readonly Doubt[] {
+export function doubtsAbout(record: StageRecord | undefined, connection: Connection): readonly Doubt[] {
   const cutAtMs = connection.state === "cut" || connection.state === "connecting" ? connection.cutAtMs : undefined;
   if (cutAtMs !== undefined) return [{ about: "page", message: "this page is cut off from its server", asOfMs: cutAtMs }];
   if (record === undefined) return [{ about: "loading", message: "nothing has been read yet" }];
@@ -35,13 +35,35 @@ export function doubtsAbout(record: StepRecord | undefined, connection: Connecti
 }
 
 /** Whether a step is there at all: switched on, and installed. */
-export function isShown({ state }: StepRecord): boolean {
+export function isShown({ state }: StageRecord): boolean {
   return state !== "off" && state !== "absent";
 }
 
-/** How a step fares: as the worst of its objects, if that can be said. */
-export function stepHealth(record: StepRecord | undefined, connection: Connection, counts: HealthCounts): Health {
-  return record && isShown(record) && doubtsAbout(record, connection).length === 0 ? worstHealth(counts) : "unknown";
+/** How a step fares: as the worst of its objects, if that can be said. It is not well if some of them cannot be seen, however well the others are. */
+export function stageHealth(record: StageRecord | undefined, connection: Connection, counts: HealthCounts): Health {
+  if (!record || !isShown(record) || doubtsAbout(record, connection).length > 0) return "unknown";
+  const worst = worstHealth(counts);
+  return record.shownIn !== undefined && worst !== "error" && worst !== "warning" ? "unknown" : worst;
+}
+
+/** The only namespaces that this viewer sees objects of, in one of the steps at least; undefined if they may see all there are. */
+export function shownNamespaces(records: readonly StageRecord[]): readonly string[] | undefined {
+  const limited = records.filter(isShown).flatMap(({ shownIn }) => (shownIn === undefined ? [] : [shownIn]));
+  return limited.length === 0 ? undefined : [...new Set(limited.flat())].toSorted();
+}
+
+/** Beyond so many, the rest is counted. */
+const maxNamed = 5;
+
+/** `namespace a`, `namespaces a, b and 3 more`. */
+export function namespacesText(namespaces: readonly string[]): string {
+  const more = namespaces.length > maxNamed ? ` and ${namespaces.length - maxNamed} more` : "";
+  return `${namespaces.length === 1 ? "namespace" : "namespaces"} ${namespaces.slice(0, maxNamed).join(", ")}${more}`;
+}
+
+/** What is said wherever a step is shown of which not all can be seen. */
+export function limitText(namespaces: readonly string[]): string {
+  return `shown: ${namespacesText(namespaces)}; others are not visible to you`;
 }
 
 /** A doubt, and the steps that share it. */
@@ -84,7 +106,7 @@ export function sharedDoubts(steps: readonly { readonly name: string; readonly d
 export function useDoubts(): readonly SharedDoubt[] {
   const { live } = usePage();
   return sharedDoubts(
-    stepInfos.map(({ step, verb }) => ({
+    stageInfos.map(({ step, verb }) => ({
       name: verb,
       doubts: doubtsAbout(
         live.tables.step.value.find((record) => record.step === step),

@@ -1,8 +1,6 @@
-// Bytes → messages.
+// Reads server-sent events from a response. `EventSource` would do the same, but cannot send a token in a header.
 import { eventStreamPath, type ObjectDetail, type Refusal, type Session } from "../contract/index.ts";
 import type { PictureEvent } from "./picture.ts";
-
-// Reads server-sent events from a response. `EventSource` would do the same, but cannot send a token in a header.
 
 /** One event as it was sent. */
 export interface ServerSentEvent {
@@ -84,6 +82,8 @@ export async function readStream(options: {
   readonly token: string | undefined;
   readonly lastEventId: string | undefined;
   readonly onEvent: (event: PictureEvent) => void;
+  /** Called for everything that comes, if only to say that the stream is alive. */
+  readonly onHeard: () => void;
   readonly signal: AbortSignal;
 }): Promise<StreamEnd> {
   const silence = new AbortController();
@@ -91,6 +91,7 @@ export async function readStream(options: {
   const heard = (): void => {
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), silenceMs);
+    options.onHeard();
   };
   try {
     const response = await fetch(eventStreamPath, {

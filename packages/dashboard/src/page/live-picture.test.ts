@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Connection, firstConnection, pauseMs, stepConnection } from "./live-picture.ts";
 
-const failed = (nowMs: number) => ({ type: "failed", nowMs, why: "the server is gone", spread: 1 }) as const;
+const failed = (nowMs: number, heardMs = nowMs) => ({ type: "failed", nowMs, heardMs, why: "the server is gone", spread: 1 }) as const;
 
 it("after a cut it tries again with growing pauses, and still knows since when it has been cut", () => {
   let connection: Connection = stepConnection(firstConnection, { type: "opened", nowMs: 1000 });
@@ -18,6 +18,12 @@ it("after a cut it tries again with growing pauses, and still knows since when i
   }
   expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]);
   expect(stepConnection(connection, { type: "opened", nowMs: 90_000 })).toEqual({ state: "live", sinceMs: 90_000, attempt: 8 });
+});
+
+it("what is shown is as old as the last byte, and not as the moment in which the silence was noticed", () => {
+  const cut = stepConnection({ state: "live", sinceMs: 0, attempt: 0 }, failed(95_000, 50_000));
+  expect(cut).toMatchObject({ state: "cut", cutAtMs: 50_000 });
+  expect(stepConnection(stepConnection(cut, { type: "retry" }), failed(99_000, 50_000))).toMatchObject({ cutAtMs: 50_000 });
 });
 
 it("pages that were cut at the same time do not come back at the same time", () => {

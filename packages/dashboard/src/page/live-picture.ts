@@ -1,4 +1,4 @@
-// The picture, connected again for ever.
+// The picture that the server tells, live: the connection, tried again for ever, and what it brings.
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import type { Hello } from "../contract/index.ts";
 import { readStream, type StreamEnd } from "./event-stream.ts";
@@ -21,8 +21,8 @@ export type LoginReason = "needed" | "wrong" | "refused" | "ended";
 /** What can happen. */
 type ConnectionInput =
   | { readonly type: "opened"; readonly nowMs: number }
-  /** `spread` is a number from 0 to 1, so that a thousand pages do not come back at once. */
-  | { readonly type: "failed"; readonly nowMs: number; readonly why: string; readonly spread: number }
+  /** `heardMs` is when the last byte came. `spread` is a number from 0 to 1, so that a thousand pages do not come back at once. */
+  | { readonly type: "failed"; readonly nowMs: number; readonly heardMs: number; readonly why: string; readonly spread: number }
   | { readonly type: "unauthorized"; readonly hadToken: boolean }
   /** With what the server says about it. */
   | { readonly type: "forbidden"; readonly message: string }
@@ -61,8 +61,8 @@ export function stepConnection(connection: Connection, input: ConnectionInput): 
   }
 }
 
-function cut(connection: Connection, { nowMs, why, spread }: Extract<ConnectionInput, { type: "failed" }>): Connection {
-  const cutAtMs = connection.state === "connecting" ? (connection.cutAtMs ?? nowMs) : nowMs;
+function cut(connection: Connection, { nowMs, heardMs, why, spread }: Extract<ConnectionInput, { type: "failed" }>): Connection {
+  const cutAtMs = connection.state === "connecting" ? (connection.cutAtMs ?? heardMs) : heardMs;
   const attempt = attemptAfter(connection, nowMs);
   return { state: "cut", attempt, cutAtMs, retryAtMs: nowMs + pauseMs(attempt, spread), why };
 }
@@ -112,6 +112,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
   let token = takeAccessToken();
   let waiting: PictureEvent[] = [];
   let current = new AbortController();
+  let heardMs = clock.read();
   const connection = signal<Connection>(firstConnection);
   const hello = signal<Hello | undefined>(undefined);
   const progress = signal(0);
@@ -146,6 +147,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
   function onEvent(event: PictureEvent): void {
     if (event.name === "hello") {
       clock.set(event.data.nowMs);
+      heardMs = clock.read();
       step({ type: "opened", nowMs: clock.read() });
     }
     if (event.name === "tick") clock.set(event.data.nowMs);
@@ -169,7 +171,10 @@ export function startLivePicture(clock: PageClock): LivePicture {
     current = mine;
     // What is not shown yet is shown first, because where to go on depends on it.
     show();
-    const end = await readStream({ token, lastEventId: picture.lastEventId, onEvent, signal: mine.signal });
+    const onHeard = (): void => {
+      heardMs = clock.read();
+    };
+    const end = await readStream({ token, lastEventId: picture.lastEventId, onEvent, onHeard, signal: mine.signal });
     if (mine.signal.aborted) return;
     const input = inputOf(end);
     // Whoever may no longer look must not go on seeing what they saw.
@@ -180,7 +185,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
   function inputOf(end: StreamEnd): ConnectionInput {
     switch (end.type) {
       case "failed":
-        return { type: "failed", nowMs: clock.read(), why: end.why, spread: Math.random() };
+        return { type: "failed", nowMs: clock.read(), heardMs, why: end.why, spread: Math.random() };
       case "unauthorized":
         return { type: "unauthorized", hadToken: token !== undefined };
       case "forbidden":

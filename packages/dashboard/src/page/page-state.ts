@@ -1,4 +1,4 @@
-// Settings, token, clock.
+// What every part of the page can ask for: the token, the clock, the settings.
 import { effect, type ReadonlySignal, signal, type Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";

@@ -1,4 +1,4 @@
-// Messages → records in order.
+// Everything that the server has told, put together: a pure function from what is known and the next event to what is known then.
 import type { Changes, DashboardRecord, Hello, StreamEvents } from "../contract/index.ts";
 
 // The records of one type in the order of their ids, as an array that is never changed in place: what did not change is the same object as before.
@@ -64,8 +64,6 @@ function placeOf(table: readonly Identified[], id: string): number {
   }
   return low;
 }
-
-// Everything that the server has told, put together: a pure function from what is known and the next event to what is known then.
 
 type RecordType = DashboardRecord["type"];
 /** The records of each type, in the order of their ids. */

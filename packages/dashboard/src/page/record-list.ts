@@ -1,7 +1,5 @@
-// Filter, order.
+// Lists of records: what somebody should look at first, what happens next, and what a search leaves.
 import type { Health, RecordBase } from "../contract/index.ts";
-
-// What somebody should look at first, and what happens next by itself.
 
 /** Errors before warnings before what is not known, the newest of each first, at most `most` of them; and how many there are. */
 export function attentionList<T extends RecordBase>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {

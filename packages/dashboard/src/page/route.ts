@@ -1,10 +1,8 @@
-// Address ↔ route.
+// The address of what is shown. It is all in the fragment, so that a link can be shared and the server never sees it.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { ObjectRef } from "../contract/index.ts";
 
-// The address of what is shown. It is all in the fragment, so that a link can be shared and the server never sees it.
-
-/** The views: the overview, one for each step of a credential's life, and the page of one object. */
+/** The views: the overview, one for each stage that a credential passes through, and the page of one object. */
 export const viewNames = ["overview", "issue", "rotate", "publish", "verify", "roll-out", "object"] as const;
 export type ViewName = (typeof viewNames)[number];
 

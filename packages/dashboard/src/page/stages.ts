@@ -1,9 +1,9 @@
-// The five steps of a credential's life as people call them.
-import type { StepName } from "../contract/index.ts";
+// The five stages that a credential passes through, as people call them.
+import type { StageName } from "../contract/index.ts";
 import type { ViewName } from "./route.ts";
 
-export interface StepInfo {
-  readonly step: StepName;
+export interface StageInfo {
+  readonly step: StageName;
   readonly view: ViewName;
   /** What the step does, as a verb. */
   readonly verb: string;
@@ -15,7 +15,7 @@ export interface StepInfo {
   readonly summary: string;
 }
 
-export const stepInfos: readonly StepInfo[] = [
+export const stageInfos: readonly StageInfo[] = [
   {
     step: "eventing-auth",
     view: "issue",
@@ -64,6 +64,6 @@ export const stepInfos: readonly StepInfo[] = [
 ];
 
 /** `1 runtime`, `2 runtimes`. */
-export function counted(count: number, { one, many }: Pick<StepInfo, "one" | "many">): string {
+export function counted(count: number, { one, many }: Pick<StageInfo, "one" | "many">): string {
   return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,4 +1,4 @@
-// Spans, ticks, ranges in words.
+// Times as texts, and the stretch of time that a timeline shows.
 
 // Lengths of time and points in time as short texts.
 

@@ -61,11 +61,25 @@ it.each([
   [["plan", "-A", "signing-key"], { "all-namespaces": "true" }, ["signing-key"]],
   [["plan", "--watch", "sidecars", "--no-sidecars.opt-in"], { watch: "true", "sidecars.opt-in": "false" }, ["sidecars"]],
   [["history", "-A", "signing-key"], { "all-namespaces": "true" }, ["signing-key"]],
+  [["status", "-n=shop", "signing-key"], { namespace: "shop" }, ["signing-key"]],
+  [["status", "-n", "shop", "-o=json"], { namespace: "shop", output: "json" }, []],
   // What stands after a flag with a value is its value, whatever it looks like.
   [["checksum", "--file", "--force=false", "announce"], { file: "--force=false" }, ["announce"]],
   [["history", "--", "--watch=false"], {}, ["--watch=false"]],
 ])("%o", async (words, given, args) => {
   expect((await typed(...words)).ran).toEqual({ given, args });
+});
+
+it.each([
+  ["-n=", '""'],
+  ["--namespace==shop", '"=shop"'],
+  ["--namespace=Shop", '"Shop"'],
+  ["--namespace=shop-", '"shop-"'],
+])("no namespace is called so: %s", async (word, shown) => {
+  const entry = commands.find(({ usage }) => usage.startsWith("status"));
+  const { ran } = await typed("status", word);
+  const flag = entry?.flags.find(({ name }) => name === "namespace");
+  expect(() => flag && readFlags({ flag }, ran?.given ?? {}, {})).toThrow(`--namespace: ${shown} cannot be the name of a namespace`);
 });
 
 it.each(named)("the help of keyturn $name shows how to switch off what is on", async ({ name, flags }) => {

@@ -31,14 +31,18 @@ function option(flag: Flag, usage: string, help?: string): Option {
   return made;
 }
 
-/** The same words, with `--name=true` and `--name=false` of flags that stand alone as `--name` and `--no-name`: commander knows no others. Throws a `UsageError` for any other value. */
+/**
+ * The same words as commander knows them: `--name=true` and `--name=false` of flags that stand alone as `--name` and `--no-name`, and `-n=shop` as
+ * `--namespace=shop`, as kubectl reads it. Throws a `UsageError` for any other value of a flag that stands alone.
+ */
 export function plainWords(words: readonly string[], flags: readonly Flag[]): string[] {
   const end = words.indexOf("--");
   return words.map((word, index) => {
     const [, typed = "", text = ""] = /^(--[^=]+|-[^-=])=(.*)$/s.exec(word) ?? [];
-    const flag = flags.find(({ name, short, standsAlone }) => standsAlone && (typed === `--${name}` || typed === `-${short}`));
+    const flag = flags.find(({ name, short }) => typed === `--${name}` || typed === `-${short}`);
     const isValue = flagOfWord(words[index - 1] ?? "", flags)?.standsAlone === false;
     if (!flag || isValue || (end >= 0 && index > end)) return word;
+    if (!flag.standsAlone) return `--${flag.name}=${text}`;
     return readFlags({ flag }, { [flag.name]: text }, {}).flag ? `--${flag.name}` : `--${negationOf(flag)}`;
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { choiceFlag, switchFlag, textFlag } from "../feature/flag.ts";
+import { choiceFlag, negationOf, switchFlag, textFlag } from "../feature/flag.ts";
 import { commands } from "./program.ts";
 import { type CompletedCommand, completionOf } from "./completion.ts";
 
@@ -15,6 +15,7 @@ const small: readonly CompletedCommand[] = [
     ],
   },
   { usage: "crds", summary: "print them", flags: [] },
+  { usage: "serve", summary: "serve it", flags: [switchFlag({ name: "elect", default: true, help: "elect" })] },
 ];
 
 function words(...typed: readonly string[]): readonly string[] | string {
@@ -24,7 +25,13 @@ function words(...typed: readonly string[]): readonly string[] | string {
 
 describe("what can be typed next", () => {
   it.each([
-    [[""], ["plan", "crds"]],
+    [[""], ["plan", "crds", "serve"]],
+    [
+      ["serve", "--"],
+      ["--elect", "--no-elect", "--help"],
+    ],
+    [["serve", "--no-elect", "--"], ["--help"]],
+    [["serve", "--elect", "--"], ["--help"]],
     [["pl"], ["plan"]],
     [
       ["plan", "--"],
@@ -61,6 +68,9 @@ it("every command and every flag of the program can be completed", () => {
   for (const { usage, flags } of commands) {
     const [name = ""] = usage.split(" ");
     const offered = completionOf([name, "--"], commands);
-    expect(offered.type === "words" && offered.candidates.map(({ word }) => word)).toEqual([...flags.map((flag) => `--${flag.name}`), "--help"]);
+    expect(offered.type === "words" && offered.candidates.map(({ word }) => word)).toEqual([
+      ...flags.flatMap((flag) => (flag.default === "true" && flag.standsAlone ? [`--${flag.name}`, `--${negationOf(flag)}`] : [`--${flag.name}`])),
+      "--help",
+    ]);
   }
 });

@@ -1,16 +1,14 @@
-// `completion`: candidates, names from the cluster.
+// `keyturn completion <shell>`: what can be typed next, from the table of commands and from the cluster.
 import { type Kind, Namespace } from "@keyturn/runtime";
 import { Command } from "commander";
 import { RotationTarget } from "../controllers/rotation/api.ts";
 import { featureNames } from "../feature/feature.ts";
-import { type Flag, flagOfWord, UsageError } from "../feature/flag.ts";
+import { type Flag, flagOfWord, negationOf, readFlags, UsageError } from "../feature/flag.ts";
 import { features } from "../registry.ts";
 import { addFlags, type Console, givenTexts, plainWords } from "./command-line.ts";
 import { scripts, type Shell, shells } from "./completion-scripts.ts";
 import { allNamespacesFlag } from "./output.ts";
 import { inSession, type Session, sessionFlags } from "./session.ts";
-
-// `keyturn completion <shell>`: the script that makes a shell complete keyturn's commands, flags and names.
 
 /** Prints the script. */
 export function completionCommand(_given: Readonly<Record<string, string | undefined>>, console: Console, [asked = ""]: readonly string[]): void {
@@ -80,7 +78,12 @@ function nameOfUsage(usage: string): string {
 /** Every flag that has not been given yet. */
 function flagWords(flags: readonly Flag[], words: readonly string[]): readonly Candidate[] {
   const given = new Set(words.map((word) => flagOfWord(word.split("=")[0] ?? "", flags)?.name));
-  return [...flags.map(({ name, help }) => ({ word: `--${name}`, help, name })), { word: "--help", help: "what the command does", name: "help" }]
+  // Who sees that something is on by itself wants to switch it off.
+  const wordsOf = (flag: Flag): readonly string[] => [flag.name, ...(flag.standsAlone && flag.default === "true" ? [negationOf(flag)] : [])];
+  return [
+    ...flags.flatMap((flag) => wordsOf(flag).map((word) => ({ word: `--${word}`, help: flag.help, name: flag.name }))),
+    { word: "--help", help: "what the command does", name: "help" },
+  ]
     .filter(({ name }) => !given.has(name))
     .map(({ word, help }) => ({ word, help }));
 }
@@ -147,7 +150,11 @@ const patienceMs = 3000;
 async function namesIn(source: NameSource, words: readonly string[], console: Console): Promise<readonly string[]> {
   const signal = AbortSignal.any([console.signal, AbortSignal.timeout(patienceMs)]);
   try {
-    const names = await inSession(flagsAmong(words), { ...console, signal }, (session) => sources[source](session));
+    const given = flagsAmong(words);
+    const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
+    const names = await inSession(given, { ...console, signal }, ({ client, namespace }) =>
+      sources[source]({ client, signal, place: allNamespaces ? {} : { namespace } }),
+    );
     return [...new Set(names)].sort();
   } catch {
     // There is nobody to tell: what is printed here is taken for candidates.
@@ -155,12 +162,17 @@ async function namesIn(source: NameSource, words: readonly string[], console: Co
   }
 }
 
-const sources: Readonly<Record<NameSource, (session: Session) => Promise<readonly string[]>>> = {
+/** Whom to ask, and where to look: in one namespace or in all. */
+interface NameQuery extends Pick<Session, "client" | "signal"> {
+  readonly place: { readonly namespace?: string };
+}
+
+const sources: Readonly<Record<NameSource, (query: NameQuery) => Promise<readonly string[]>>> = {
   namespaces: async ({ client, signal }) => (await client.list(Namespace, {}, signal)).items.map(({ metadata }) => metadata.name),
-  sets: async ({ client, namespace, signal }) => (await client.list(RotationTarget, { namespace }, signal)).items.map(({ spec }) => spec.rotationSet),
-  async objects({ client, namespace, signal }) {
+  sets: async ({ client, place, signal }) => (await client.list(RotationTarget, place, signal)).items.map(({ spec }) => spec.rotationSet),
+  async objects({ client, place, signal }) {
     const kinds: readonly Kind[] = features.flatMap((feature) => feature.kinds);
-    const lists = await Promise.allSettled(kinds.map((kind) => client.list(kind, { namespace }, signal)));
+    const lists = await Promise.allSettled(kinds.map((kind) => client.list(kind, place, signal)));
     return lists.flatMap((list) => (list.status === "fulfilled" ? list.value.items.map(({ metadata }) => metadata.name) : []));
   },
 };

@@ -7,11 +7,13 @@ import { standaloneSidecarsView } from "../controllers/sidecars/fleet.ts";
 import { type FlagReader, keyturn } from "../feature/feature.ts";
 import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
+import { readStaticFiles, unbuiltText } from "../dashboard/static-files.ts";
 import { secretAccess } from "../dashboard/viewer-rights.ts";
-import { leaseLeaders } from "../dashboard/step-leaders.ts";
+import { leaseLeaders } from "../dashboard/stage-leaders.ts";
 import { selectionFlags } from "../feature/pause-and-selection.ts";
 import { type Flag, numberFlag, readFlags, switchFlag } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
+import { keepContact } from "../status/server-contact.ts";
 import { watchLeases } from "../status/status-watches.ts";
 import { type Console, version } from "./command-line.ts";
 import { inSession, operatorNamespaceFlag } from "./session.ts";
@@ -43,6 +45,8 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
   const { port, noOpen, namespaces, operatorNamespace, planSidecars } = readFlags(flags, given, environment);
   const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, environment).flag;
   const sidecarOptions = sidecarsOptions(flag);
+  const files = await readStaticFiles();
+  if (files.size === 0) throw new Error(unbuiltText);
   await inSession(given, console, async ({ client, transport, server, now }) => {
     const log = createLogger({ level: "error", format: "text", destination: { write: (line: string) => console.err(line) } });
     const clock = { ...systemClock, now };
@@ -50,7 +54,8 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
     const caches = createCaches({ transport, clock, random: systemRandom, log, namespaces });
     // The operator is rarely in one of the namespaces that are looked at.
     const everywhere = createCaches({ transport, clock, random: systemRandom, log });
-    const controllers = controllerNames();
+    const controllers = controllerNames(given, environment);
+    const contact = keepContact({ client, clock }, stop.signal);
     const watch: typeof caches.watch = caches.watch.bind(caches);
     const { secret, access } = secretAccess();
     await using dashboard = await startDashboard({
@@ -63,7 +68,9 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
       log,
       metrics: createMetrics(),
       features: features.map(({ name }) => name),
-      leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace }, Object.values(controllers).flat()), controllers),
+      files,
+      contact,
+      leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace, contact }, Object.values(controllers).flat()), controllers),
       flag,
       sidecars: planSidecars ? standaloneSidecarsView({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal }) : undefined,
       rotationObjects: { labels: managedBySelector(keyturn) },

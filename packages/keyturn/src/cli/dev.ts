@@ -1,4 +1,4 @@
-// `dev`.
+// `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import {
@@ -19,6 +19,7 @@ import {
 import { type Cluster, everything, startCluster } from "@keyturn/runtime/testing";
 import type { Dashboard } from "../dashboard/dashboard.ts";
 import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
+import { readStaticFiles, unbuiltText } from "../dashboard/static-files.ts";
 import { secretAccess } from "../dashboard/viewer-rights.ts";
 import { examplesFolder, readManifests, renderInventory, watchInventory } from "../dev/inventory.ts";
 import { stories } from "../dev/stories.ts";
@@ -69,8 +70,6 @@ function cut(note: string): string {
   return note.length > maxNote ? `${note.slice(0, maxNote - 1)}…` : note;
 }
 
-// `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
-
 const flags = {
   examples: textFlagWithDefault({ name: "examples", placeholder: "FOLDER", default: examplesFolder, help: "the manifests to apply" }),
   port: numberFlag({
@@ -94,7 +93,9 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const { examples, port, logLevel } = readFlags(flags, given, console.environment);
   const manifests = await readManifests(examples);
   const say = (line: string): void => console.out(`${line}\n`);
-  const { signal } = console;
+  const files = await readStaticFiles();
+  const failed = new AbortController();
+  const signal = AbortSignal.any([console.signal, failed.signal]);
 
   say("starting a local Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok)");
   await using cluster = await startCluster(everything);
@@ -109,8 +110,10 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
     features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
     cluster: "keyturn dev",
+    leaseNamespace: serviceAccount.namespace,
     version,
     access,
+    files,
     onStarted: page.resolve,
   });
   const namespaces = [...(await applyAll(cluster, { manifests, controllers })), ...told.flatMap(({ namespaces = [] }) => namespaces)];
@@ -120,11 +123,30 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   say(`the operator's log: ${logFile}`);
   const operating = operate(cluster, { log, controllers, runnable, signal });
   const { url } = await Promise.race([page.promise, operating.then(() => ({ url: "" }))]);
-  say(`the dashboard: ${url}#secret=${secret}`);
+  say(files.size === 0 ? unbuiltText : `the dashboard: ${url}#secret=${secret}`);
   say("Ctrl-C stops everything and leaves nothing behind\n");
 
-  await Promise.all([operating, follow(cluster, { namespaces, log, console }), ...told.map(({ happen }) => happen?.(signal))]);
+  const happenings = told.flatMap(({ happen }) => (happen ? [happen(signal)] : []));
+  await endTogether([operating, follow(cluster, { namespaces, log, console, signal }), ...happenings], failed).catch((error: unknown) => {
+    if (!console.signal.aborted) throw error;
+  });
   say("\nstopping");
+}
+
+/** Waits for all. The first that fails, as when the API server no longer answers, aborts the others: a process of which half goes on would never end. */
+export async function endTogether(parts: readonly Promise<void>[], others: AbortController): Promise<void> {
+  const ends = await Promise.allSettled(
+    parts.map(async (part) => {
+      try {
+        await part;
+      } catch (error) {
+        others.abort(error);
+        throw error;
+      }
+    }),
+  );
+  if (others.signal.aborted) throw others.signal.reason;
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 /** Applies the CRDs, the operator's rights and the examples; resolves to the namespaces that the examples are in. */
@@ -179,9 +201,13 @@ async function operate(
 /** Shows the table until asked to stop. */
 async function follow(
   cluster: Cluster,
-  { namespaces, log, console }: { readonly namespaces: readonly string[]; readonly log: Logger; readonly console: Console },
+  {
+    namespaces,
+    log,
+    console,
+    signal,
+  }: { readonly namespaces: readonly string[]; readonly log: Logger; readonly console: Console; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { signal } = console;
   const transport = createHttpTransport(await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} }));
   const caches = createCaches({ transport, clock: systemClock, random: systemRandom, log });
   const inventory = watchInventory({ caches, features, namespaces });

@@ -1,4 +1,4 @@
-// `crds`, `rbac`.
+// `keyturn crds` and `keyturn rbac`: what an installation needs, as manifests.
 import { type ControllerDefinition, crdOf, managerAccess, parseBindAddress, rbacObjects, yamlDocuments } from "@keyturn/runtime";
 import { agentAccess } from "../agent/run-agent.ts";
 import { dashboardAccess } from "../dashboard/viewer-rights.ts";

@@ -1,9 +1,7 @@
-// Text, table, JSON, YAML, live.
+// How an answer is printed: as a table or as data, once or followed.
 import { stringify } from "yaml";
 import type { Report } from "../feature/feature.ts";
 import { choiceFlag, switchFlag } from "../feature/flag.ts";
-
-// How an answer is printed: as a table, or as data.
 
 /** How to print. */
 export type OutputFormat = "table" | "json" | "yaml";

@@ -1,4 +1,4 @@
-// The table of commands; parse, help, exit codes.
+// The commands, as one table: the parser, the help and the reference page come from it. What they do is in their own files.
 import { Command, CommanderError } from "commander";
 import { type Flag, UsageError } from "../feature/flag.ts";
 import { agentCommand, agentCommandFlags } from "./agent.ts";
@@ -14,8 +14,6 @@ import { diffCommand, diffFlags, historyCommand, historyFlags, planCommand, plan
 import { runCommand, runFlags } from "./run.ts";
 import { statusCommand, statusFlags } from "./status.ts";
 import { versionCommand, versionFlags } from "./versions.ts";
-
-// The commands, as one table: the parser, the help and the reference page come from it. What they do is in their own files.
 
 /** A command: how it is typed, what it is for, and what it does. */
 export interface CommandEntry {

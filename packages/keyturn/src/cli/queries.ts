@@ -1,4 +1,4 @@
-// `plan`, `history`, `diff` of any feature.
+// Commands that answer a question about a cluster (`plan`, `history`, `diff`): how they are connected, and how the answer is printed and followed.
 import { DaemonSet, Deployment, type Kind, Pod, Secret, StatefulSet } from "@keyturn/runtime";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { diffReport } from "../controllers/checksum/difference.ts";
@@ -14,8 +14,6 @@ import { selectionFlags } from "../feature/pause-and-selection.ts";
 import type { Console } from "./command-line.ts";
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { inSession, type Session, sessionFlags, watchAny } from "./session.ts";
-
-// Commands that answer a question about a cluster: how they are connected, and how the answer is printed and followed.
 
 /** The flags that every such command takes. */
 export const queryFlags = [...sessionFlags, outputFlag];

@@ -29,6 +29,7 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
     features: chosen.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, given, environment).flag,
     cluster: connection.server,
+    leaseNamespace: flags.leaderElectNamespace ?? connection.namespace ?? "default",
     version,
   });
   log.info({ version, controllers: controllers.map(({ name }) => name), server: connection.server, source: connection.source }, "keyturn starts");

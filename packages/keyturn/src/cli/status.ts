@@ -1,13 +1,23 @@
-// `keyturn status`: the life of credentials across the five steps, from watches of what anybody may read.
+// `keyturn status`: how credentials fare in the five stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames } from "../registry.ts";
 import { servesRollouts } from "../controllers/sidecars/workload.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import { placeOf } from "../feature/summary.ts";
 import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
-import { type CredentialStatus, statusData, credentialStatusOf, parseSubject, placed, type Subject, summaryData } from "../status/credentials.ts";
+import {
+  type CredentialStatus,
+  credentialStatusOf,
+  leaseData,
+  parseSubject,
+  placed,
+  statusData,
+  type Subject,
+  summaryData,
+} from "../status/credentials.ts";
+import { keepContact } from "../status/server-contact.ts";
 import { changesOf, type StatusChange, type StatusWatches, watchStatus } from "../status/status-watches.ts";
-import { blindText, credentialText, healthText, overviewText, whenSettled } from "../status/status-text.ts";
+import { blindText, credentialText, healthText, leadersText, overviewText, unreadText, whenSettled } from "../status/status-text.ts";
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { type Paint, paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
@@ -46,18 +56,19 @@ export async function statusCommand(
     const argoRollouts = await looksAtRollouts(session);
     const namespace = where.allNamespaces ? undefined : session.namespace;
     const stop = new AbortController();
-    const watches = startWatches(session, { ...where, namespace, argoRollouts, signal: AbortSignal.any([session.signal, stop.signal]) });
+    const controllers = controllerNames(given, console.environment);
+    const watches = startWatches(session, { ...where, namespace, argoRollouts, controllers, signal: AbortSignal.any([session.signal, stop.signal]) });
     try {
       await whenSettled(
         watches.caches.map(({ status }) => status),
         { clock: systemClock, patienceMs, signal: session.signal },
       );
       if (watch) return await follow(watches, view, { session, console });
-      const life = watches.life(session.now());
+      const status = watches.at(session.now());
       const isBlind = watches.caches.every(({ status }) => !status().synced);
-      if (isBlind && view.subject) throw new Error(blindText(life));
-      console.out(`${printed(reportOf(viewed(life, view), view), output)}\n`);
-      if (isBlind) throw new Error(blindText(life));
+      if (isBlind && view.subject) throw new Error(blindText(status));
+      console.out(`${printed(reportOf(viewed(status, view), view), output)}\n`);
+      if (isBlind) throw new Error(blindText(status));
     } catch (error) {
       if (!session.signal.aborted) throw error;
     } finally {
@@ -94,8 +105,9 @@ interface View {
 }
 
 function startWatches(
-  { transport }: Session,
+  { transport, client, now }: Session,
   options: {
+    readonly controllers: ReturnType<typeof controllerNames>;
     readonly namespace: string | undefined;
     readonly operatorNamespace: string | undefined;
     readonly rolloutTimeout: number;
@@ -103,7 +115,7 @@ function startWatches(
     readonly signal: AbortSignal;
   },
 ): StatusWatches {
-  const { namespace, operatorNamespace, rolloutTimeout, argoRollouts, signal } = options;
+  const { namespace, operatorNamespace, rolloutTimeout, argoRollouts, controllers, signal } = options;
   // What goes wrong with a watch is part of the answer.
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   const cachesIn = (namespaces: readonly string[]): Caches => createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
@@ -114,26 +126,31 @@ function startWatches(
     everywhere,
     namespace,
     operatorNamespace,
-    controllers: controllerNames(),
+    controllers,
     rolloutTimeoutMs: rolloutTimeout,
     argoRollouts,
+    contact: keepContact({ client, clock: { ...systemClock, now } }, signal),
   });
   caches.start(signal);
   everywhere.start(signal);
   return watches;
 }
 
-/** The whole, or the life of one credential. Throws a `UsageError` if there is nothing of that name. */
-function viewed(life: CredentialStatus, { subject }: View): CredentialStatus {
-  if (!subject) return life;
-  const found = credentialStatusOf(life, subject);
+/** The whole, or one credential. Throws a `UsageError` if there is nothing of that name, and an `Error` if that cannot be known. */
+function viewed(status: CredentialStatus, { subject }: View): CredentialStatus {
+  if (!subject) return status;
+  const found = credentialStatusOf(status, subject);
   if (placed(found).length > 0) return found;
-  const where = life.namespace === undefined ? "any namespace" : `namespace ${life.namespace} (-A looks in all of them)`;
-  throw new UsageError(`nothing that is called ${subject.name}, or is about a Secret or a set of that name, was found in ${where}`);
+  const where = status.namespace === undefined ? "any namespace" : `namespace ${status.namespace} (-A looks in all of them)`;
+  const message = `nothing that is called ${subject.name}, or is about a Secret or a set of that name, was found in ${where}`;
+  // What a cluster does not serve has no objects.
+  const unread = status.steps.flatMap((step) => step.unread).filter(({ reason }) => reason !== "missing");
+  if (unread.length === 0) throw new UsageError(message);
+  throw new Error(`${message}, as far as it could be read; ${[...new Set(unread.map(unreadText))].join("; ")}`);
 }
 
-function reportOf(life: CredentialStatus, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
-  return { text: subject ? credentialText(life, paint) : overviewText(life, paint), data: statusData(life) };
+function reportOf(status: CredentialStatus, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
+  return { text: subject ? credentialText(status, paint) : overviewText(status, paint), data: statusData(status) };
 }
 
 /** Redraws on a terminal; elsewhere prints the whole once and then each change. */
@@ -143,28 +160,42 @@ async function follow(
   { session, console }: { readonly session: Session; readonly console: Console },
 ): Promise<void> {
   const look = (): CredentialStatus => {
-    const life = watches.life(session.now());
-    return view.subject ? credentialStatusOf(life, view.subject) : life;
+    const status = watches.at(session.now());
+    return view.subject ? credentialStatusOf(status, view.subject) : status;
   };
   const screen = new LiveText({ write: console.out, height: console.height });
   let before: CredentialStatus | undefined;
   while (!session.signal.aborted) {
-    const life = look();
-    if (view.output !== "table") for (const change of changesOf(before, life)) console.out(streamed(changeData(change, life), view.output));
-    else if (console.height() !== undefined) screen.show(reportOf(life, view).text, "");
-    else if (!before) console.out(`${reportOf(life, view).text}\n\n`);
-    else for (const change of changesOf(before, life)) console.out(`${changeText(change, life, view.paint)}\n`);
-    before = life;
+    const status = look();
+    if (view.output !== "table") for (const change of changesOf(before, status)) console.out(streamed(changeData(change, status), view.output));
+    else if (console.height() !== undefined) screen.show(reportOf(status, view).text, "");
+    else if (!before) console.out(`${reportOf(status, view).text}\n\n`);
+    else for (const change of changesOf(before, status)) console.out(`${changeText(change, status, view.paint)}\n`);
+    before = status;
     // Not a request: what the watches hold is looked at, since ages and overdue steps come with time alone.
     await sleep(systemClock, redrawEveryMs, session.signal);
   }
 }
 
-function changeText({ type, step, summary }: StatusChange, { atMs }: CredentialStatus, paint: Paint): string {
-  const about = `${new Date(atMs).toISOString()}  ${step}  ${placeOf(summary)}`;
-  return type === "removed" ? `${about}  is gone` : `${about}  ${healthText(summary, paint)} (${summary.detail})`;
+function changeText(change: StatusChange, status: CredentialStatus, paint: Paint): string {
+  const about = `${new Date(status.atMs).toISOString()}  ${change.step ?? "led by"}`;
+  switch (change.type) {
+    case "unread":
+      return `${about}  ${change.unread.length === 0 ? "can be read again" : change.unread.map(unreadText).join("; ")}`;
+    case "leaders":
+      return `${about}  led by ${leadersText(change.stage, status, paint)}`;
+    case "removed":
+      return `${about}  ${placeOf(change.summary)}  is gone`;
+    case "added":
+    case "changed":
+    default:
+      return `${about}  ${placeOf(change.summary)}  ${healthText(change.summary, paint)} (${change.summary.detail})`;
+  }
 }
 
-function changeData({ type, step, summary }: StatusChange, { atMs }: CredentialStatus): object {
-  return { time: new Date(atMs).toISOString(), type, step, object: summaryData(summary) };
+function changeData(change: StatusChange, { atMs }: CredentialStatus): object {
+  const { type, step = null } = change;
+  const about = { time: new Date(atMs).toISOString(), type, step };
+  if (change.type === "unread") return { ...about, unread: change.unread };
+  return change.type === "leaders" ? { ...about, leases: change.stage.leases.map(leaseData) } : { ...about, object: summaryData(change.summary) };
 }

@@ -1,12 +1,18 @@
-import type { StepRecord } from "@keyturn/dashboard/contract";
+import type { StageRecord } from "@keyturn/dashboard/contract";
 import { type Cache, Lease, resourceOf, type WatchStatus } from "@keyturn/runtime";
 import { expect, it } from "vitest";
+import type { ServerContact } from "../status/server-contact.ts";
 import type { RecordSource } from "./record-source.ts";
-import type { StepLeaders } from "./step-leaders.ts";
-import { stepsSource } from "./dashboard.ts";
+import type { StageLeaders } from "./stage-leaders.ts";
+import { stagesSource } from "./dashboard.ts";
+
+/** A server that was last heard at that time. */
+function heardAt(lastMs: () => number, silentForMs = () => 0): ServerContact {
+  return { lastMs, silentForMs };
+}
 
 /** A step with two kinds of its own and Leases, whose watches are in the states that are given. */
-function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Partial<StepLeaders> = {}) {
+function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Partial<StageLeaders> = {}, contact: ServerContact = heardAt(() => 0)) {
   const resources = ["secretchecksums.a", "ingresschecksums.a", resourceOf(Lease)];
   const caches = resources.map((resource) => ({ resource }) as unknown as Cache<unknown>);
   const source: RecordSource = { step: "checksum", resources, caches: () => caches, make: () => undefined };
@@ -15,20 +21,38 @@ function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Part
     const state = states()[index] ?? { type: "live" };
     return { resource: resources[index] ?? "", namespace: undefined, state, synced: state.type !== "syncing", objects: 0, quietForMs: 0 };
   };
-  const all: StepLeaders = { switchedOn: false, of: () => ({ state: "led", message: "" }), ...leaders };
-  const made = stepsSource(() => {}, { sources: () => [source], statusOf, leaders: all });
-  return (nowMs: number) => made.make("step/checksum", nowMs)?.record as StepRecord;
+  const all: StageLeaders = { switchedOn: false, of: () => ({ state: "led", message: "" }), ...leaders };
+  const made = stagesSource(() => {}, { sources: () => [source], statusOf, leaders: all, contact });
+  return (nowMs: number) => made.make("step/checksum", nowMs)?.record as StageRecord;
 }
 
 it("what is shown has an age from when the API server no longer answers until it does", () => {
   let states: readonly WatchStatus["state"][] = [];
-  const at = verifyStep(() => states);
+  let heardMs = 900;
+  const contact = heardAt(() => heardMs);
+  const at = verifyStep(() => states, {}, contact);
   expect(at(1000)).toMatchObject({ state: "on", troubles: [] });
   states = [{ type: "live" }, { type: "retrying", error: "connect ECONNREFUSED" }];
-  expect(at(3000)).toMatchObject({ asOfMs: 1000, troubles: [{ resource: "ingresschecksums.a", state: "retrying" }] });
-  expect(at(99_000)).toMatchObject({ asOfMs: 1000 });
+  heardMs = 2900;
+  expect(at(3000)).toMatchObject({ asOfMs: 900, troubles: [{ resource: "ingresschecksums.a", state: "retrying" }] });
+  expect(at(99_000)).toMatchObject({ asOfMs: 900 });
   states = [];
   expect(at(101_000)).not.toHaveProperty("asOfMs");
+});
+
+it("a server that is silent is as good as dead, although no watch has noticed", () => {
+  let silentMs = 20_000;
+  const at = verifyStep(
+    () => [],
+    {},
+    heardAt(
+      () => 500,
+      () => silentMs,
+    ),
+  );
+  expect(at(20_500)).toMatchObject({ state: "on", troubles: [] });
+  silentMs = 26_000;
+  expect(at(26_500)).toMatchObject({ asOfMs: 500, troubles: [{ state: "retrying" }, { state: "retrying" }, { state: "retrying" }] });
 });
 
 it.each([

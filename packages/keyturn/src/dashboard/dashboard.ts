@@ -1,6 +1,6 @@
-// Records of all features, wired to the server.
+// The whole dashboard: sources, records, access and server, put together.
 import { randomBytes } from "node:crypto";
-import { type Hello, type StepName, type StepRecord, steps, type WatchTrouble } from "@keyturn/dashboard/contract";
+import { type Hello, type StageName, type StageRecord, steps, type WatchTrouble } from "@keyturn/dashboard/contract";
 import {
   type Client,
   type Clock,
@@ -33,8 +33,9 @@ import { issuedSource } from "./sources/issued.ts";
 import { jwksSource } from "./sources/jwks.ts";
 import { rotationSource } from "./sources/rotation.ts";
 import { sidecarsSource } from "./sources/sidecars.ts";
+import { believedStatus, type ServerContact } from "../status/server-contact.ts";
 import { readStaticFiles, type StaticFiles } from "./static-files.ts";
-import type { StepLeaders } from "./step-leaders.ts";
+import type { StageLeaders } from "./stage-leaders.ts";
 import type { AccessCheck } from "./viewer-rights.ts";
 
 // The dashboard's own numbers.
@@ -61,42 +62,43 @@ export const dashboardMetrics = {
 const lookEveryMs = 2000;
 
 /** What the steps are told from. */
-interface StepsOptions {
+interface StagesOptions {
   readonly sources: () => readonly RecordSource[];
   readonly statusOf: StatusOf;
-  readonly leaders: StepLeaders;
+  readonly leaders: StageLeaders;
+  readonly contact: ServerContact;
 }
 
 /** Five records, one for each step. */
-export function stepsSource(touch: (key: string) => void, { sources, statusOf, leaders }: StepsOptions): Pick<RecordSource, "make"> {
-  /** When all of a step was last known to be as it is shown. */
-  const knownMs = new Map<StepName, number>();
-  for (const step of steps) touch(stepId(step));
+export function stagesSource(touch: (key: string) => void, { sources, statusOf, leaders, contact }: StagesOptions): Pick<RecordSource, "make"> {
+  /** When the API server was last heard while all of a step was known to be as it is shown. */
+  const knownMs = new Map<StageName, number>();
+  for (const step of steps) touch(stageId(step));
   return {
     make(id, nowMs) {
-      const step = steps.find((candidate) => stepId(candidate) === id);
+      const step = steps.find((candidate) => stageId(candidate) === id);
       if (!step) return undefined;
       const own = sources().filter((source) => source.step === step);
-      const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(statusOf(cache)) ?? []));
+      const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(believedStatus(statusOf(cache), contact)) ?? []));
       const isOld = troubles.some(({ state }) => state === "retrying");
-      if (!isOld) knownMs.set(step, nowMs);
+      if (!isOld) knownMs.set(step, contact.lastMs());
       const asOfMs = isOld ? knownMs.get(step) : undefined;
       const leader = leaders.of(step, nowMs);
       const state = stateOf(own, troubles, leaders.switchedOn);
-      const record = { ...stepRecord(step, own), state, troubles, ...(leader && { leader }), ...(asOfMs !== undefined && { asOfMs }) };
+      const record = { ...stageRecord(step, own), state, troubles, ...(leader && { leader }), ...(asOfMs !== undefined && { asOfMs }) };
       return { record, againAtMs: nowMs + lookEveryMs };
     },
   };
 }
 
-function stepId(step: StepName): string {
+function stageId(step: StageName): string {
   return `step/${step}`;
 }
 
-function stepRecord(step: StepName, sources: readonly RecordSource[]): Omit<StepRecord, "state" | "troubles"> {
+function stageRecord(step: StageName, sources: readonly RecordSource[]): Omit<StageRecord, "state" | "troubles"> {
   return {
     type: "step",
-    id: stepId(step),
+    id: stageId(step),
     step,
     summary: features.find(({ name }) => name === step)?.summary ?? "",
     resources: sources.flatMap(({ resources }) => resources),
@@ -104,7 +106,7 @@ function stepRecord(step: StepName, sources: readonly RecordSource[]): Omit<Step
   };
 }
 
-function stateOf(sources: readonly RecordSource[], troubles: readonly WatchTrouble[], switchedOn: boolean): StepRecord["state"] {
+function stateOf(sources: readonly RecordSource[], troubles: readonly WatchTrouble[], switchedOn: boolean): StageRecord["state"] {
   if (sources.length === 0) return "off";
   const missing = new Set(troubles.filter(({ state }) => state === "missing").map(({ resource }) => resource));
   // Leases are shown with a step and are no kind of its own.
@@ -131,8 +133,6 @@ function troubleOf({ resource, namespace, state, synced }: WatchStatus): WatchTr
   }
 }
 
-// The whole dashboard: sources, records, access and server, put together.
-
 /** What a dashboard is made with. */
 export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "maxStreams"> {
   readonly watch: ControllerScope["watch"];
@@ -144,7 +144,9 @@ export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddr
   /** The steps that are shown. */
   readonly features: readonly FeatureName[];
   /** Whether somebody works on them. */
-  readonly leaders: StepLeaders;
+  readonly leaders: StageLeaders;
+  /** How old what is shown may be at most. */
+  readonly contact: ServerContact;
   /** The controllers' flags: plans and times are made with them. */
   readonly flag: FlagReader;
   /** Through whose eyes workloads are looked at; undefined to leave them out. */
@@ -186,7 +188,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     resources: () => [...new Set(sources().flatMap(({ resources }) => resources))],
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
-  keeper.addSteps((touch) => stepsSource(touch, { sources, statusOf: options.statusOf, leaders: options.leaders }));
+  keeper.addStages((touch) => stagesSource(touch, { ...options, sources }));
   const secrets = {
     rules: { versionAnnotations: flag(memberFlags.versionAnnotations) },
     labels: flag(memberFlags.secretSelector),

@@ -1,4 +1,4 @@
-// One object: facts, Events, history, commands.
+// What is told about one object beyond its record: commands, Events, history. Many may ask at a time: the API server is asked once.
 import type { CommandView, DashboardRecord, DifferenceView, EventView, HistoryEntry, ObjectDetail, ObjectRef } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Event, isApiError, type Kind, type Logger, resourceOf, Secret } from "@keyturn/runtime";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";

@@ -6,9 +6,10 @@ import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { sidecarsControllerOf } from "../controllers/sidecars/controller.ts";
 import { controllerName as sidecarsControllerName } from "../controllers/sidecars/rollouts.ts";
 import type { SidecarsView } from "../controllers/sidecars/fleet.ts";
+import { keepContact } from "../status/server-contact.ts";
 import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
-import { ownLeaders } from "./step-leaders.ts";
+import { ownLeaders, watchRenewals } from "./stage-leaders.ts";
 
 /** What it is made with. */
 export interface OperatorDashboardOptions extends Pick<
@@ -17,6 +18,8 @@ export interface OperatorDashboardOptions extends Pick<
 > {
   /** The address of the API server. */
   readonly cluster: string;
+  /** Where the operator's Leases are. */
+  readonly leaseNamespace: string;
   /** Default: bearer tokens of the cluster. */
   readonly access?: AccessCheck;
   /** How long an answer about a token is good for; see `TokenAccess`. */
@@ -25,7 +28,7 @@ export interface OperatorDashboardOptions extends Pick<
   readonly onStarted?: (dashboard: Dashboard) => void;
 }
 
-/** A dashboard for these controllers: run the ones that are returned, with the companion. */
+/** A dashboard for these controllers: run the ones that are returned, with the runnable. */
 export function operatorDashboard(
   controllers: readonly ControllerDefinition[],
   options: OperatorDashboardOptions,
@@ -38,15 +41,19 @@ export function operatorDashboard(
     controllers: watched,
     runnable: {
       async start({ caches, client, clock, log, metrics, namespaces, controllers: statuses }) {
-        const dashboard = await startDashboard({
+        const stop = new AbortController();
+        const contact = keepContact({ client, clock }, stop.signal);
+        const renewals = watchRenewals({ client, clock, namespace: options.leaseNamespace, statuses }, stop.signal);
+        const starting = startDashboard({
           ...options,
+          contact,
           watch: caches.watch.bind(caches),
           statusOf: (cache) => caches.statusOf(cache),
           client,
           clock,
           log,
           metrics,
-          leaders: ownLeaders(statuses, controllerNames()),
+          leaders: ownLeaders({ statuses, controllers: controllerNames(), contact, renewals }),
           sidecars,
           // All of them, as the controller watches them: the caches are shared.
           rotationObjects: {},
@@ -62,9 +69,18 @@ export function operatorDashboard(
               ...(options.tokenFreshMs !== undefined && { freshMs: options.tokenFreshMs }),
             }),
         });
+        const dashboard = await starting.catch((error: unknown) => {
+          stop.abort();
+          throw error;
+        });
         log.info({ url: dashboard.url }, "the dashboard is served");
         options.onStarted?.(dashboard);
-        return dashboard;
+        return {
+          async [Symbol.asyncDispose]() {
+            stop.abort();
+            await dashboard[Symbol.asyncDispose]();
+          },
+        };
       },
     },
   };

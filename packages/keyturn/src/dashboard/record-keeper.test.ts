@@ -4,7 +4,7 @@ import { VirtualClock } from "@keyturn/runtime/testing";
 import { afterEach, expect, it } from "vitest";
 import { RecordKeeper } from "./record-keeper.ts";
 import type { Made, SourceScope } from "./record-source.ts";
-import { issuedFixture, stepFixture } from "./record.fixture.ts";
+import { issuedFixture, stageFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
 
 let stop = new AbortController();
@@ -29,9 +29,9 @@ function keep(make: (key: string, nowMs: number) => Made | undefined) {
     touch = scope.touch;
     return { step: "eventing-auth", resources: [], caches: () => [], make };
   });
-  keeper.addSteps((touchStep) => {
+  keeper.addStages((touchStep) => {
     touchStep("step/eventing-auth");
-    return { make: () => ({ record: stepFixture("x"), againAtMs: undefined }) };
+    return { make: () => ({ record: stageFixture("x"), againAtMs: undefined }) };
   });
   running = keeper.run(stop.signal);
   return { clock, store, logged, touch: (key: string) => touch(key) };

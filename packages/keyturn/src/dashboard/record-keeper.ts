@@ -1,4 +1,4 @@
-// Touched ids → records.
+// Keeps the records up to date: collects what was touched, makes those records anew a few at a time, and hands changes to the store together.
 import { setImmediate } from "node:timers/promises";
 import type { DashboardRecord } from "@keyturn/dashboard/contract";
 import { type Clock, type Logger, sleep } from "@keyturn/runtime";
@@ -28,8 +28,6 @@ export class Signal {
     this.#rung = false;
   }
 }
-
-// Keeps the records up to date: collects what was touched, makes those records anew a few at a time, and hands changes to the store together.
 
 /** What the records are kept with. */
 interface RecordKeeperOptions {
@@ -75,7 +73,7 @@ export class RecordKeeper {
   }
 
   /** Adds the records about the sources themselves. */
-  addSteps(setUp: (touch: SourceScope["touch"]) => Pick<RecordSource, "make">): void {
+  addStages(setUp: (touch: SourceScope["touch"]) => Pick<RecordSource, "make">): void {
     this.#steps = this.#keep(setUp);
   }
 

@@ -1,5 +1,5 @@
 // Where records come from: each source watches something and makes records of it, one for each key.
-import type { ConditionView, DashboardRecord, Health, ObjectRef, RecordBase, StepName } from "@keyturn/dashboard/contract";
+import type { ConditionView, DashboardRecord, Health, ObjectRef, RecordBase, StageName } from "@keyturn/dashboard/contract";
 import {
   apiVersionOf,
   type Cache,
@@ -29,7 +29,7 @@ export interface Made {
 
 /** A source of records. */
 export interface RecordSource {
-  readonly step: StepName;
+  readonly step: StageName;
   /** The kinds whose objects it shows: `plural.group`. */
   readonly resources: readonly string[];
   /** What it watches; how those fare is shown with the step. */

@@ -1,6 +1,6 @@
 // What is sent to whom, and what is forgotten.
 import { describe, expect, it } from "vitest";
-import { issuedFixture as issued, stepFixture as step } from "./record.fixture.ts";
+import { issuedFixture as issued, stageFixture as step } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
 import { rightsOf, unlimitedRights as everything } from "./viewer-rights.ts";
 
@@ -68,7 +68,12 @@ describe("a snapshot", () => {
     const store = new RecordStore("boot");
     store.commit([step("eventingauths.a", "secrets"), issued("a", "x"), issued("b", "y")], []);
     expect(store.snapshot(onlyA).frames.map(dataOf)).toEqual([
-      { first: true, last: true, total: 2, records: [{ ...step("eventingauths.a", "secrets"), hidden: ["secrets"] }, issued("a", "x")] },
+      {
+        first: true,
+        last: true,
+        total: 2,
+        records: [{ ...step("eventingauths.a", "secrets"), hidden: ["secrets"], shownIn: ["a"] }, issued("a", "x")],
+      },
     ]);
   });
 
@@ -120,4 +125,14 @@ it("knows where there are objects of a kind", () => {
   expect([...store.namespacesOf("eventingauths.a")]).toEqual(["a", "b"]);
   expect([...store.namespacesOf("secrets")]).toEqual([]);
   expect(store.json("issued/a/x")).toBe(JSON.stringify(issued("a", "x")));
+});
+
+it("who sees a kind only in some namespaces is told in which", () => {
+  const store = new RecordStore("boot");
+  store.commit([step("eventingauths.a"), issued("b", "broken")], []);
+  const [told] = (dataOf(store.snapshot(onlyA).frames[0]) as { readonly records: readonly unknown[] }).records;
+  expect(told).toEqual({ ...step("eventingauths.a"), shownIn: ["a"] });
+  const [all] = (dataOf(store.snapshot(rightsOf(new Map([["eventingauths.a", "everywhere"]]))).frames[0]) as { readonly records: readonly unknown[] })
+    .records;
+  expect(all).toEqual(step("eventingauths.a"));
 });

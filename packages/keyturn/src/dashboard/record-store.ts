@@ -1,6 +1,6 @@
 // All records as they are sent, and the last changes to them: what every open page is served from.
 import { Buffer } from "node:buffer";
-import type { DashboardRecord, StepRecord } from "@keyturn/dashboard/contract";
+import type { DashboardRecord, StageRecord } from "@keyturn/dashboard/contract";
 import type { Place, Rights } from "./viewer-rights.ts";
 
 /** A record, serialised once for everybody. */
@@ -9,7 +9,7 @@ interface Entry {
   readonly json: string;
   /** Undefined for steps, which everybody sees, each with what is hidden from them. */
   readonly place: Place | undefined;
-  readonly step: StepRecord | undefined;
+  readonly step: StageRecord | undefined;
 }
 
 /** A change that took place as a whole. */
@@ -175,8 +175,11 @@ function entryOf(record: DashboardRecord): Entry {
 }
 
 function jsonFor({ json, step }: Entry, rights: Rights): string {
-  const hidden = step?.resources.filter((resource) => rights.hides(resource)) ?? [];
-  return hidden.length === 0 ? json : JSON.stringify({ ...step, hidden });
+  if (!step) return json;
+  const hidden = step.resources.filter((resource) => rights.hides(resource));
+  const limits = step.resources.flatMap((resource) => rights.shownIn(resource) ?? []);
+  if (hidden.length + limits.length === 0) return json;
+  return JSON.stringify({ ...step, hidden, ...(limits.length > 0 && { shownIn: [...new Set(limits)].toSorted() }) });
 }
 
 /** At least one part, which may be empty. */

@@ -1,5 +1,5 @@
 // Records for tests.
-import type { DashboardRecord, StepRecord } from "@keyturn/dashboard/contract";
+import type { DashboardRecord, StageRecord } from "@keyturn/dashboard/contract";
 
 /** A record of an EventingAuth, which is the plainest there is. */
 export function issuedFixture(namespace: string, name: string, message = ""): DashboardRecord {
@@ -16,6 +16,6 @@ export function issuedFixture(namespace: string, name: string, message = ""): Da
 }
 
 /** The record of a step that shows these kinds. */
-export function stepFixture(...resources: readonly string[]): StepRecord {
+export function stageFixture(...resources: readonly string[]): StageRecord {
   return { type: "step", id: "step/eventing-auth", step: "eventing-auth", summary: "", state: "on", resources, hidden: [], troubles: [] };
 }

@@ -10,7 +10,7 @@ import { issuedFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
 import { secretAccess } from "./viewer-rights.ts";
 import { type DashboardServer, type DashboardServerOptions, startDashboardServer } from "./server.ts";
-import { readStaticFiles } from "./static-files.ts";
+import { readStaticFiles, unbuiltText } from "./static-files.ts";
 
 const script = "console.log('page');\n".repeat(100);
 const files = await readStaticFiles(
@@ -120,7 +120,7 @@ describe("a file", () => {
 
   it("that has not been built is told to be", async () => {
     const { status, body } = await ask(await serve({ files: new Map() }));
-    expect([status, body.toString()]).toEqual([503, '{"error":"the page has not been built; run make build in the checkout"}']);
+    expect([status, body.toString()]).toEqual([503, JSON.stringify({ error: unbuiltText })]);
   });
 });
 

@@ -10,7 +10,7 @@ import type { dashboardMetrics } from "./dashboard.ts";
 import { type StreamEnd, streamPage } from "./page-stream.ts";
 import type { RecordStore } from "./record-store.ts";
 import { refusedForNow, RefusedRequest, RequestLimit, type RequestRates, usualRates } from "./request-limits.ts";
-import { encodedFile, indexPath, type StaticFiles } from "./static-files.ts";
+import { encodedFile, indexPath, type StaticFiles, unbuiltText } from "./static-files.ts";
 import { bearerOf, rightsOverTime, ViewerGate } from "./viewer-gate.ts";
 import type { AccessCheck, Place, Viewer } from "./viewer-rights.ts";
 
@@ -29,7 +29,7 @@ function answerFile(
   files: StaticFiles,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
 ): void {
-  if (files.size === 0) throw new RefusedRequest({ status: 503, error: "the page has not been built; run make build in the checkout" });
+  if (files.size === 0) throw new RefusedRequest({ status: 503, error: unbuiltText });
   const file = files.get(path === "" ? indexPath : path);
   if (!file) throw new RefusedRequest({ status: 404, error: "there is no such file" });
   const accepted = request.headers["accept-encoding"];
@@ -204,7 +204,7 @@ class RequestHandler {
           clock,
           hello: { ...shown, ...(viewer.user !== undefined && { user: viewer.user }) },
           lastEventId: typeof header === "string" ? header : undefined,
-          rights: rightsOverTime(access, bearer, viewer.rights),
+          rights: rightsOverTime({ access, clock }, bearer, viewer.rights),
           onResync: () => metrics.keyturn_dashboard_resyncs_total.inc(),
           ...streamTimes,
         },

@@ -19,6 +19,10 @@ interface StaticFile {
 /** The files by path. */
 export type StaticFiles = ReadonlyMap<string, StaticFile>;
 
+/** What to say where there are none, as in a fresh checkout. */
+export const unbuiltText =
+  "the dashboard's page has not been built in this checkout; make build builds it, and make run builds it and starts keyturn dev";
+
 /** The page itself. */
 export const indexPath = "index.html";
 

@@ -22,8 +22,20 @@ function answering(...verdicts: readonly AccessDecision[]): AccessCheck & { read
 }
 
 it("keeps to what was known last while nobody can be asked, and never goes back to more", async () => {
-  const rights = rightsOverTime(answering(allowed(few), unavailable, { type: "unknown" }, unavailable), "token", unlimitedRights);
+  const clock = new VirtualClock();
+  const rights = rightsOverTime({ access: answering(allowed(few), unavailable, { type: "unknown" }, unavailable), clock }, "token", unlimitedRights);
   expect([await rights(), await rights(), await rights(), await rights()]).toEqual([few, few, undefined, undefined]);
+});
+
+it("does not wait for an API server that hangs: what was known last holds until the answer is there", async () => {
+  const clock = new VirtualClock();
+  const answer = Promise.withResolvers<AccessDecision>();
+  const rights = rightsOverTime({ access: { ...answering(), check: () => answer.promise }, clock }, "token", few);
+  const first = rights();
+  await clock.advance(3_000);
+  expect(await first).toBe(few);
+  answer.resolve({ type: "unknown" });
+  expect(await rights()).toBeUndefined();
 });
 
 it("refuses everybody else in a way of its own, and asks nobody for those who fail too often", async () => {

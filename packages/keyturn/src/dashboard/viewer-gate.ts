@@ -1,10 +1,8 @@
-// Asked once for many.
+// Lets viewers in whose token is good, and slows those down who try others.
 import type { IncomingMessage } from "node:http";
 import { type Clock, LruMap, type TokenRate } from "@keyturn/runtime";
 import { refusedForNow, RefusedRequest, RequestLimit } from "./request-limits.ts";
 import type { AccessCheck, AccessDecision, Rights, Viewer } from "./viewer-rights.ts";
-
-// Lets viewers in whose token is good, and slows those down who try others.
 
 /** The gate of one server. */
 export class ViewerGate {
@@ -59,11 +57,21 @@ export function bearerOf({ headers: { authorization = "" } }: IncomingMessage): 
   return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? "";
 }
 
+/** A page whose API server hangs must hear of that: it is not kept waiting for the answer about its rights, which counts when it comes. */
+const patienceMs = 3_000;
+
 /** The rights of one who is in, whenever they are asked for; undefined once they are out. */
-export function rightsOverTime(access: AccessCheck, bearer: string, first: Rights): () => Promise<Rights | undefined> {
+export function rightsOverTime(
+  { access, clock }: { readonly access: AccessCheck; readonly clock: Clock },
+  bearer: string,
+  first: Rights,
+): () => Promise<Rights | undefined> {
   let last: Rights | undefined = first;
   return async () => {
-    const verdict = await access.check(bearer);
+    const late = Promise.withResolvers<AccessDecision>();
+    const timer = clock.setTimer(patienceMs, () => late.resolve({ type: "unavailable", message: "there is no answer yet" }));
+    const verdict = await Promise.race([access.check(bearer), late.promise]);
+    timer.cancel();
     // While nobody can be asked, nobody can have taken the token back either: what was known last holds.
     if (verdict.type !== "unavailable") last = verdict.type === "allowed" ? verdict.viewer.rights : undefined;
     return last;

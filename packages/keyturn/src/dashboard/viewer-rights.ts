@@ -1,12 +1,10 @@
-// What a viewer may see.
+// Who may look, and what they may see: kinds, each everywhere or in some namespaces.
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type AccessRule, type Client, type Clock, Event, isApiError, Lease, type Logger, LruMap, Namespace } from "@keyturn/runtime";
 import { forEachParallel } from "../semaphore.ts";
 import type { ShownObjects } from "./dashboard.ts";
 import { type ReviewedUser, SubjectAccessReview, TokenReview } from "./review-kinds.ts";
 import { SharedAnswers } from "./viewer-gate.ts";
-
-// What a viewer may see: kinds, each everywhere or in some namespaces.
 
 /** Which objects a record is about, as far as rights go. */
 export interface Place {
@@ -25,10 +23,12 @@ export interface Rights {
   allows(place: Place): boolean;
   /** True if nothing at all of the kind may be seen. */
   hides(resource: string): boolean;
+  /** The only namespaces in which the kind may be seen, in order; undefined if there is no such limit, or nothing of it may be seen. */
+  shownIn(resource: string): readonly string[] | undefined;
 }
 
 /** For viewers whose own kubeconfig is used: what they may not see never arrives here. */
-export const unlimitedRights: Rights = { signature: "all", allows: () => true, hides: () => false };
+export const unlimitedRights: Rights = { signature: "all", allows: () => true, hides: () => false, shownIn: () => undefined };
 
 /** The rights that some grants give. */
 export function rightsOf(grants: Grants): Rights {
@@ -40,6 +40,10 @@ export function rightsOf(grants: Grants): Rights {
       return where === "everywhere" || where?.has(namespace) === true;
     },
     hides: (resource) => !grants.has(resource),
+    shownIn(resource) {
+      const where = grants.get(resource);
+      return where === undefined || where === "everywhere" ? undefined : Array.from(where).toSorted();
+    },
   };
 }
 
@@ -187,6 +191,13 @@ export class TokenAccess implements AccessCheck {
       const where = await this.#grantOf(user, resource);
       if (where === "everywhere" || where.size > 0) grants.set(resource, where);
     });
+    // Who may see one kind in a namespace may see others there, too, of which there are none yet.
+    const places = new Set([...grants.values()].flatMap((where) => (where === "everywhere" ? [] : Array.from(where))));
+    const rest = resources.filter((resource) => !grants.has(resource));
+    await forEachParallel(rest, questionsAtATime, async (resource) => {
+      const where = await this.#grantIn(user, shownKind(resource), places);
+      if (where.size > 0) grants.set(resource, where);
+    });
     const rights = grants.size > 0 ? grants : await this.#grantsWhereNothingIs(user, resources);
     if (rights.size > 0) return { type: "allowed", viewer: { user: user.username, rights: rightsOf(rights) } };
     const message = `${user.username} may list and watch none of ${resources.join(", ")}, neither in the cluster nor in one of its namespaces`;
@@ -209,7 +220,11 @@ export class TokenAccess implements AccessCheck {
   async #grantOf(user: ReviewedUser, resource: string): Promise<"everywhere" | ReadonlySet<string>> {
     const kind = shownKind(resource);
     if (await this.#maySee(user, kind, "")) return "everywhere";
-    const namespaces = Array.from(this.#options.shown.namespacesOf(resource)).toSorted().slice(0, maxNamespaces);
+    return this.#grantIn(user, kind, this.#options.shown.namespacesOf(resource));
+  }
+
+  async #grantIn(user: ReviewedUser, kind: ShownKind, places: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const namespaces = Array.from(places).toSorted().slice(0, maxNamespaces);
     const seen = new Set<string>();
     await forEachParallel(namespaces, questionsAtATime, async (namespace) => {
       if (await this.#maySee(user, kind, namespace)) seen.add(namespace);

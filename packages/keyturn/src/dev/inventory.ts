@@ -1,4 +1,4 @@
-// What is there to look at.
+// What there is in a cluster that Keyturn serves or keeps: a live list for `keyturn dev`.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,8 +20,6 @@ import {
 import { type Feature, keyturn } from "../feature/feature.ts";
 import { UsageError } from "../feature/flag.ts";
 import { renderAge, renderTable } from "../text.ts";
-
-// What there is in a cluster that Keyturn serves or keeps: a live list for `keyturn dev`.
 
 /** One object of the list. */
 export interface InventoryRow {

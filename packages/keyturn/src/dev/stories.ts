@@ -1,11 +1,9 @@
-// Begun for each stage.
+// The stories of `keyturn dev`: what an example needs that no manifest can give, and what happens in it while somebody looks on.
 import { readFile } from "node:fs/promises";
 import { Secret } from "@keyturn/runtime";
 import { type Cluster, createAuthority } from "@keyturn/runtime/testing";
 import { startIasStandIn } from "./stand-ins/ias.ts";
 import { startIstiod } from "./stand-ins/istiod.ts";
-
-// A story of `keyturn dev`: what an example needs that no manifest can give, and what happens in it while somebody looks on.
 
 /** What a story has to tell. */
 interface Story {
@@ -100,6 +98,6 @@ const rotateStory: BeginStory = async ({ client }) => ({
     }),
 });
 
-// The stories of `keyturn dev`, one for each step of a credential's life that needs one.
+// All of them, one for each stage that needs one.
 
 export const stories: readonly BeginStory[] = [issueStory, rotateStory, rollOutStory];

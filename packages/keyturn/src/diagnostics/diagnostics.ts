@@ -1,8 +1,6 @@
-// On a signal.
+// Diagnostics as a part of the operator's process: on a signal, which only those can send who may do anything to the process anyway.
 import { type Clock, type Runnable, type RunnableHost, type Logger, sleep } from "@keyturn/runtime";
 import { textFlag } from "../feature/flag.ts";
-
-// Diagnostics as a part of the operator's process: on a signal, which only those can send who may do anything to the process anyway.
 
 /** What the companion is made from. */
 interface DiagnosticsOptions {

@@ -1,4 +1,4 @@
-// Checks, findings, text.
+// All checks of `keyturn doctor`, one after the other, and what they work with. A check that fails itself is a finding, not the end.
 import type { AccessRule, Client, Clock, CustomKind, Transport } from "@keyturn/runtime";
 import type { FeatureName } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
@@ -7,8 +7,6 @@ import { checkAgents, checkLeases } from "./lease-check.ts";
 import { checkPredecessors } from "./predecessor-check.ts";
 import { checkRights, checkWatches } from "./rights-check.ts";
 import { checkServer } from "./server-check.ts";
-
-// What every check of `keyturn doctor` works with.
 
 /** The cluster, and the operator as its flags describe it. */
 export interface CheckContext {

@@ -1,4 +1,4 @@
-// Leaders and agents.
+// Does one operator, and only one, lead each controller; and how do the agents on gateways fare?
 import { isApiError, Lease, managedBySelector, type Stored } from "@keyturn/runtime";
 import { agentLeaseLabel, agentSummary } from "../agent/status.ts";
 import { keyturn } from "../feature/feature.ts";
@@ -6,8 +6,6 @@ import { type LeaseSummary, leaseSummary } from "../feature/summary.ts";
 import { renderAge } from "../text.ts";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
-
-// Does one operator, and only one, lead each controller?
 
 const check = "leaders";
 
@@ -61,9 +59,7 @@ export function leaseFindings(controllers: readonly string[], leases: readonly L
   });
 }
 
-// How do the agents on gateways fare?
-
-const checkAgentCheck = "agents";
+const agentCheck = "agents";
 
 /** Reads the Leases in which agents show themselves. */
 export async function checkAgents({ client, features, now, signal }: CheckContext): Promise<readonly Finding[]> {
@@ -75,7 +71,7 @@ export async function checkAgents({ client, features, now, signal }: CheckContex
     if (!isApiError(error, "Forbidden")) throw error;
     return [
       warn(
-        checkAgentCheck,
+        agentCheck,
         "you may not list Leases in all namespaces, so agents were not looked for",
         "ask somebody who may, or see the agents' own /status",
       ),
@@ -85,12 +81,12 @@ export async function checkAgents({ client, features, now, signal }: CheckContex
 
 /** Judges the agents by their Leases. */
 export function agentFindings(leases: readonly Stored<Lease>[], nowMs: number): readonly Finding[] {
-  if (leases.length === 0) return [ok(checkAgentCheck, "no agent has shown itself (one that runs with --lease=false does not)")];
+  if (leases.length === 0) return [ok(agentCheck, "no agent has shown itself (one that runs with --lease=false does not)")];
   return leases.map((lease) => {
     const { health, reason, message, namespace, name } = agentSummary(lease, nowMs);
     const said = `agent ${name} in ${namespace}: ${message}`;
     return health === "attention"
-      ? fail(checkAgentCheck, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
-      : ok(checkAgentCheck, said);
+      ? fail(agentCheck, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
+      : ok(agentCheck, said);
   });
 }

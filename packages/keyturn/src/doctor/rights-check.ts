@@ -1,4 +1,4 @@
-// Rights and watches.
+// Are all declared rights granted, and can the watches be opened that the controllers need?
 import {
   type AccessRule,
   type AccessSubject,

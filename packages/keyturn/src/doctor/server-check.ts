@@ -1,4 +1,4 @@
-// Versions, features.
+// Is the API server there, of a version that was tested, quick enough, and does its clock agree with ours?
 import { type Client, ConnectionError, isApiError, readText } from "@keyturn/runtime";
 import * as z from "zod";
 import { maxSkewMs } from "../controllers/rotation/plan.ts";
@@ -21,8 +21,6 @@ export function parseMinorVersion(text: string): MinorVersion | undefined {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(text) ?? [];
   return major === undefined || minor === undefined ? undefined : { major: Number(major), minor: Number(minor) };
 }
-
-// Is the API server there, of a version that was tested, quick enough, and does its clock agree with ours?
 
 const versionSchema = z.object({ gitVersion: z.string() });
 

@@ -1,8 +1,6 @@
-// The contract (section 2); who Keyturn is.
+// A feature: one of the five stages that a credential passes through, as the product's parts see it.
 import type { Client, ControllerDefinition, CustomKind, MetricRow, Operator } from "@keyturn/runtime";
 import type { Flag } from "./flag.ts";
-
-// A feature: one of the five steps of a credential's life, as the product's parts see it.
 
 /** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
 export const featureNames = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"] as const;

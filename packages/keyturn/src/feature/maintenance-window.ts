@@ -1,7 +1,5 @@
-// Pure: when contents may move.
+// When changes are welcome: daily or weekly ranges of hours in one time zone. Pure.
 import { type Flag, listFlag, textFlagWithDefault } from "./flag.ts";
-
-// When changes are welcome: daily or weekly ranges of hours in one time zone.
 
 /** One range: minutes of the week, from Monday 00:00, in local time; `end` may lie in the following week. */
 interface MaintenanceWindow {

@@ -1,4 +1,4 @@
-// Served, paused, not selected; `pausable(planner)`.
+// Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
 import { type Condition, type KubeObject, type LabelMatcher, type PlannedEvent, parseLabelSelector, type Plan, setCondition } from "@keyturn/runtime";
 import { type FlagReader, keyturn } from "./feature.ts";
 import { type Flag, listFlag, textFlag } from "./flag.ts";
@@ -17,8 +17,6 @@ export const selectionFlags = {
   selector,
   skipNamespaces: listFlag({ name: "skip-namespaces", help: "leave everything in these namespaces as it is" }),
 };
-
-// Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
 
 /** On an object: `true`, or a time in RFC 3339 until which nothing is done for it. Never changes: objects in running clusters carry it. */
 export const pausedAnnotation = `${keyturn.domain}/paused`;

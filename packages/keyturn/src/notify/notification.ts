@@ -1,4 +1,4 @@
-// Which Events, in which words (from reasons).
+// A notification: which Events people are told about, and in which words.
 import type { Event } from "@keyturn/runtime";
 import type { EventReason as ChecksumReason } from "../controllers/checksum/reasons.ts";
 import type { EventReason as IssueReason } from "../controllers/eventing-auth/reasons.ts";
@@ -6,8 +6,6 @@ import type { KeyReason } from "../controllers/jwks/reasons.ts";
 import type { VersionReason } from "../controllers/rotation/reasons.ts";
 import type { EventReason as RestartReason } from "../controllers/sidecars/reasons.ts";
 import type { NotificationFormat, NotifiedEvents } from "./webhook.ts";
-
-// A notification: what an Event says, in the words of whoever is told.
 
 /** What is told. The names are part of the interface: receivers rely on them. */
 export interface Notification {
@@ -52,8 +50,6 @@ function slackText({ cluster, type, reason, message, object }: Notification, dro
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
-
-// Which Events people are told about.
 
 /** What happens to credentials in the ordinary course of things. What is wrong comes as a Warning anyway. */
 const credentialEvents: ReadonlySet<string> = new Set<IssueReason | VersionReason | KeyReason | ChecksumReason | RestartReason>([

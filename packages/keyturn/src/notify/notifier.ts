@@ -1,4 +1,4 @@
-// Events → deliveries.
+// Tells people what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
 import {
   backoffDelayMs,
   type Clock,
@@ -26,8 +26,6 @@ export const notifyMetrics = {
     labels: ["result"],
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
-
-// Tells people what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
 
 /** What a notifier needs. */
 export interface NotifierOptions {

@@ -1,8 +1,6 @@
-// Deliver, retry.
+// The way to a webhook whose URL is a secret: it comes from a file, and no message ever shows it.
 import { type Clock, createHttpTransport, fixedCredentials, readText, retryAfterOf, type TextSource, type Transport } from "@keyturn/runtime";
 import { choiceFlag, textFlag } from "../feature/flag.ts";
-
-// The way to a webhook whose URL is a secret: it comes from a file, and no message ever shows it.
 
 /** What became of a request. The words have neither the URL nor anything that was answered in them. */
 export type Delivery =

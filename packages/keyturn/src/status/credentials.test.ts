@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { statusData, credentialStatusOf, parseSubject, placed } from "./credentials.ts";
-import { lifeWith, nowMs, summary } from "./life.fixture.ts";
+import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
 
-const life = lifeWith({
+const status = statusWith({
   issue: [summary({ kind: "EventingAuth", name: "runtime-1" })],
   rotate: [
     summary({ name: "key-live", names: ["key-live", "keys", "key"] }),
@@ -18,10 +18,10 @@ const life = lifeWith({
 });
 
 function found(subject: string): readonly string[] {
-  return placed(credentialStatusOf(life, parseSubject(subject))).map(({ summary: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
+  return placed(credentialStatusOf(status, parseSubject(subject))).map(({ summary: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
 }
 
-describe("the life of one credential", () => {
+describe("the status of one credential", () => {
   it("goes from the source Secret through its versions to where they are published and verified", () => {
     const whole = ["RotationTarget shop/key-live", "RotationTarget shop/key-old", "JWKSConfig shop/tokens", "SecretCheckSum shop/secret-1"];
     expect(found("key")).toEqual(whole);
@@ -45,8 +45,8 @@ describe("the life of one credential", () => {
 });
 
 it("has every fact, with times that programs can read", () => {
-  const life = lifeWith({ rotate: [summary({ next: { atMs: nowMs + 1000, what: "gets version 2" } })] });
-  expect(statusData(life)).toMatchObject({
+  const status = statusWith({ rotate: [summary({ next: { atMs: nowMs + 1000, what: "gets version 2" } })] });
+  expect(statusData(status)).toMatchObject({
     time: "2026-01-02T03:04:05.000Z",
     namespace: "shop",
     steps: [

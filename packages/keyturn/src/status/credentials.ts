@@ -1,9 +1,7 @@
-// Records → credentials, stage by stage.
+// Credential status at one moment, across the five stages: what `keyturn status` shows. Plain data.
 import type { FeatureName } from "../feature/feature.ts";
 import { compareSummaries, type Health, healths, type LeaseSummary, type NextStep, type Summary } from "../feature/summary.ts";
-import type { StepName } from "./status-watches.ts";
-
-// The life of credentials at one moment, across the five steps: what `keyturn status` shows. Plain data.
+import type { StageName } from "./status-watches.ts";
 
 /** A kind of objects that could not be read, and why. */
 export interface Unread {
@@ -16,11 +14,13 @@ export interface Unread {
 
 /** One step. */
 export interface StageStatus {
-  readonly step: StepName;
+  readonly step: StageName;
   readonly feature: FeatureName;
   /** What matters most first. */
   readonly objects: readonly Summary[];
   readonly unread: readonly Unread[];
+  /** Each of them should have a Lease of its name. */
+  readonly controllers: readonly string[];
   /** Of the step's controllers; there can be several of one controller if several operators run. */
   readonly leases: readonly LeaseSummary[];
 }
@@ -37,7 +37,7 @@ export interface CredentialStatus {
 
 /** An object with the step that it belongs to. */
 export interface Placed {
-  readonly step: StepName;
+  readonly step: StageName;
   readonly summary: Summary;
 }
 
@@ -46,16 +46,43 @@ export function countsOf({ objects }: Pick<StageStatus, "objects">): readonly { 
   return healths.map((health) => ({ health, count: objects.filter((object) => object.health === health).length })).filter(({ count }) => count > 0);
 }
 
+/** Who leads each controller of a step: `holders` is empty if nobody does, and `silent` then says who did so last. */
+export interface Leadership {
+  readonly controller: string;
+  readonly holders: readonly string[];
+  /** Whether there is a Lease of the controller at all. */
+  readonly hasLease: boolean;
+  readonly silent: string | undefined;
+}
+
+/** One for each controller; undefined if Leases cannot be read. Of several Leases of a controller one that is held is enough. */
+export function leadershipOf(
+  { controllers, leases }: Pick<StageStatus, "controllers" | "leases">,
+  { leasesUnread }: Pick<CredentialStatus, "leasesUnread">,
+): readonly Leadership[] | undefined {
+  if (leasesUnread) return undefined;
+  return controllers.map((controller) => {
+    const own = leases.filter((lease) => lease.controller === controller);
+    const holders = own.flatMap(({ state, holder = "" }) => (state === "held" ? [holder] : []));
+    return { controller, holders, hasLease: own.length > 0, silent: own.find(({ state }) => state === "expired")?.holder };
+  });
+}
+
+/** Whether every controller of a step is led; undefined if that cannot be known. What nobody leads is only as it was last reported. */
+export function isLed(stage: StageStatus, status: Pick<CredentialStatus, "leasesUnread">): boolean | undefined {
+  return leadershipOf(stage, status)?.every(({ holders }) => holders.length > 0);
+}
+
 /** Everything that somebody should look at, what matters most first. */
-export function attentionOf(life: Pick<CredentialStatus, "steps">): readonly Placed[] {
-  return placed(life)
+export function attentionOf(status: Pick<CredentialStatus, "steps">): readonly Placed[] {
+  return placed(status)
     .filter(({ summary }) => summary.health === "attention" || summary.health === "unknown")
     .sort((left, right) => compareSummaries(left.summary, right.summary));
 }
 
 /** Everything that happens by itself, the soonest first. */
-export function upcomingOf(life: Pick<CredentialStatus, "steps">): readonly (Placed & { readonly next: NextStep })[] {
-  return placed(life)
+export function upcomingOf(status: Pick<CredentialStatus, "steps">): readonly (Placed & { readonly next: NextStep })[] {
+  return placed(status)
     .flatMap(({ step, summary }) => (summary.next ? [{ step, summary, next: summary.next }] : []))
     .sort((left, right) => left.next.atMs - right.next.atMs || compareSummaries(left.summary, right.summary));
 }
@@ -81,11 +108,11 @@ export function parseSubject(text: string): Subject {
 }
 
 /**
- * The life of one credential: the objects that are named so or are about a Secret or a set of that name, and from there on everything that shares a
+ * The status of one credential: the objects that are named so or are about a Secret or a set of that name, and from there on everything that shares a
  * Secret or a set with them; and the checksums and agents of the namespaces in which they are.
  */
-export function credentialStatusOf(life: CredentialStatus, subject: Subject): CredentialStatus {
-  const all = placed(life).filter(({ step }) => step !== "verify");
+export function credentialStatusOf(status: CredentialStatus, subject: Subject): CredentialStatus {
+  const all = placed(status).filter(({ step }) => step !== "verify");
   const found = new Set(all.filter(({ summary }) => isMeant(summary, subject)).map(({ summary }) => summary));
   for (let before = -1; before < found.size;) {
     before = found.size;
@@ -95,7 +122,7 @@ export function credentialStatusOf(life: CredentialStatus, subject: Subject): Cr
   const namespaces = new Set([...found].map(({ namespace }) => namespace));
   const belongs = (step: StageStatus["step"], summary: Summary): boolean =>
     step === "verify" ? namespaces.has(summary.namespace) || isMeant(summary, subject) : found.has(summary);
-  return { ...life, steps: life.steps.map((each) => ({ ...each, objects: each.objects.filter((summary) => belongs(each.step, summary)) })) };
+  return { ...status, steps: status.steps.map((each) => ({ ...each, objects: each.objects.filter((summary) => belongs(each.step, summary)) })) };
 }
 
 /** True if the object is what the person has typed. `secret/x` is any object that is about a Secret of that name. */
@@ -105,7 +132,7 @@ function isMeant({ kind, name, names }: Summary, subject: Subject): boolean {
   return name === subject.name && (subject.kind === own || subject.kind === `${own}s` || subject.kind.startsWith(`${own}s.`));
 }
 
-// The life of credentials as data, for programs. Times are RFC 3339.
+// Credential status as data, for programs. Times are RFC 3339.
 
 /** What `-o json` and `-o yaml` print. Fields are only ever added. */
 export function statusData({ atMs, namespace, steps, leasesUnread }: CredentialStatus): object {
@@ -140,7 +167,8 @@ export function summaryData({ kind, namespace, name, health, reason, message, si
   };
 }
 
-function leaseData({ controller, namespace, holder, state, renewedMs, acquiredMs }: LeaseSummary): object {
+/** One Lease of it. */
+export function leaseData({ controller, namespace, holder, state, renewedMs, acquiredMs }: LeaseSummary): object {
   return {
     controller,
     namespace,

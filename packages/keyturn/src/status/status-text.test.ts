@@ -1,10 +1,10 @@
 import { VirtualClock } from "@keyturn/runtime/testing";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { coloured, plain } from "../text.ts";
-import { lifeWith, nowMs, summary } from "./life.fixture.ts";
+import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
 import { blindText, credentialText, overviewText, whenSettled } from "./status-text.ts";
 
-const busy = lifeWith(
+const busy = statusWith(
   {
     rotate: [
       summary({ name: "key-live", health: "attention", reason: "NameConflict", message: "a Secret of that name is not this target's" }),
@@ -42,7 +42,7 @@ it("shows each step, what needs attention, what comes next, and what could not b
 
 it("what was read before a watch broke off is told to be so, and that nothing could be read is an error of its own", () => {
   const failing = { resource: "rotationtargets.rotator.k8s.telekom.com", reason: "failing", message: "connect ECONNREFUSED" } as const;
-  const broken = lifeWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { unread: [failing] } });
+  const broken = statusWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { unread: [failing] } });
   expect(overviewText(broken, plain)).toMatch(/^rotate +1 healthy \(as last read\)/m);
   expect(blindText(broken)).toBe("nothing could be read: connect ECONNREFUSED");
   expect(blindText(busy)).toBe("nothing could be read: you lack the right to list leases in namespace shop");
@@ -65,7 +65,7 @@ it("shows one credential step by step", () => {
 });
 
 it("says little when there is little to say", () => {
-  expect(overviewText(lifeWith({}), plain)).toMatchInlineSnapshot(`
+  expect(overviewText(statusWith({}), plain)).toMatchInlineSnapshot(`
     "STEP       OBJECTS   LED BY      NEXT
     issue      none      keyturn-0   -
     rotate     none      keyturn-0   -
@@ -77,7 +77,7 @@ it("says little when there is little to say", () => {
 
 it("cuts a long list, and says so", () => {
   const many = Array.from({ length: 25 }, (_, index) => summary({ name: `t${index}`, health: "attention", reason: "Conflict" }));
-  const text = overviewText(lifeWith({ rotate: many }), plain);
+  const text = overviewText(statusWith({ rotate: many }), plain);
   expect(text).toContain("NEEDS ATTENTION (25)");
   expect(text).toContain("… and 5 more; -o json has them all");
 });
@@ -107,4 +107,28 @@ it("waits for a watch that is syncing, not for one that is refused or not served
   await clock.advance(600);
   await done;
   expect(settled).toBe(true);
+});
+
+describe("a step that nobody leads", () => {
+  const silent = { controller: "rotation", namespace: "ops", holder: "keyturn-1", state: "expired", renewedMs: 0, acquiredMs: 0 } as const;
+  const unled = statusWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { leases: [silent] } });
+
+  it("is as it was last reported, not well, and needs attention", () => {
+    expect(overviewText(unled, plain)).toMatch(/^rotate +1 healthy \(as last reported\) +nobody \(keyturn-1 is silent\)/m);
+    expect(overviewText(unled, plain)).toContain("NEEDS ATTENTION (1)\n  rotate: led by nobody (keyturn-1 is silent)\n");
+    expect(overviewText(unled, coloured)).not.toContain("\u001b[32m");
+    expect(overviewText(statusWith({ rotate: [summary()] }), coloured)).toContain("\u001b[32m1 healthy");
+  });
+
+  it("is also one of whose controllers one has no Lease", () => {
+    const half = statusWith({ publish: [summary()] }, { publish: { controllers: ["jwks", "jwks-rieset"] } });
+    expect(overviewText(half, plain)).toMatch(/^publish +1 healthy \(as last reported\) +keyturn-0, nobody \(jwks-rieset has no Lease\)/m);
+  });
+
+  it("is not known to be one while Leases cannot be read, and not green either", () => {
+    const leasesUnread = { resource: "leases.coordination.k8s.io", reason: "failing", message: "reset" } as const;
+    const unknown = { ...statusWith({ rotate: [summary()] }), leasesUnread };
+    expect(overviewText(unknown, plain)).not.toContain("NEEDS ATTENTION");
+    expect(overviewText(unknown, coloured)).not.toContain("\u001b[32m");
+  });
 });

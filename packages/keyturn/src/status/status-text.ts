@@ -1,10 +1,19 @@
-// In words.
+// Credential status as a text for people, and when there is enough of it to print.
 import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
 import { type Health, placeOf, type Summary } from "../feature/summary.ts";
 import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
-import { attentionOf, countsOf, type CredentialStatus, type Placed, placed, type StageStatus, type Unread, upcomingOf } from "./credentials.ts";
-
-// The life of credentials as a text for people.
+import {
+  attentionOf,
+  countsOf,
+  type CredentialStatus,
+  isLed,
+  leadershipOf,
+  type Placed,
+  placed,
+  type StageStatus,
+  type Unread,
+  upcomingOf,
+} from "./credentials.ts";
 
 const tones: Readonly<Record<Health, Tone>> = { healthy: "good", moving: "busy", paused: "faint", unknown: "doubtful", attention: "bad" };
 
@@ -13,23 +22,23 @@ const maxConcerns = 20;
 const maxUpcoming = 5;
 
 /** The overview: each step, what needs somebody, what comes next, and what could not be read. */
-export function overviewText(life: CredentialStatus, paint: Paint): string {
-  return sections([stepsTable(life, paint), attentionText(life, paint), upcomingText(life, paint), notesOf(life)]);
+export function overviewText(status: CredentialStatus, paint: Paint): string {
+  return sections([stagesTable(status, paint), attentionText(status, paint), upcomingText(status, paint), notesOf(status)]);
 }
 
 /** One credential: every object that is about it, step by step. */
-export function credentialText(life: CredentialStatus, paint: Paint): string {
-  const rows = placed(life).map(({ step, summary }) => [
+export function credentialText(status: CredentialStatus, paint: Paint): string {
+  const rows = placed(status).map(({ step, summary }) => [
     step,
     placeOf(summary),
     paint(tones[summary.health], summary.health),
     summary.reason,
-    sinceText(summary, life.atMs),
+    sinceText(summary, status.atMs),
     summary.detail,
-    summary.next ? `${nextText(summary.next.atMs, life.atMs)} ${summary.next.what}` : "-",
+    summary.next ? `${nextText(summary.next.atMs, status.atMs)} ${summary.next.what}` : "-",
   ]);
   const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
-  return sections([renderRows([header, ...rows]), attentionText(life, paint), notesOf(life)]);
+  return sections([renderRows([header, ...rows]), attentionText(status, paint), notesOf(status)]);
 }
 
 /** An object's place and how it fares, in one line. */
@@ -41,41 +50,57 @@ function sections(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-function stepsTable(life: CredentialStatus, paint: Paint): string {
+function stagesTable(status: CredentialStatus, paint: Paint): string {
   const header = ["STEP", "OBJECTS", "LED BY", "NEXT"].map((title) => paint("strong", title));
   return renderRows([
     header,
-    ...life.steps.map((step) => {
+    ...status.steps.map((step) => {
       const [soonest] = upcomingOf({ steps: [step] });
-      const next = soonest ? `${nextText(soonest.next.atMs, life.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
-      return [step.step, countsText(step, paint), leadersText(step, life, paint), next];
+      const next = soonest ? `${nextText(soonest.next.atMs, status.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
+      return [step.step, countsText(step, status, paint), leadersText(step, status, paint), next];
     }),
   ]);
 }
 
-function countsText(step: StageStatus, paint: Paint): string {
-  const counts = countsOf(step).map(({ health, count }) => paint(tones[health], `${count} ${health}`));
+function countsText(step: StageStatus, status: CredentialStatus, paint: Paint): string {
+  const led = isLed(step, status);
   // A watch that has broken off still has what it read before.
-  const age = step.unread.some(({ reason }) => reason === "failing") ? paint("doubtful", " (as last read)") : "";
+  const isOld = step.unread.some(({ reason }) => reason === "failing");
+  // What is only as it was is not well, but what was wrong is probably no better.
+  const tone = (health: Health): Tone => ((led === true && !isOld) || health === "attention" ? tones[health] : "faint");
+  const counts = countsOf(step).map(({ health, count }) => paint(tone(health), `${count} ${health}`));
+  const age = isOld ? paint("doubtful", " (as last read)") : led === false ? paint("doubtful", " (as last reported)") : "";
   if (counts.length > 0) return `${counts.join(", ")}${age}`;
   return step.unread.length > 0 ? paint("faint", step.unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
 }
 
-function leadersText({ leases }: StageStatus, { leasesUnread }: CredentialStatus, paint: Paint): string {
-  if (leases.length === 0) return leasesUnread ? paint("faint", "not readable") : paint("doubtful", "nobody");
-  const texts = leases.map(({ holder, state }) => {
-    if (state === "held") return holder ?? "";
-    return paint("doubtful", state === "free" ? "nobody" : `nobody (${holder} is silent)`);
+/** Who leads a step, or who does not. */
+export function leadersText(stage: StageStatus, status: Pick<CredentialStatus, "leasesUnread">, paint: Paint): string {
+  const leadership = leadershipOf(stage, status);
+  if (!leadership) return paint("faint", "not readable");
+  if (stage.leases.length === 0) return paint("doubtful", "nobody");
+  const texts = leadership.flatMap(({ controller, holders, hasLease, silent }) => {
+    if (holders.length > 0) return holders;
+    const why = silent === undefined ? (hasLease ? "" : ` (${controller} has no Lease)`) : ` (${silent} is silent)`;
+    return [paint("doubtful", `nobody${why}`)];
   });
   return [...new Set(texts)].join(", ");
 }
 
-function attentionText(life: CredentialStatus, paint: Paint): string {
-  const concerns = attentionOf(life);
-  if (concerns.length === 0) return "";
-  const lines = concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, life.atMs, paint));
+function attentionText(status: CredentialStatus, paint: Paint): string {
+  const unled = status.steps.filter((step) => step.objects.length > 0 && isLed(step, status) === false);
+  const concerns = attentionOf(status);
+  const count = unled.length + concerns.length;
+  if (count === 0) return "";
+  const lines = [
+    ...unled.flatMap((step) => [
+      `  ${step.step}: led by ${leadersText(step, status, paint)}`,
+      "    nothing happens there; its objects are as they were last reported",
+    ]),
+    ...concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, status.atMs, paint)),
+  ];
   const rest = concerns.length > maxConcerns ? [`  … and ${concerns.length - maxConcerns} more; -o json has them all`] : [];
-  return [paint("strong", `NEEDS ATTENTION (${concerns.length})`), ...lines, ...rest].join("\n");
+  return [paint("strong", `NEEDS ATTENTION (${count})`), ...lines, ...rest].join("\n");
 }
 
 function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): readonly string[] {
@@ -83,12 +108,12 @@ function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): r
   return [`  ${step}: ${placeOf(summary)} ${paint(tones[summary.health], summary.reason)}${since}`, `    ${summary.message}`];
 }
 
-function upcomingText(life: CredentialStatus, paint: Paint): string {
-  const upcoming = upcomingOf(life).filter(({ next }) => next.atMs >= life.atMs);
+function upcomingText(status: CredentialStatus, paint: Paint): string {
+  const upcoming = upcomingOf(status).filter(({ next }) => next.atMs >= status.atMs);
   if (upcoming.length === 0) return "";
   const lines = upcoming
     .slice(0, maxUpcoming)
-    .map(({ step, summary, next }) => `  ${nextText(next.atMs, life.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
+    .map(({ step, summary, next }) => `  ${nextText(next.atMs, status.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
   return [paint("strong", "NEXT"), ...lines].join("\n");
 }
 
@@ -106,7 +131,8 @@ export function blindText({ steps, leasesUnread }: CredentialStatus): string {
   return `nothing could be read: ${why}${more.length > 0 ? ", and more" : ""}`;
 }
 
-function unreadText({ resource, reason, message }: Unread): string {
+/** One kind that could not be read, and why. */
+export function unreadText({ resource, reason, message }: Unread): string {
   if (reason === "missing") return `${resource} is not served here; if this step is wanted, apply what \`keyturn crds\` prints`;
   if (reason === "forbidden") return `${resource} is not shown: you lack the right to ${message}`;
   return `${resource} cannot be read: ${message}`;

@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
 import { changesOf } from "./status-watches.ts";
-import { lifeWith, nowMs, summary } from "./life.fixture.ts";
+import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
 
-const before = lifeWith({ rotate: [summary({ name: "a" }), summary({ name: "b" })], publish: [summary({ kind: "JWKS", name: "a" })] });
+const before = statusWith({ rotate: [summary({ name: "a" }), summary({ name: "b" })], publish: [summary({ kind: "JWKS", name: "a" })] });
 
 function told(...args: Parameters<typeof changesOf>): readonly string[] {
-  return changesOf(...args).map(({ type, step, summary: { kind, name } }) => `${type} ${step} ${kind} ${name}`);
+  return changesOf(...args).flatMap((change) =>
+    "summary" in change ? [`${change.type} ${change.step} ${change.summary.kind} ${change.summary.name}`] : [],
+  );
 }
 
 it("tells everything at first", () => {
@@ -13,10 +15,30 @@ it("tells everything at first", () => {
 });
 
 it("tells what came, went and fares differently, and not what only grew older", () => {
-  const after = lifeWith({
+  const after = statusWith({
     rotate: [summary({ name: "a", health: "attention", reason: "NameConflict" }), summary({ name: "c" })],
     publish: [summary({ kind: "JWKS", name: "a", sinceMs: nowMs })],
   });
   expect(told(before, after)).toEqual(["changed rotate RotationTarget a", "added rotate RotationTarget c", "removed rotate RotationTarget b"]);
   expect(told(before, before)).toEqual([]);
+});
+
+it("tells what can no longer be read, and can again, whatever the words of the failure", () => {
+  const failing = (message: string) => ({ resource: "rotationtargets.a", reason: "failing", message }) as const;
+  const broken = statusWith({}, { rotate: { unread: [failing("reset")] } });
+  const unread = (...args: Parameters<typeof changesOf>) => changesOf(...args).filter(({ type }) => type === "unread");
+  expect(unread(statusWith({}), broken)).toEqual([{ type: "unread", step: "rotate", unread: [failing("reset")] }]);
+  expect(unread(broken, statusWith({}, { rotate: { unread: [failing("timed out")] } }))).toEqual([]);
+  expect(unread(broken, statusWith({}))).toEqual([{ type: "unread", step: "rotate", unread: [] }]);
+  const leasesUnread = { ...statusWith({}), leasesUnread: failing("reset") };
+  expect(unread(statusWith({}), leasesUnread)).toEqual([{ type: "unread", step: undefined, unread: [failing("reset")] }]);
+});
+
+it("tells when others lead, or nobody, and not that a Lease was renewed", () => {
+  const led = (holder: string, state: "held" | "expired", renewedMs: number) =>
+    statusWith({}, { rotate: { leases: [{ controller: "rotation", namespace: "ops", holder, state, renewedMs, acquiredMs: 0 }] } });
+  const leaders = (...args: Parameters<typeof changesOf>) => changesOf(...args).flatMap((change) => (change.type === "leaders" ? [change.step] : []));
+  expect(leaders(led("a", "held", 1), led("a", "held", 2))).toEqual([]);
+  expect(leaders(led("a", "held", 1), led("b", "held", 2))).toEqual(["rotate"]);
+  expect(leaders(led("a", "held", 1), led("a", "expired", 1))).toEqual(["rotate"]);
 });

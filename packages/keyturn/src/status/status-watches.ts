@@ -1,4 +1,4 @@
-// Records of all features, once or followed.
+// Watches everything that the five stages leave for people to see, puts it together at any moment, and tells what has changed since another.
 import {
   type Cache,
   type Caches,
@@ -28,9 +28,10 @@ import { type RestartedWorkload, sidecarsSummary } from "../controllers/sidecars
 import { keepAny, Rollout } from "../controllers/sidecars/workload.ts";
 import { type FeatureName, keyturn } from "../feature/feature.ts";
 import { compareSummaries, type LeaseSummary, leaseSummary, placeOf, type Summary } from "../feature/summary.ts";
-import { type CredentialStatus, placed, type Unread } from "./credentials.ts";
+import { type CredentialStatus, leadershipOf, placed, type StageStatus, type Unread } from "./credentials.ts";
+import { believedStatus, type ServerContact } from "./server-contact.ts";
 
-// The five steps of a credential's life, and which feature does each.
+// The five steps of a credential's status, and which feature does each.
 
 /** The steps in their order. */
 export const steps = [
@@ -42,7 +43,7 @@ export const steps = [
 ] as const satisfies readonly { readonly step: string; readonly feature: FeatureName }[];
 
 /** One of them. */
-export type StepName = (typeof steps)[number]["step"];
+export type StageName = (typeof steps)[number]["step"];
 
 // Watches everything that the five steps leave for people to see, and puts it together at any moment.
 
@@ -62,6 +63,8 @@ interface StatusWatchOptions {
   readonly rolloutTimeoutMs: number;
   /** Whether Argo Rollouts are looked at: where they are not served, nobody misses them. */
   readonly argoRollouts: boolean;
+  /** What is silent for too long counts as not read. */
+  readonly contact: ServerContact;
 }
 
 /** The watches at work. */
@@ -69,7 +72,7 @@ export interface StatusWatches {
   /** All of them, to wait for. */
   readonly caches: readonly WatchedCache[];
   /** What they show. `nowMs` is the API server's time. */
-  life(nowMs: number): CredentialStatus;
+  at(nowMs: number): CredentialStatus;
 }
 
 /** A cache and how its watch fares. */
@@ -90,7 +93,7 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
   const leases = watchLeases(options, Object.values(controllers).flat());
   return {
     caches: [...Object.values(sources).flat(), leases],
-    life(nowMs) {
+    at(nowMs) {
       const held = leases.summaries(nowMs);
       return {
         atMs: nowMs,
@@ -100,6 +103,7 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
           feature,
           objects: sources[feature].flatMap((source) => source.summaries(nowMs)).sort(compareSummaries),
           unread: uniqueUnread(sources[feature]),
+          controllers: controllers[feature],
           leases: held.filter(({ controller }) => controllers[feature].includes(controller)),
         })),
         leasesUnread: unreadOf(leases.status()),
@@ -108,10 +112,10 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
   };
 }
 
-function sourcesOf({ caches, rolloutTimeoutMs, argoRollouts }: StatusWatchOptions): Readonly<Record<FeatureName, readonly Source[]>> {
+function sourcesOf({ caches, rolloutTimeoutMs, argoRollouts, contact }: StatusWatchOptions): Readonly<Record<FeatureName, readonly Source[]>> {
   const source = <V>(cache: Cache<V>, summaries: (cache: Cache<V>, nowMs: number) => readonly Summary[]): Source => ({
     cache,
-    status: () => caches.statusOf(cache),
+    status: () => believedStatus(caches.statusOf(cache), contact),
     summaries: (nowMs) => summaries(cache, nowMs),
   });
   const jwks = (kind: Kind<ShownJwks>): Source =>
@@ -160,7 +164,7 @@ export interface WatchedLeases extends WatchedCache {
 
 /** Declares the watch. The Leases of nodes are not even asked for: there is one for each, renewed every ten seconds. */
 export function watchLeases(
-  { everywhere, operatorNamespace }: Pick<StatusWatchOptions, "everywhere" | "operatorNamespace">,
+  { everywhere, operatorNamespace, contact }: Pick<StatusWatchOptions, "everywhere" | "operatorNamespace" | "contact">,
   controllers: readonly string[],
 ): WatchedLeases {
   const names = new Set(controllers.map((controller) => `${keyturn.name}-${controller}`));
@@ -170,8 +174,12 @@ export function watchLeases(
   });
   return {
     cache,
-    status: () => everywhere.statusOf(cache),
-    summaries: (nowMs) => valuesOf(cache).flatMap((lease) => (lease && leaseSummary(lease, controllers, nowMs)) ?? []),
+    status: () => believedStatus(everywhere.statusOf(cache), contact),
+    summaries(nowMs) {
+      // A renewal that could not be heard may have been made all the same.
+      const atMs = Math.min(nowMs, contact.lastMs());
+      return valuesOf(cache).flatMap((lease) => (lease && leaseSummary(lease, controllers, atMs)) ?? []);
+    },
   };
 }
 
@@ -208,35 +216,64 @@ function unreadOf({ resource, state }: WatchStatus): Unread | undefined {
   }
 }
 
-// What has changed between two moments of the life of credentials, object by object.
+// What has changed between two moments.
 
-/** One object that came, went or fares differently. Ages change all the time and count for nothing. */
-export interface StatusChange {
-  readonly type: "added" | "changed" | "removed";
-  readonly step: StepName;
-  /** As it is now; for one that is gone, as it was. */
-  readonly summary: Summary;
-  /** As it was before a change. */
-  readonly before?: Summary;
+/** Something that came, went or fares differently. Ages change all the time and count for nothing. */
+export type StatusChange =
+  | {
+      readonly type: "added" | "changed" | "removed";
+      readonly step: StageName;
+      /** As it is now; for one that is gone, as it was. */
+      readonly summary: Summary;
+    }
+  /** What of a step cannot be read now; without a step, of the Leases. Empty if all of it can be again. */
+  | { readonly type: "unread"; readonly step: StageName | undefined; readonly unread: readonly Unread[] }
+  /** Somebody else leads a step, or nobody. */
+  | { readonly type: "leaders"; readonly step: StageName; readonly stage: StageStatus };
+
+/** The changes: objects in the order of the steps, then what cannot be read, then who leads. Everything is new if there is no `before`. */
+export function changesOf(before: CredentialStatus | undefined, after: CredentialStatus): readonly StatusChange[] {
+  return [...objectChanges(before, after), ...unreadChanges(before, after), ...leaderChanges(before, after)];
 }
 
-/** The changes, in the order of the steps; everything is new if there is no `before`. */
-export function changesOf(before: Pick<CredentialStatus, "steps"> | undefined, after: Pick<CredentialStatus, "steps">): readonly StatusChange[] {
+function objectChanges(before: CredentialStatus | undefined, after: CredentialStatus): readonly StatusChange[] {
   const old = new Map(before ? placed(before).map((each) => [idOf(each), each]) : []);
   const now = new Map(placed(after).map((each) => [idOf(each), each]));
   const came = [...now].flatMap(([id, { step, summary }]): readonly StatusChange[] => {
     const earlier = old.get(id)?.summary;
     if (!earlier) return [{ type: "added", step, summary }];
-    return saying(earlier) === saying(summary) ? [] : [{ type: "changed", step, summary, before: earlier }];
+    return saying(earlier) === saying(summary) ? [] : [{ type: "changed", step, summary }];
   });
   const went = [...old].flatMap(([id, { step, summary }]): readonly StatusChange[] => (now.has(id) ? [] : [{ type: "removed", step, summary }]));
   return [...came, ...went];
 }
 
-function idOf({ step, summary }: { readonly step: StepName; readonly summary: Summary }): string {
+function idOf({ step, summary }: { readonly step: StageName; readonly summary: Summary }): string {
   return `${step} ${placeOf(summary)}`;
 }
 
 function saying({ health, reason, message, detail, next }: Summary): string {
   return JSON.stringify([health, reason, message, detail, next]);
+}
+
+function unreadChanges(before: CredentialStatus | undefined, after: CredentialStatus): readonly StatusChange[] {
+  // The words of a failure are others at every attempt.
+  const saying = (unread: readonly Unread[]): string => JSON.stringify(unread.map(({ resource, reason }) => [resource, reason]));
+  const all = (status: CredentialStatus | undefined): ReadonlyMap<StageName | undefined, readonly Unread[]> =>
+    new Map([
+      ...(status?.steps ?? []).map(({ step, unread }) => [step, unread] as const),
+      [undefined, status?.leasesUnread ? [status.leasesUnread] : []] as const,
+    ]);
+  const old = all(before);
+  return [...all(after)].flatMap(([step, unread]) => (saying(old.get(step) ?? []) === saying(unread) ? [] : [{ type: "unread", step, unread }]));
+}
+
+function leaderChanges(before: CredentialStatus | undefined, after: CredentialStatus): readonly StatusChange[] {
+  // While Leases cannot be read there is nothing new about who leads.
+  if (after.leasesUnread) return [];
+  const saying = (stage: StageStatus | undefined): string => JSON.stringify(stage && leadershipOf(stage, { leasesUnread: undefined }));
+  return after.steps.flatMap((stage) => {
+    const old = before?.steps.find(({ step }) => step === stage.step);
+    return saying(old) === saying(stage) ? [] : [{ type: "leaders", step: stage.step, stage }];
+  });
 }

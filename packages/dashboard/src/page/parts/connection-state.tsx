@@ -1,21 +1,23 @@
-// Not connected, empty.
+// What is shown instead of what is not there: whether the page is live, what is not known, and why a list is empty.
 import type { ComponentChildren, JSX } from "preact";
-import { doubtWords, isShown, useDoubts } from "../doubt.ts";
+import { doubtWords, isShown, limitText, shownNamespaces, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "./health-mark.tsx";
 import { Moment } from "./inline.tsx";
 
-// Whether what is shown is live: in a few words in the bar, and in a banner if it is not.
-
+/** Whether what is shown is live, in a few words. */
 export function ConnectionState(): JSX.Element {
   const { live } = usePage();
   const { state } = live.connection.value;
   const doubt = useDoubts().find(({ about }) => about !== "loading");
+  const limit = shownNamespaces(live.tables.step.value);
   const [tone, word] =
     state === "live"
-      ? doubt === undefined
-        ? (["ok", "live"] as const)
-        : (["warning", doubtWords[doubt.about].short] as const)
+      ? doubt !== undefined
+        ? (["warning", doubtWords[doubt.about].short] as const)
+        : limit !== undefined
+          ? (["unknown", limit.length === 1 ? `live in ${limit[0]}` : `live in ${limit.length} namespaces`] as const)
+          : (["ok", "live"] as const)
       : state === "connecting"
         ? (["waiting", "connecting"] as const)
         : state === "cut"
@@ -37,7 +39,8 @@ export function DoubtStrip(): JSX.Element | null {
   const { live } = usePage();
   const shown = live.tables.step.value.filter(isShown).length;
   const doubts = useDoubts().filter(({ about }) => about !== "loading" && about !== "page");
-  if (doubts.length === 0) return null;
+  const limit = shownNamespaces(live.tables.step.value);
+  if (doubts.length === 0 && limit === undefined) return null;
   return (
     <aside class="doubt-strip" aria-label="What is not known">
       <ul>
@@ -55,6 +58,12 @@ export function DoubtStrip(): JSX.Element | null {
             </span>
           </li>
         ))}
+        {limit === undefined ? null : (
+          <li key="namespaces">
+            <HealthMark health="unknown" quiet />
+            <span class="sentence">{limitText(limit)}</span>
+          </li>
+        )}
       </ul>
     </aside>
   );

@@ -1,13 +1,11 @@
-// Help and keys.
+// What the keys do and what the marks mean.
 import { Fragment, type JSX, type RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { usePage } from "../page-state.ts";
 import { healthOrder } from "../record-list.ts";
 import { home } from "../route.ts";
-import { stepInfos } from "../stages.ts";
+import { stageInfos } from "../stages.ts";
 import { HealthMark } from "./health-mark.tsx";
-
-// What the keys do and what the marks mean.
 
 const keys = [
   ["/", "search this list"],
@@ -62,7 +60,7 @@ export function useShortcuts(onHelp: () => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      const info = stepInfos[Number(event.key) - 1];
+      const info = stageInfos[Number(event.key) - 1];
       if (event.key === "?") onHelp();
       else if (event.key === "/") document.getElementById("search")?.focus();
       else if (event.key === "t") settings.timeStyle.value = settings.timeStyle.value === "relative" ? "absolute" : "relative";

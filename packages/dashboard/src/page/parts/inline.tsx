@@ -1,4 +1,4 @@
-// Links, moments, copy.
+// Small parts of a line: links, a button that copies, points in time.
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ObjectRef } from "../../contract/index.ts";

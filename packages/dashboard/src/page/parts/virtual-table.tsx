@@ -1,4 +1,4 @@
-// A hundred thousand rows.
+// A table of any length: draws the rows in sight, keeps one tab stop, and goes through its rows with the arrow keys.
 import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -80,8 +80,6 @@ export function useVirtualWindow(
   }, [count, rowHeight]);
   return { ref, rows: { first: Math.min(rows.first, count), end: Math.min(rows.end, count) } };
 }
-
-// A table of any length: draws the rows in sight, keeps one tab stop, and goes through its rows with the arrow keys.
 
 /** A column. The first one should have a link in it that takes `tabIndex`. */
 export interface Column<T> {

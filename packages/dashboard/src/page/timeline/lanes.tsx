@@ -1,4 +1,4 @@
-// Lanes, axis, card.
+// The parts of a timeline: its axis, its lanes, and the card of a bar.
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ObjectRef } from "../../contract/index.ts";

@@ -1,4 +1,4 @@
-// Zoom bar, as a table.
+// Around a timeline: how much time is shown, and the same as a table.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ObjectRef } from "../../contract/index.ts";

@@ -1,4 +1,4 @@
-// Zoom, drag, draw.
+// Lanes over time: draws the rows in sight, zooms, moves, and leads through its bars with the arrow keys.
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ObjectRef } from "../../contract/index.ts";
@@ -111,8 +111,6 @@ function useTimelinePointer(frame: { readonly current: HTMLElement | null }, con
     };
   }, [frame]);
 }
-
-// Lanes over time: draws the rows in sight, zooms, moves, and leads through its bars with the arrow keys.
 
 const rowHeight = 36;
 const pixelsPerTick = 92;

@@ -1,4 +1,4 @@
-// Tracks → lanes.
+// What a timeline draws, whatever it is about: groups of lanes, with bars, bands and marks in them.
 import { useMemo } from "preact/hooks";
 import type { Health, ObjectRef } from "../../contract/index.ts";
 import { fittingSpan, shareAt, type TimeRange } from "../time.ts";

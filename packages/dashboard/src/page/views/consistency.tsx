@@ -1,16 +1,15 @@
-// The columns of checksums and of agents.
+// Consistency: per namespace the checksum, since when it holds, what differs, and the agents that hold to it.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { AgentRecord, ChecksumRecord } from "../../contract/index.ts";
 import { usePage } from "../page-state.ts";
 import { EmptyState, NothingFound } from "../parts/connection-state.tsx";
-import { DifferenceList } from "../parts/difference-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
+import { DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { filterRecords } from "../record-list.ts";
-import { useObjectDetail } from "./object.tsx";
 import { ViewHead } from "./stage.tsx";
 
 const words = { current: "agrees", awaited: "awaited", differs: "differs" } as const;
@@ -149,8 +148,6 @@ const agentColumns: readonly Column<AgentRecord>[] = [
     cell: ({ renewedMs }) => (renewedMs === undefined ? <span class="faint">never</span> : <Moment at={renewedMs} />),
   },
 ];
-
-// Consistency: per namespace the checksum, since when it holds, what differs, and the agents that hold to it.
 
 /** So many differences are spelled out here; the others on the pages of their objects. */
 const spelledOut = 2;

@@ -1,16 +1,15 @@
-// One object.
+// The page of one object: how it fares, its conditions, its history, its Events, and what one would type to see the same.
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { type ConditionView, type Health, type ObjectDetail, objectPath, type ObjectRef, type RotationLane } from "../../contract/index.ts";
-import { objectDetailOf, refusalOf } from "../event-stream.ts";
+import { useMemo } from "preact/hooks";
+import type { ConditionView, Health, ObjectDetail, ObjectRef, RotationLane } from "../../contract/index.ts";
 import type { LiveTables } from "../live-picture.ts";
 import { usePage } from "../page-state.ts";
 import { EmptyState } from "../parts/connection-state.tsx";
-import { DifferenceList } from "../parts/difference-list.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { CopyButton, Moment } from "../parts/inline.tsx";
+import { type DetailState, DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
 import { formatRoute, home, type ObjectName } from "../route.ts";
-import { stepInfos } from "../stages.ts";
+import { stageInfos } from "../stages.ts";
 import { keyTracks, servedText } from "../timeline/key-tracks.ts";
 import { FactRow } from "../timeline/lanes.tsx";
 import { rotationTracks } from "../timeline/rotation-tracks.ts";
@@ -18,50 +17,6 @@ import { ZoomBar } from "../timeline/timeline-controls.tsx";
 import { Timeline, useRange } from "../timeline/timeline.tsx";
 import { type Fact, suggestedSpan, type Track } from "../timeline/tracks.ts";
 import { allTables, type ObjectRecord } from "./stage.tsx";
-
-// What the server knows of one object beyond its record: asked for when somebody looks, and again when the record changes.
-
-export type DetailState =
-  | { readonly state: "loading" }
-  | { readonly state: "there"; readonly detail: ObjectDetail }
-  | { readonly state: "refused"; readonly why: string };
-
-/** How soon it is asked again after a change: changes come in bursts. */
-const settleMs = 700;
-
-/** `revision` is anything that differs when the record does. While a newer answer is awaited, the one before is given. */
-export function useObjectDetail({ resource, namespace, name }: ObjectName, revision: unknown): DetailState {
-  const { live } = usePage();
-  const [detail, setDetail] = useState<{ readonly of: string; readonly state: DetailState }>({ of: "", state: { state: "loading" } });
-  const path = objectPath({ resource, namespace, name });
-  const known = detail.of === path;
-  useEffect(() => {
-    const stop = new AbortController();
-    const timer = setTimeout(
-      () => {
-        fetchDetail(live.get(path, stop.signal)).then(
-          (state) => setDetail({ of: path, state }),
-          (error: unknown) => {
-            if (!stop.signal.aborted)
-              setDetail({ of: path, state: { state: "refused", why: error instanceof Error ? error.message : String(error) } });
-          },
-        );
-      },
-      known ? settleMs : 0,
-    );
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [path, revision]);
-  return known ? detail.state : { state: "loading" };
-}
-
-async function fetchDetail(answer: Promise<Response>): Promise<DetailState> {
-  const response = await answer;
-  if (response.ok) return { state: "there", detail: await objectDetailOf(response) };
-  return { state: "refused", why: await refusalOf(response) };
-}
 
 // What there is to say about an object besides its conditions, as a list of facts.
 
@@ -199,7 +154,7 @@ function findObject(tables: LiveTables, name: ObjectName): FoundObject | undefin
       tracks: rotationTracks(lane.record),
     };
   }
-  for (const { step } of stepInfos) {
+  for (const { step } of stageInfos) {
     const record = allTables(tables, step)
       .flat()
       .find(
@@ -222,13 +177,11 @@ function tracksOf(record: ObjectRecord): readonly Track[] {
   return record.type === "keySet" ? keyTracks(record) : [];
 }
 
-// The page of one object: how it fares, its conditions, its history, its Events, and what one would type to see the same.
-
 export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element {
   const { live } = usePage();
   const found = findObject(live.tables, name);
   const detail = useObjectDetail(name, found?.record);
-  const info = stepInfos.find(({ step }) => step === found?.record.step);
+  const info = stageInfos.find(({ step }) => step === found?.record.step);
   return (
     <>
       <nav class="crumbs" aria-label="Where this is">

@@ -1,37 +1,35 @@
-// The stages, and what is degraded.
+// The first view: the five stages from left to right, what needs attention first, and what happens next.
 import type { JSX } from "preact";
-import type { StepRecord } from "../../contract/index.ts";
-import { doubtsAbout, doubtWords, stepHealth, useDoubts } from "../doubt.ts";
+import type { StageRecord } from "../../contract/index.ts";
+import { doubtsAbout, doubtWords, limitText, namespacesText, shownNamespaces, stageHealth, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark, healthWord } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { attentionList, comingUp, countHealth, healthOrder } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
-import { counted, type StepInfo, stepInfos } from "../stages.ts";
+import { counted, type StageInfo, stageInfos } from "../stages.ts";
 import { allTables, countedRecords, nextText, type ObjectRecord } from "./stage.tsx";
-
-// The five steps from left to right, what needs attention first, and what happens next.
 
 const most = 8;
 
 export function Overview(): JSX.Element {
   const { live } = usePage();
-  const records = stepInfos.flatMap(({ step }) => allTables(live.tables, step).flat());
+  const records = stageInfos.flatMap(({ step }) => allTables(live.tables, step).flat());
   return (
     <>
       <header class="view-head">
         <div>
-          <h1>The life of your credentials</h1>
+          <h1>Your credentials</h1>
           <p>{live.hello.value === undefined ? "From issue to roll-out." : `From issue to roll-out, in ${live.hello.value.cluster}.`}</p>
         </div>
       </header>
       <ol class="steps" aria-label="Steps">
-        {stepInfos.map((info, index) => (
-          <StepCard
+        {stageInfos.map((info, index) => (
+          <StageCard
             key={info.step}
             info={info}
-            last={index === stepInfos.length - 1}
+            last={index === stageInfos.length - 1}
             record={live.tables.step.value.find(({ step }) => step === info.step)}
           />
         ))}
@@ -44,15 +42,24 @@ export function Overview(): JSX.Element {
   );
 }
 
-function StepCard({ info, record, last }: { readonly info: StepInfo; readonly record: StepRecord | undefined; readonly last: boolean }): JSX.Element {
+function StageCard({
+  info,
+  record,
+  last,
+}: {
+  readonly info: StageInfo;
+  readonly record: StageRecord | undefined;
+  readonly last: boolean;
+}): JSX.Element {
   const { live, clock } = usePage();
   const records = countedRecords(live.tables, info.step);
   const counts = countHealth(records);
   const absence = record?.state === "off" ? "switched off" : record?.state === "absent" ? "not installed" : undefined;
-  const health = stepHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)));
+  const health = stageHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)));
   const doubts = doubtsAbout(record, live.connection.value);
   const isDoubtful = doubts.length > 0;
   const doubt = isDoubtful ? `unknown: ${doubts.map(({ about }) => doubtWords[about].sentence).join(", ")}` : undefined;
+  const limit = record?.shownIn;
   const nothing = records.length === 0 ? "nothing yet" : undefined;
   const next = comingUp(records, clock.now.value, 1)[0];
   return (
@@ -85,6 +92,7 @@ function StepCard({ info, record, last }: { readonly info: StepInfo; readonly re
               </span>
             ))}
       </p>
+      {absence !== undefined || limit === undefined ? null : <p class="step-foot">{limitText(limit)}</p>}
       <p class="step-next">
         {next?.nextMs === undefined ? null : (
           <>
@@ -102,6 +110,8 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
   const { first, count } = attentionList(records, most);
   const doubts = useDoubts();
   const lasting = doubts.filter(({ about }) => about !== "loading");
+  const places = shownNamespaces(live.tables.step.value) ?? live.hello.value?.namespaces;
+  const nothing = places === undefined ? "Nothing needs attention." : `Nothing needs attention in ${namespacesText(places)}.`;
   return (
     <section aria-labelledby="attention">
       <div class="section-head">
@@ -111,9 +121,7 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
         </span>
       </div>
       {first.length + lasting.length === 0 ? (
-        <p class="panel empty soft">
-          {live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="ok" text="Nothing needs attention." />}
-        </p>
+        <p class="panel empty soft">{live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="ok" text={nothing} />}</p>
       ) : (
         <ul class="panel row-list">
           {lasting.map(({ about, steps, messages, asOfMs }) => (
@@ -185,18 +193,18 @@ function whereText({ ref }: ObjectRecord): string {
 
 // The way through the page: the five steps, each with how it fares.
 
-export function StepFlow(): JSX.Element {
+export function StageFlow(): JSX.Element {
   const { live, navigation } = usePage();
   const { view } = navigation.route.value;
   return (
     <nav class="flow" aria-label="The five steps">
       <ol>
-        {stepInfos.map((info) => {
+        {stageInfos.map((info) => {
           const record = live.tables.step.value.find(({ step }) => step === info.step);
           return (
             <li key={info.step}>
               <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
-                <HealthMark health={stepHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)))} quiet />
+                <HealthMark health={stageHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)))} quiet />
                 {info.verb}
               </a>
             </li>

@@ -1,17 +1,17 @@
-// The records of each step, for what is said about all of them.
+// What the views of all stages share: their records, their heading, and what happens next in words.
 import type { ComponentChildren, JSX } from "preact";
-import type { AgentRecord, ChecksumRecord, IssuedRecord, KeySetRecord, RotationSetRecord, StepName, WorkloadRecord } from "../../contract/index.ts";
-import { isShown } from "../doubt.ts";
+import type { AgentRecord, ChecksumRecord, IssuedRecord, KeySetRecord, RotationSetRecord, StageName, WorkloadRecord } from "../../contract/index.ts";
+import { isShown, limitText } from "../doubt.ts";
 import type { LiveTables } from "../live-picture.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
 import type { ViewName } from "../route.ts";
-import { stepInfos } from "../stages.ts";
+import { stageInfos } from "../stages.ts";
 
 export type ObjectRecord = IssuedRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | WorkloadRecord;
 
 /** What a step counts. Agents are not counted among checksums, but want attention as much. */
-export function countedRecords(tables: LiveTables, step: StepName): readonly ObjectRecord[] {
+export function countedRecords(tables: LiveTables, step: StageName): readonly ObjectRecord[] {
   switch (step) {
     case "eventing-auth":
       return tables.issued.value;
@@ -28,14 +28,14 @@ export function countedRecords(tables: LiveTables, step: StepName): readonly Obj
 }
 
 /** Everything that a step is responsible for, table by table. */
-export function allTables(tables: LiveTables, step: StepName): readonly (readonly ObjectRecord[])[] {
+export function allTables(tables: LiveTables, step: StageName): readonly (readonly ObjectRecord[])[] {
   return step === "checksum" ? [tables.checksum.value, tables.agent.value] : [countedRecords(tables, step)];
 }
 
 // The heading of a step's view, with what keeps it from showing everything.
 
 export function ViewHead({ view, children }: { readonly view: ViewName; readonly children?: ComponentChildren }): JSX.Element | null {
-  const info = stepInfos.find((candidate) => candidate.view === view);
+  const info = stageInfos.find((candidate) => candidate.view === view);
   if (info === undefined) return null;
   return (
     <>
@@ -46,14 +46,14 @@ export function ViewHead({ view, children }: { readonly view: ViewName; readonly
         </div>
         {children}
       </header>
-      <StepNotices view={view} />
+      <StageNotices view={view} />
     </>
   );
 }
 
-function StepNotices({ view }: { readonly view: ViewName }): JSX.Element | null {
+function StageNotices({ view }: { readonly view: ViewName }): JSX.Element | null {
   const { live } = usePage();
-  const step = stepInfos.find((info) => info.view === view)?.step;
+  const step = stageInfos.find((info) => info.view === view)?.step;
   const record = live.tables.step.value.find((candidate) => candidate.step === step);
   if (record === undefined) return null;
   return (
@@ -69,6 +69,9 @@ function StepNotices({ view }: { readonly view: ViewName }): JSX.Element | null 
         <Notice health="waiting">
           You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.
         </Notice>
+      ) : null}
+      {isShown(record) && record.shownIn !== undefined ? (
+        <Notice health="unknown">{limitText(record.shownIn)}. It takes the rights to list and watch them in the whole cluster.</Notice>
       ) : null}
       {record.troubles.map((trouble) => (
         <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "busy" : "warning"}>

@@ -1,7 +1,7 @@
 // The commands and the history on the page of an object.
 import type { DashboardRecord, KeySetRecord, ObjectRef, RotationSetRecord } from "@keyturn/dashboard/contract";
 import { describe, expect, it } from "vitest";
-import { objectCommands, objectHistory } from "../object-detail.ts";
+import { objectCommands, objectHistory } from "./object-detail.ts";
 
 const ref: ObjectRef = { apiVersion: "x/v1", kind: "JWKSConfig", resource: "jwksconfigs.keyturn.io", namespace: "shop", name: "tokens" };
 const common = { ref, health: "ok", reason: "Ready", message: "", conditions: [], createdMs: 1 } as const;

@@ -1,9 +1,9 @@
-// Lives of credentials for tests.
+// Credential status for tests.
 import type { Summary } from "../feature/summary.ts";
 import type { CredentialStatus, StageStatus } from "./credentials.ts";
-import { type StepName, steps } from "./status-watches.ts";
+import { type StageName, steps } from "./status-watches.ts";
 
-/** The time of every life. */
+/** The time of every status. */
 export const nowMs = Date.parse("2026-01-02T03:04:05Z");
 
 /** A healthy object, but for what is said. */
@@ -13,16 +13,17 @@ export function summary(changes: Partial<Summary> = {}): Summary {
   return { kind, namespace, name, ...said, detail: "v1", next: undefined, names: [name], ...changes };
 }
 
-/** A life with these objects in these steps. */
-export function lifeWith(
-  objects: Partial<Record<StepName, readonly Summary[]>>,
-  changes: Partial<Record<StepName, Partial<StageStatus>>> = {},
+/** A status with these objects in these stages. */
+export function statusWith(
+  objects: Partial<Record<StageName, readonly Summary[]>>,
+  changes: Partial<Record<StageName, Partial<StageStatus>>> = {},
 ): CredentialStatus {
   const stageStatus = ({ step, feature }: (typeof steps)[number]): StageStatus => ({
     step,
     feature,
     objects: objects[step] ?? [],
     unread: [],
+    controllers: [feature],
     leases: [{ controller: feature, namespace: "ops", holder: "keyturn-0", state: "held", renewedMs: nowMs, acquiredMs: nowMs }],
     ...changes[step],
   });
