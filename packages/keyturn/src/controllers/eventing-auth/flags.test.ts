@@ -10,7 +10,7 @@ const given =
     flag.parse(texts[flag.name]);
 
 describe("settings", () => {
-  test("are the document's by default: its namespaces, its names, no rotation", () => {
+  test("are the predecessor's by default: its namespaces, its names, no rotation", () => {
     const settings = readSettings(given());
     expect(settings).toMatchObject({
       providerSecret: { namespace: "kcp-system", name: "eventing-auth-ias-creds" },

@@ -147,8 +147,8 @@ export class IssuingWorld {
     if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, isOurs }) => ({ id, isOurs })) };
     const application = this.applications.get(step.id);
     if (step.at === "secrets") return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined })) };
-    const sight = application ? { id: application.id, clientId: this.clientIdOf(application) } : "gone";
-    return step.at === "application" ? { application: sight } : { namesake: sight };
+    const found = application ? { id: application.id, clientId: this.clientIdOf(application) } : "gone";
+    return step.at === "application" ? { application: found } : { namesake: found };
   }
 
   /** Undefined if it was cut off in the middle: what is made at the tenant stays, what should have followed does not happen. */

@@ -21,7 +21,7 @@ import { IdentityError } from "./identity/provider-http.ts";
 import type { Application, Endpoints, FoundApplication, IdentityProvider, IdentityProviders, SecretListing } from "./identity/provider.ts";
 import type { Target, TargetPool, ObservedTarget } from "./target.ts";
 
-/** What was observed. */
+/** What was observed. None of it is remembered between runs. */
 export interface Observation {
   readonly object: Stored<EventingAuth>;
   /** False in every namespace but that of the kubeconfigs: whoever may write there decides which clusters are reached. */

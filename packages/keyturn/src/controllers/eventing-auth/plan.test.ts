@@ -170,10 +170,10 @@ test("a client secret that is lost where no other can be had leads to a new appl
   const world = new IssuingWorld();
   world.run();
   const [application] = world.applications.values();
-  const sight = { id: application?.id ?? "", clientId: application?.clientId ?? "" };
-  expect(planStep(world.observe({ application: sight, secretLost: true }), world.nowMs)).toEqual({
+  const found = { id: application?.id ?? "", clientId: application?.clientId ?? "" };
+  expect(planStep(world.observe({ application: found, secretLost: true }), world.nowMs)).toEqual({
     type: "deleteApplication",
-    id: sight.id,
+    id: found.id,
   });
 });
 

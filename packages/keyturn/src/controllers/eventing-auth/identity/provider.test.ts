@@ -9,7 +9,7 @@ function data(values: Readonly<Record<string, string>>): Readonly<Record<string,
 const ias = { url: "https://tenant.accounts.ondemand.com", username: "user@sap.com", password: "pässword" };
 
 describe("credentials of IAS", () => {
-  it("are read as the document has them, without the line end that an editor left", () => {
+  it("are read as documented, without the line end that an editor left", () => {
     expect(readProviderSettings("ias", data({ ...ias, password: "pässword\n" }))).toEqual({ type: "ias", ...ias });
   });
 
