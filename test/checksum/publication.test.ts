@@ -1,4 +1,4 @@
-// The control plane on a real API server, as the document's reader sees it.
+// The control plane on a real API server, as Tengine's reader sees it.
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/ids.ts";

@@ -54,8 +54,8 @@ function announceDeletion(world: World): void {
   const newestMs = Math.max(0, ...world.objects(SecretCheckSum).map((object) => Date.parse(stringOr(objectOr(object["spec"])["timestamp"], ""))));
   const timestampMs = Math.max(world.clock.now(), newestMs + 1000);
   const object = checkSumObject(set.state(), { namespace, prefix: "secret", timestampMs, expiresMs: world.clock.now() + 60_000 });
-  const marks = { labels: { "app.kubernetes.io/managed-by": "keyturn" }, annotations: { "keyturn.io/owner": `namespaces/${namespace}` } };
-  const metadata = { ...object.metadata, name: object.metadata.name ?? "", ...marks };
+  const ownership = { labels: { "app.kubernetes.io/managed-by": "keyturn" }, annotations: { "keyturn.io/owner": `namespaces/${namespace}` } };
+  const metadata = { ...object.metadata, name: object.metadata.name ?? "", ...ownership };
   apply(world, SecretCheckSum, { apiVersion: "tengine.taobao.org/v1", kind: "SecretCheckSum", ...object, metadata });
   if (drawInt(world.random, [0, 1]) === 0) world.request({ method: "DELETE", path: objectPath(Secret, { namespace, name }) });
 }

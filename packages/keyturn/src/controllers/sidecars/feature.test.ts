@@ -4,7 +4,7 @@ import { sidecarsFeature, sidecarsOptions } from "./feature.ts";
 const minute = 60_000;
 
 describe("the flags", () => {
-  test("have the document's defaults", () => {
+  test("have Fortsa's documented defaults", () => {
     expect(sidecarsOptions((flag) => flag.parse(undefined))).toEqual({
       selects: expect.any(Function),
       dryRun: false,

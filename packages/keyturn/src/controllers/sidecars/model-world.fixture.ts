@@ -39,7 +39,7 @@ type Step =
   | { readonly type: "deliverWorkload" | "deliverPods"; readonly workload: number; readonly operator: number }
   | { readonly type: "lead"; readonly operator: number }
   | { readonly type: "plan"; readonly fate: "taken" | "refused" | "answerLost" }
-  | { readonly type: "pass"; readonly seconds: number };
+  | { readonly type: "wait"; readonly seconds: number };
 
 const operators = 2;
 const podsEach = 3;
@@ -59,7 +59,7 @@ export function stepArbitrary(workloads: number): fc.Arbitrary<Step> {
         fate: fc.constantFrom("taken" as const, "taken" as const, "refused" as const, "answerLost" as const),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ type: fc.constant("pass" as const), seconds: fc.nat(400) }) },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant("wait" as const), seconds: fc.nat(400) }) },
   );
 }
 
@@ -121,7 +121,7 @@ export class ModelWorld {
         return;
       case "plan":
         return this.#plan(step.fate);
-      case "pass":
+      case "wait":
         this.#nowMs += step.seconds * 1000;
     }
   }
