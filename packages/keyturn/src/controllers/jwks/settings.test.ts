@@ -75,6 +75,10 @@ describe("a JWKS of the original", () => {
     });
   });
 
+  test("stored with an oldKeysTTL that is longer than any may be written now, is read all the same", () => {
+    expect(original({ ...spec, oldKeysTTL: `${"0".repeat(70)}1h` })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 3_600_000 } } });
+  });
+
   test("stored with an oldKeysTTL beyond all dates, keeps keys for the longest there is", () => {
     expect(original({ ...spec, oldKeysTTL: "99999999h" })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 876_000 * 3_600_000 } } });
   });
