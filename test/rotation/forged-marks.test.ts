@@ -1,4 +1,5 @@
-// Marks that somebody else has written: they move, delete and rewrite nothing.
+// Labels and annotations that somebody else has written, edited or taken away: they move, delete and rewrite nothing.
+import { Buffer } from "node:buffer";
 import { ConfigMap, type Kind, type KubeObject, Secret, type Stored } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
@@ -104,4 +105,98 @@ test.each<readonly [string, "another" | "the same", Forgery]>([
   // And rotation goes on.
   await place.putTargets(["0s", "0s"]);
   await place.holds({ t1: "three", t2: "one" });
+});
+
+const encoded = (value: string): string => Buffer.from(value).toString("base64");
+
+/** Two targets that hold two and one, without any delay. */
+async function rotated(place: RotatingNamespace): Promise<void> {
+  await place.startOperator();
+  await place.putTargets(["0s", "0s"]);
+  for (const value of ["one", "two"]) {
+    await place.putSource(value);
+    await place.holds({ t1: value, t2: "one" });
+  }
+  await soon(async () => expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual(["my-key-1", "my-key-2"]));
+}
+
+test("logs that cannot be read stop the set and delete nothing; it goes on when they are back", async () => {
+  await using place = await rotatingNamespace(cluster(), "bad-log");
+  await rotated(place);
+  const before = await place.records();
+  await cluster().kubectl("annotate", "secret", "my-key-1", "my-key-2", "--overwrite", `${domain}/log=x`, "-n", place.namespace);
+  const message = await place.conditionSays("t1", "Ready", "False HistoryDamaged");
+  expect(message).toContain(`the log of version record ${place.namespace}/my-key-1, ${place.namespace}/my-key-2 cannot be read`);
+  expect(await place.eventSays("t1", "HistoryDamaged")).toBe(message);
+  await place.putSource("three");
+  expect((await place.records()).map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
+  await place.holds({ t1: "two", t2: "one" });
+  for (const { metadata } of before) {
+    const annotations = { [`${domain}/log`]: metadata.annotations?.[`${domain}/log`] };
+    await cluster().client.mergePatch(Secret, { namespace: place.namespace, name: metadata.name }, { metadata: { annotations } });
+  }
+  await place.holds({ t1: "three", t2: "two" });
+});
+
+test("a record that lost an annotation or a label stops the set and says so, and so does one that was made up", async () => {
+  await using place = await rotatingNamespace(cluster(), "lost-annotation");
+  await rotated(place);
+  const [, newest] = await place.records();
+  const lose = async (kind: "annotate" | "label", name: string): Promise<void> => {
+    const kept = newest?.metadata[kind === "label" ? "labels" : "annotations"]?.[name];
+    await cluster().kubectl(kind, "secret", "my-key-2", `${name}-`, "-n", place.namespace);
+    const message = await place.conditionSays("t1", "Ready", "False HistoryDamaged");
+    expect(message).toContain(`version record ${place.namespace}/my-key-2 has lost or changed a label or an annotation`);
+    await cluster().kubectl(kind, "secret", "my-key-2", `${name}=${kept}`, "-n", place.namespace);
+    await place.conditionSays("t1", "Ready", "True UpToDate");
+  };
+  await lose("annotate", `${domain}/seen-at`);
+  await lose("label", "app.kubernetes.io/component");
+  const { uid: _, resourceVersion: __, ...metadata } = newest?.metadata ?? { uid: "", resourceVersion: "" };
+  const annotations = { ...metadata.annotations, [`${domain}/version`]: "9", [`${domain}/log`]: "x" };
+  await cluster().client.create(Secret, { ...newest, metadata: { ...metadata, name: "my-key-9", annotations } });
+  expect(await place.conditionSays("t1", "Ready", "False HistoryDamaged")).toContain(`${place.namespace}/my-key-9 cannot be read`);
+  expect(await place.records()).toHaveLength(3);
+});
+
+test("a made-up version on a target's own object, of a time to come, is put back, and the next change comes in time", async () => {
+  await using place = await rotatingNamespace(cluster(), "made-up");
+  await rotated(place);
+  const data = { someKey: encoded("evil") };
+  const annotations = {
+    [`${domain}/version`]: "500",
+    [`${domain}/digest`]: digestOf(storedContent("secrets", { data })),
+    [`${domain}/applied-at`]: "9899-01-01T00:00:00.000Z",
+  };
+  await cluster().client.mergePatch(Secret, { namespace: place.namespace, name: "t1" }, { metadata: { annotations }, data });
+  await place.holds({ t1: "two", t2: "one" });
+  await soon(async () => expect(await place.versionOf("t1")).toBe(2));
+  await place.putSource("three");
+  await place.holds({ t1: "three", t2: "two" });
+});
+
+test("a copy of a target's object, with its labels and annotations, is left alone", async () => {
+  await using place = await rotatingNamespace(cluster(), "copy");
+  await rotated(place);
+  const { metadata, data } = (await place.get(Secret, "t1")) ?? { metadata: {} };
+  const { labels = {}, annotations = {} } = metadata;
+  const copy = await cluster().client.create(Secret, {
+    metadata: { namespace: place.namespace, name: "t1-backup", labels, annotations },
+    ...(data && { data }),
+  });
+  await place.putSource("three");
+  await place.holds({ t1: "three", t2: "two", "t1-backup": "two" });
+  await place.conditionSays("t1", "Ready", "True UpToDate");
+  expect((await place.get(Secret, "t1-backup"))?.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
+});
+
+test("a target named constructor is rotated like any other", async () => {
+  await using place = await rotatingNamespace(cluster(), "constructor");
+  await place.startOperator();
+  await place.putTarget("constructor", { rotationOrder: 1 });
+  await place.putTarget("prototype", { rotationOrder: 2 });
+  for (const value of ["one", "two"]) {
+    await place.putSource(value);
+    await place.holds({ constructor: value, prototype: "one" });
+  }
 });

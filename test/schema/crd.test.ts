@@ -328,8 +328,14 @@ describe("durations that were stored before they had a bound", () => {
         `Invalid value: "${length}": ${words}`,
       ]);
     }
-    for (const spec of [{ exact: "876000h", loose: "soon" }, { exact: "0", loose: "0" }, { exact: "400000h400000h", loose: "3153599999.9s0.1s" }])
-      await cluster.client.create<KubeObject>(Lasting, Object.assign({ metadata: { namespace: "default", name: "new" } }, { spec }), { dryRun: true });
+    for (const spec of [
+      { exact: "876000h", loose: "soon" },
+      { exact: "0", loose: "0" },
+      { exact: "400000h400000h", loose: "3153599999.9s0.1s" },
+    ])
+      await cluster.client.create<KubeObject>(Lasting, Object.assign({ metadata: { namespace: "default", name: "new" } }, { spec }), {
+        dryRun: true,
+      });
   });
 });
 

@@ -55,14 +55,14 @@ export function targetObject(
 }
 
 /** All that the content of these kinds can consist of, so that it can be set without a look at the object. */
-const knownMembers: Readonly<Record<string, readonly string[]>> = {
-  secrets: ["data", "type", "immutable"],
-  configmaps: ["data", "binaryData", "immutable"],
-};
+const knownMembers: ReadonlyMap<string, readonly string[]> = new Map([
+  ["secrets", ["data", "type", "immutable"]],
+  ["configmaps", ["data", "binaryData", "immutable"]],
+]);
 
 /** The same as a patch of an object in the state that the write is meant for; undefined for kinds of which not every member is known. */
 export function targetPatch(write: TargetWrite, { content }: VersionContent): readonly JsonPatchOperation[] | undefined {
-  const members = knownMembers[write.resource];
+  const members = knownMembers.get(write.resource);
   if (!members || !write.precondition || Object.keys(content).some((name) => !members.includes(name))) return undefined;
   const { uid, resourceVersion } = write.precondition;
   return [

@@ -17,11 +17,12 @@ import {
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { type Pause, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import { isRecorded, type RotationAnnotations, withBelievedAnnotations } from "./annotations.ts";
-import { highestVersion, type RotationTargetStatus } from "./api.ts";
+import { highestVersion, type RotationTargetStatus, versionRecordType } from "./api.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
-import { parseLog, readableContent, recordName, type RotationLog, type VersionContent } from "./history.ts";
+import { parseLog, readableContent, recordName, recordStem, type RotationLog, suspectedRecordOf, type VersionContent } from "./history.ts";
+import { maxSkewMs } from "./plan.ts";
 import { type ReadSource, readSource } from "./source.ts";
-import { type Looked, type RotationWatches, wantedBy } from "./watches.ts";
+import { type Looked, type RotationWatches, setKey, wantedBy } from "./watches.ts";
 
 // Everything that the plan for one set is made from. Contents do not come here: versions are told apart by digests.
 
@@ -192,7 +193,8 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
     const target = await observeTarget(targetKey, { ...options, resources, records, recordNameOf });
     if (target) seen.push(target);
   }
-  const targets = withBelievedAnnotations(seen, { sources, records });
+  const targets = withBelievedAnnotations(seen, { sources, records, latestMs: serverTime(options) + maxSkewMs });
+  const damage = await damagedRecords(key, options);
   return {
     observation: {
       namespace,
@@ -201,6 +203,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
       targets,
       records,
       takenSeqs: takenSeqs(key, records, { watches, targets }),
+      ...(damage !== undefined && { damage }),
       ...(serverAheadMs !== undefined && { serverAheadMs }),
       ...(maintenance && { maintenance }),
     },
@@ -255,6 +258,19 @@ export function recordsOf(key: ObjectKey, secrets: Looked<RotationAnnotations> |
   });
 }
 
+/** Says which Secrets are version records by type and name, and no longer by their metadata. Without them the history has holes that nobody can see. */
+async function damagedRecords(key: ObjectKey, { watches, client, signal }: ObserveOptions): Promise<string | undefined> {
+  const { namespace, name: set } = nameOf(key);
+  const suspected = watches.objects.get(resourceOf(Secret))?.byIndex("suspected", setKey(namespace, recordStem(set))) ?? [];
+  const damaged: string[] = [];
+  for (const secretKey of suspected) {
+    const secret = await client.get(Secret, nameOf(secretKey), signal);
+    if (secret?.type === versionRecordType && suspectedRecordOf(secret)) damaged.push(secretKey);
+  }
+  if (damaged.length === 0) return undefined;
+  return `version record ${damaged.toSorted().join(", ")} has lost or changed a label or an annotation: put it back, or delete the record, and its version is given up`;
+}
+
 interface TargetOptions extends ObserveOptions {
   /** The kinds that the target's object may be of. */
   readonly resources: ReadonlySet<string>;
@@ -274,9 +290,10 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   for (const kind of kinds) {
     const cache = watches.objects.get(resourceOf(kind));
     if (!cache) continue;
-    const own = isKeptFor(cache, key, key) ? [key] : [];
-    const candidates = new Set([...(resources.has(resourceOf(kind)) ? [wantedKey] : []), ...own, ...cache.byIndex("owner", key)]);
-    for (const objectKey of candidates) {
+    // Under its own name a target had its object before it was given a targetName. Under any other name it is somebody's copy.
+    const isCandidate = (objectKey: ObjectKey): boolean =>
+      (objectKey === wantedKey && resources.has(resourceOf(kind))) || isKeptFor(cache, objectKey, key);
+    for (const objectKey of new Set([wantedKey, key].filter(isCandidate))) {
       const object = await observeObject(objectKey, { ...options, kind, cache, owner: { key, uid: settings.uid } });
       if (object) objects.push(object);
     }

@@ -3,7 +3,7 @@ import { earliest } from "@keyturn/runtime";
 import { nextOpeningMs } from "../../feature/maintenance-window.ts";
 import { pauseInWords } from "../../feature/pause-and-selection.ts";
 import { targetWrites, type Wanted } from "./act.ts";
-import { highestVersion } from "./api.ts";
+import { highestVersion, logAnnotation } from "./api.ts";
 import {
   type Commit,
   commitsOfObjects,
@@ -13,8 +13,10 @@ import {
   ownersNote,
   ownersOf,
   preconditionOf,
+  recordName,
   repairedLog,
   type RotationLog,
+  writtenMs,
 } from "./history.ts";
 import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import {
@@ -158,7 +160,8 @@ export interface RotationPlan {
 export const maxSkewMs = 30_000;
 /** How long until a clock that is off is looked at again. */
 const skewRetryMs = 30_000;
-const usedUp = `versions are counted up to ${highestVersion}, and something claims the last of them: delete that record or object`;
+/** A log that is further ahead than any clock can have been was not written by an operator. */
+const maxAheadMs = 86_400_000;
 
 /** The plan for a set. Carried out in order, and begun anew after any of its writes, it comes to the same end. */
 export function planRotation(observed: SetObservation, nowMs: number): RotationPlan {
@@ -179,12 +182,38 @@ export function planRotation(observed: SetObservation, nowMs: number): RotationP
   const rest = setBlockerByPeople(observation);
   if (rest) return standStill(world, rest, serverMs);
   if (Math.abs(serverAheadMs) > maxSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
-  if (observation.damage !== undefined) return standStill(world, { reason: "HistoryDamaged", message: observation.damage }, serverMs);
+  const damage = observation.damage ?? damagedLogs(observation, serverMs);
+  // What targets hold may be known only from what cannot be read, so nothing is put back either.
+  if (damage !== undefined) return { ...standStill(world, { reason: "HistoryDamaged", message: damage }, serverMs), writes: [] };
   const noted = noteSource(world, serverMs);
   if (!noted) return standStill(world, setBlockerOf(world.sight), serverMs);
   // A record beyond the last number would not be known as one, and be made again in every pass.
-  if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return standStill(world, { reason: "HistoryDamaged", message: usedUp }, serverMs);
+  if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion)
+    return standStill(world, { reason: "HistoryDamaged", message: usedUp(observation) }, serverMs);
   return advance(world, noted, serverMs);
+}
+
+/** What is wrong with the log of the newest records, if anything. Whoever goes on without it forgets versions that targets still hold. Logs of older records are of no use any more. */
+function damagedLogs({ namespace, set, records }: SetObservation, nowMs: number): string | undefined {
+  const isSound = ({ log }: RecordObservation): boolean => log !== undefined && latestTimeOf(log) <= nowMs + maxAheadMs;
+  const newest = Math.max(0, ...records.filter(isSound).map(({ seq }) => seq));
+  const damaged = records.filter(({ seq }) => seq > newest).map(({ seq }) => `${namespace}/${recordName(set, seq)}`);
+  if (damaged.length === 0) return undefined;
+  return `the log of version record ${damaged.toSorted().join(", ")} cannot be read or is of a time to come: put its annotation ${logAnnotation} back, or delete the record, and its version is given up`;
+}
+
+/** Who has the last number, or its name. */
+function usedUp({ set, records, targets, takenSeqs }: SetObservation): string {
+  const claims = [
+    ...targets
+      .flatMap(({ objects }) => objects.filter(({ applied }) => applied?.seq === highestVersion))
+      .map(({ resource, name }) => `${resource}/${name}`),
+    ...records
+      .filter(({ seq, log }) => seq === highestVersion || log?.commits.some((commit) => commit.seq === highestVersion))
+      .map(({ seq }) => `secrets/${recordName(set, seq)}`),
+    ...takenSeqs.filter((seq) => seq === highestVersion).map((seq) => `secrets/${recordName(set, seq)}`),
+  ];
+  return `versions are counted up to ${highestVersion}, and ${[...new Set(claims)].join(", ")} claims the last of them: delete that record or object`;
 }
 
 /** What one plan is made from. */
@@ -210,7 +239,7 @@ interface Noted {
   readonly nowMs: number;
 }
 
-/** The log and the record that has it: the newest whose log can be read. */
+/** The log and the record that has it: the newest, or of a damaged history the newest whose log can be read. */
 function headOf({ records, observation }: World): { readonly head: RecordObservation; readonly log: RotationLog } | undefined {
   const head = records.findLast(({ log }) => log !== undefined);
   return head?.log && { head, log: repairedLog(head.log, { targets: observation.targets, records, headSeq: head.seq }) };
@@ -381,7 +410,7 @@ function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<Rota
   for (const rank of ranks.toReversed()) {
     for (const target of rank.members) {
       const held = heldBy(target.name, look.after);
-      const atMs = held?.at[target.name] ?? 0;
+      const atMs = (held && writtenMs(held, target.name)) ?? 0;
       const before = heldBy(target.name, look.before);
       const blocker = blockers.get(target.name);
       const removed = blocker?.reason !== "Paused" && look.isRemoved(target, rank);

@@ -38,6 +38,8 @@ export const markIndexes = {
   source: ({ source }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (source ? [setKey(nameOf(key).namespace, source.set)] : []),
   owner: ({ target }: DeepReadonly<RotationAnnotations>) => (target?.owner === undefined ? [] : [target.owner]),
   record: ({ record }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (record ? [setKey(nameOf(key).namespace, record.set)] : []),
+  /** By the stem of its name. */
+  suspected: ({ suspected }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (suspected ? [setKey(nameOf(key).namespace, suspected.stem)] : []),
 } as const;
 
 /** The keys of the targets that want to keep the object of this key. */
@@ -77,7 +79,7 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
 }
 
 function markedSets(
-  { source, target, record }: DeepReadonly<RotationAnnotations>,
+  { source, target, record, suspected }: DeepReadonly<RotationAnnotations>,
   key: ObjectKey,
   setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[],
 ): readonly ObjectKey[] {
@@ -85,6 +87,7 @@ function markedSets(
   return [
     ...(source ? [setKey(namespace, source.set)] : []),
     ...(record ? [setKey(namespace, record.set)] : []),
+    ...(suspected ? [setKey(namespace, suspected.set)] : []),
     ...(target ? setsOf([target.owner ?? key]) : []),
   ];
 }
