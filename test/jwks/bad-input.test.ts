@@ -142,4 +142,22 @@ describe("a spec that is no good", () => {
     await place.putJwks("site");
     await soon(async () => expect((await place.condition("site", "Ready", JWKS))?.status).toBe("True"));
   });
+
+  test("holds up no revocation", async () => {
+    await using place = await publishingNamespace(cluster(), "revoked");
+    await place.startOperator();
+    await place.putSecret("signer", makeCertificate());
+    await place.putJwks("site");
+    await place.conditionSays("site", "Ready", "True Ready", JWKS);
+    await place.putSecret("signer", makeCertificate());
+    await soon(async () => expect(await place.kidsIn("site-jwks")).toHaveLength(2));
+    const [live, retiring] = (await place.kidsIn("site-jwks")) ?? [];
+    await place.putJwks("site", { oldKeysTTL: "30 days" }, { "keyturn.io/revoke": `${retiring}` });
+    await place.conditionSays("site", "Ready", "False InvalidSpec", JWKS);
+    await soon(async () => expect(await place.kidsIn("site-jwks")).toEqual([live]));
+    expect(await place.eventSays("site", "KeyRevoked")).toContain(`${retiring}`);
+    await place.putJwks("site", {}, { "keyturn.io/revoke": `${retiring}` });
+    await place.conditionSays("site", "Ready", "True Ready", JWKS);
+    expect(await place.kidsIn("site-jwks")).toEqual([live]);
+  });
 });

@@ -152,7 +152,8 @@ test("a record that lost an annotation or a label stops the set and says so, and
   };
   await lose("annotate", `${domain}/seen-at`);
   await lose("label", "app.kubernetes.io/component");
-  const { uid: _, resourceVersion: __, ...metadata } = newest?.metadata ?? { uid: "", resourceVersion: "" };
+  if (!newest) throw new Error("there is no second record");
+  const { uid: _, resourceVersion: __, ...metadata } = newest.metadata;
   const annotations = { ...metadata.annotations, [`${domain}/version`]: "9", [`${domain}/log`]: "x" };
   await cluster().client.create(Secret, { ...newest, metadata: { ...metadata, name: "my-key-9", annotations } });
   expect(await place.conditionSays("t1", "Ready", "False HistoryDamaged")).toContain(`${place.namespace}/my-key-9 cannot be read`);
@@ -178,8 +179,8 @@ test("a made-up version on a target's own object, of a time to come, is put back
 test("a copy of a target's object, with its labels and annotations, is left alone", async () => {
   await using place = await rotatingNamespace(cluster(), "copy");
   await rotated(place);
-  const { metadata, data } = (await place.get(Secret, "t1")) ?? { metadata: {} };
-  const { labels = {}, annotations = {} } = metadata;
+  const { metadata, data } = (await place.get(Secret, "t1")) ?? {};
+  const { labels = {}, annotations = {} } = metadata ?? {};
   const copy = await cluster().client.create(Secret, {
     metadata: { namespace: place.namespace, name: "t1-backup", labels, annotations },
     ...(data && { data }),

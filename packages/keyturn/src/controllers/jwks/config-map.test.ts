@@ -4,7 +4,8 @@ import { type ConfigMap, maxDurationMs } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
-import { historyAnnotation, recoverHistory } from "./config-map.ts";
+import { keyStatusSchema } from "./api.ts";
+import { historyAnnotation, keyStatusOf, recoverHistory } from "./config-map.ts";
 
 const t0 = Date.UTC(2026, 0, 1);
 
@@ -70,6 +71,29 @@ describe("recoverHistory", () => {
     const [, retiring] = recoverHistory(configMap, undefined).keys;
     const replacedAtMs = t0 + 3_600_000;
     expect(keys).toMatchObject([{}, { ...retiring, standing: { state: "Retiring", replacedAtMs, removeAtMs: replacedAtMs + maxDurationMs } }]);
+  });
+
+  test("a replacement in the last year of all is brought so far back that the removal is still a date", () => {
+    const { configMap } = rotated();
+    const annotation = (configMap.metadata.annotations?.[historyAnnotation] ?? "")
+      .replace(/"replacedAt":"[^"]*"/, '"replacedAt":"9999-06-01T00:00:00.000Z"')
+      .replace(/"removeAt":"[^"]*"/, '"removeAt":"+010050-01-01T00:00:00.000Z"');
+    const forged = { ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: annotation } } };
+    const { keys } = recoverHistory(forged, undefined);
+    for (const key of keys) expect(() => keyStatusSchema.parse(keyStatusOf(key))).not.toThrow();
+    expect(keys).toMatchObject([{}, { standing: { state: "Retiring" } }]);
+  });
+
+  test.each([
+    ["an edited document", (configMap: ConfigMap) => ({ ...configMap, data: { "jwks.json": `${configMap.data?.["jwks.json"]}\n` } })],
+    [
+      "an edited annotation",
+      (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } }),
+    ],
+  ])("%s of an object that was made again: the keys of the document are adopted, and none is lost", (_name, edit) => {
+    const { configMap } = rotated();
+    const kids = recoverHistory(configMap, undefined).keys.map(({ jwk }) => jwk.kid);
+    expect(recoverHistory(edit(configMap), undefined)).toMatchObject({ revision: 0, keys: kids.map((kid) => ({ jwk: { kid }, source: "" })) });
   });
 
   test("keys of a status that cannot be read are left out", () => {

@@ -31,6 +31,9 @@ const keyRecord = keyStatusSchema.omit({ certificateExpires: true, algorithm: tr
     .optional(),
 });
 
+/** The latest replacement that is believed, so that even the longest `oldKeysTTL` after it is a date that the API server takes. */
+const latestReplacementMs = Date.UTC(9999, 0) - maxDurationMs;
+
 /** More changes than any set of keys sees; a higher number was written by somebody else, and is not counted on from. */
 const highestRevision = 999_999_999;
 
@@ -67,14 +70,14 @@ export function timestamp(timeMs: number): string {
  * Finds the history again, from the newer of its two copies.
  *
  * The ConfigMap's is written in the same request as the document, so no crash can come between; it does not count if the document was edited since.
- * The status's is written a moment later, and survives the ConfigMap. With neither, the keys of a document that somebody has handed over to us are taken
- * as published from Secrets whose names are unknown: they retire when the first key of ours appears.
+ * The status's is written a moment later, and survives the ConfigMap. With neither, the keys of a JWKS document that somebody has handed over to us, or has
+ * edited before its object was made again, are taken as published from Secrets whose names are unknown: they retire when the first key of ours appears.
  */
 export function recoverHistory(configMap: ConfigMap | undefined, status: JwksStatus | undefined): History {
   const { revision = 0 } = status ?? {};
   const published = configMap && historyOfConfigMap(configMap);
   if (published && published.revision >= revision) return published;
-  if (revision > 0 || !configMap || configMap.metadata.annotations?.[historyAnnotation] !== undefined) return historyOfStatus(status);
+  if (revision > 0 || !configMap) return historyOfStatus(status);
   return { revision: 0, updatedAtMs: undefined, keys: adoptedKeys(configMap) };
 }
 
@@ -135,6 +138,7 @@ function publishedKeyOf(
   const keyType = chain && keyTypeOf(chain.publicKey);
   if (!chain || typeof keyType !== "string") return undefined;
   const alg = algorithmsFor(keyType).find((possible) => possible === algorithm) ?? algorithmsFor(keyType)[0];
+  const replacedAtMs = Math.min(Date.parse(replacedAt ?? ""), latestReplacementMs);
   return {
     jwk: publicJwkOf(chain, { kid, alg }),
     source,
@@ -142,7 +146,7 @@ function publishedKeyOf(
     notAfterMs: chain.notAfterMs,
     standing:
       state === "Retiring" && replacedAt !== undefined && removeAt !== undefined
-        ? { state, replacedAtMs: Date.parse(replacedAt), removeAtMs: Math.min(Date.parse(removeAt), Date.parse(replacedAt) + maxDurationMs) }
+        ? { state, replacedAtMs, removeAtMs: Math.min(Date.parse(removeAt), replacedAtMs + maxDurationMs) }
         : { state: "Active" },
   };
 }
@@ -191,6 +195,6 @@ export function publishesSame(live: ConfigMap, wanted: ConfigMap): boolean {
 }
 
 /** True if an object that is kept for a JWKS object is such a ConfigMap. */
-export function isDocumentConfigMap({ metadata }: KubeObject): boolean {
-  return metadata.labels?.[componentLabel] === component;
+export function isDocumentConfigMap<T extends KubeObject>(object: T): object is T & ConfigMap {
+  return object.metadata.labels?.[componentLabel] === component;
 }

@@ -33,8 +33,9 @@ import { keyturn } from "../../feature/feature.ts";
 import { servingFor, pausedPlan, type Selects } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "./certificates.ts";
+import { isDocumentConfigMap } from "./config-map.ts";
 import { keyMetrics } from "./metrics.ts";
-import { claimKey } from "./name-claims.ts";
+import { type Claim, claimKey } from "./name-claims.ts";
 import { claimsOf, type JwksObject, nameOfObject, type Observation, observeJwks, ownerOfObservation } from "./observe.ts";
 import { planJwks, planJwksDeletion } from "./plan.ts";
 import { nextWriteAt, type RateLimits, rememberWrite } from "./rate-limit.ts";
@@ -216,12 +217,16 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
  * What the observation knows about an object that is to be applied. It has looked at every name that the object claims.
  * The document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
  */
-function liveIn({ object, settings, live }: Observation): (kind: Kind, wanted: KubeObject) => Live {
+function liveIn({ object, settings, live, owned }: Observation): (kind: Kind, wanted: KubeObject) => Live {
   const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
-  const byKey = new Map(claims.map((claim) => [claimKey(claim), claim]));
+  // Also those under names that the spec no longer has, or that cannot be read: keys may have to be revoked there.
+  const documents = owned.flatMap((other): readonly Claim[] =>
+    isDocumentConfigMap(other.object) ? [{ kind: other.kind, name: nameOfObject(other), live: other.object }] : [],
+  );
+  const byKey = new Map([...documents, ...claims].map((claim) => [claimKey(claim), claim]));
   return (kind, wanted) => {
     const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
-    const isDocument = claim !== undefined && claim === claims[0];
+    const isDocument = claim !== undefined && (claim === claims[0] || documents.includes(claim));
     const { uid, resourceVersion } = claim?.live?.metadata ?? {};
     if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
     return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };

@@ -45,7 +45,7 @@ export function renderNginxConfig({ cacheSeconds, corsOrigins }: NginxAnswers, p
   const anyOrigin = corsOrigins.includes("*");
   const notOrigin = corsOrigins.find((origin) => origin !== "*" && !originPattern.test(origin));
   if (notOrigin !== undefined) throw new Error(`"${notOrigin}" is not an origin such as https://example.com; nginx was not configured with it`);
-  const origins = anyOrigin ? [] : [...new Set(corsOrigins.map((origin) => origin.toLowerCase()))];
+  const origins = anyOrigin ? [] : [...new Set(corsOrigins.map(sentOrigin))];
 
   return `# Written by Keyturn. Changes made here are undone.
 map $status $jwks_cache_control {
@@ -101,6 +101,11 @@ ${anyOrigin ? "" : '  add_header Vary "Origin" always;\n'}  add_header X-Content
   }
 }
 `;
+}
+
+/** The origin as browsers send it: in lower case, and without its scheme's own port. */
+function sentOrigin(origin: string): string {
+  return origin.toLowerCase().replace(/^(http:\/\/[^:]+):0*80$|^(https:\/\/[^:]+):0*443$/, "$1$2");
 }
 
 // The objects that serve the document in the cluster: the nginx configuration, a Deployment that Pod Security "restricted" admits, and a Service.

@@ -350,6 +350,38 @@ describe("names", () => {
   });
 });
 
+describe("a revocation", () => {
+  test.each<readonly [string, string, () => void]>([
+    ["a spec that cannot be read", "False InvalidSpec", () => void (world.spec = { ...world.spec, oldKeysTTL: "30 days" })],
+    [
+      "a ConfigMap's name that is somebody else's",
+      "False Conflict",
+      () => {
+        world.objects.set("configmaps/shop/taken", { metadata: { namespace: "shop", name: "taken", uid: "u-9", resourceVersion: "1" } });
+        world.spec = { ...world.spec, configMapName: "taken" };
+      },
+    ],
+  ])("is carried out at once whatever is wrong: %s", (_name, condition, spoil) => {
+    put();
+    world.pass(t0);
+    put(second);
+    world.pass(t0 + hourMs);
+    const { configMap } = world;
+    const [live, retiring = ""] = world.kids;
+    spoil();
+    world.revoked = [retiring];
+    const plan = planJwks(world.observe(), t0 + hourMs + 1);
+    expect(plan).toMatchObject({ urgent: true, notices: [{ reason: "KeyRevoked" }, {}] });
+    world.pass(t0 + hourMs + 1);
+    const published = world.objects.get("configmaps/shop/keys") as typeof configMap;
+    expect(JSON.parse(published?.data?.["jwks.json"] ?? "")).toMatchObject({ keys: [{ kid: live }] });
+    expect(published?.data?.["jwks.json"]).not.toContain(retiring);
+    expect(world.condition("Ready")).toBe(condition);
+    expect(world.status?.keys?.map(({ kid }) => kid)).toEqual([live]);
+    expect(world.pass(t0 + hourMs + 2).writes).toEqual([]);
+  });
+});
+
 describe("nginx", () => {
   const podsOf = () => JSON.stringify(world.observe().live.deployment?.spec?.template);
 

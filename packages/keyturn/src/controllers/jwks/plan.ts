@@ -16,7 +16,7 @@ import {
   type Write,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import type { JwksStatus } from "./api.ts";
+import { type JwksStatus, revokeAnnotation } from "./api.ts";
 import { readSourceKey } from "./certificates.ts";
 import {
   documentConfigMap,
@@ -35,7 +35,7 @@ import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, ng
 import { claimsOf, nameOfObject, type Observation, ownerOfObservation } from "./observe.ts";
 import { nextUpdateAt } from "./rate-limit.ts";
 import type { ConditionReason, KeyReason } from "./reasons.ts";
-import type { JwksSettings } from "./settings.ts";
+import { type JwksSettings, revokedKids } from "./settings.ts";
 
 // What an object's status says, made from what is published and what stands in the way.
 
@@ -258,11 +258,11 @@ export interface JwksPlan extends Plan<JwksStatus> {
  */
 export function planJwks(observation: Observation, nowMs: number): JwksPlan {
   const { settings } = observation;
-  if (!settings.ok) return hindered(observation, { holds: false, reason: "InvalidSpec", message: settings.message }, nowMs);
+  if (!settings.ok) return blocked(observation, { holds: false, reason: "InvalidSpec", message: settings.message }, nowMs);
   const claims = claimsOf(nameOfObject(observation), settings.settings, observation.live);
   const [documentClaim, ...nginxClaims] = claims;
   const conflict = conflictOver(claims, observation);
-  if (conflict && conflictOver([documentClaim], observation)) return hindered(observation, conflict, nowMs);
+  if (conflict && conflictOver([documentClaim], observation)) return blocked(observation, conflict, nowMs);
 
   const publication = publicationOf(observation, settings.settings, nowMs);
   const hasDocument = publication.configMap !== undefined || observation.live.configMap !== undefined;
@@ -285,7 +285,7 @@ export function planJwks(observation: Observation, nowMs: number): JwksPlan {
       nginxConfigUpdated: serving.nginxConfigUpdated,
     }),
     notices: [
-      ...publication.changes.map(noticeOfChange),
+      ...publication.changes.map(eventOfChange),
       ...eventsOfReport(observation, "Published", publication.verdict),
       ...(serving.verdict ? eventsOfReport(observation, "Served", serving.verdict) : []),
     ],
@@ -304,25 +304,51 @@ export function planJwksDeletion(
     .map(({ kind, object }) => remove(kind, nameOfObject({ object })));
 }
 
-/** Something must be put right by a person first: nothing is written but the status. */
-function hindered(observation: Observation, published: ConditionReport, nowMs: number): JwksPlan {
+/** Something must be put right by a person first: nothing is written but the status, and documents out of which keys are revoked, which waits for nobody. */
+function blocked(observation: Observation, published: ConditionReport, nowMs: number): JwksPlan {
   const { object } = observation;
+  const withdrawals = withdrawalsOf(observation, nowMs);
+  const [newest] = withdrawals.toSorted((left, right) => right.history.revision - left.history.revision);
   return {
-    writes: [],
+    writes: withdrawals.map(({ configMap }) => apply(ConfigMap, configMap)),
     status: statusOf({
       previous: object.status,
       generation: object.metadata.generation,
       nowMs,
-      history: recoverHistory(undefined, object.status),
+      history: newest?.history ?? recoverHistory(undefined, object.status),
       published,
       served: undefined,
       truncated: undefined,
       nginxConfigUpdated: object.status?.nginxConfigUpdated,
     }),
-    notices: eventsOfReport(observation, "Published", published),
+    notices: [...withdrawals.flatMap(({ changes }) => changes.map(eventOfChange)), ...eventsOfReport(observation, "Published", published)],
     nextAtMs: undefined,
-    urgent: false,
+    urgent: withdrawals.length > 0,
   };
+}
+
+/** The object's documents without the keys that are revoked, as far as there are any in them. All else in them stays as it is. */
+function withdrawalsOf(
+  { kind, object, owned }: Observation,
+  nowMs: number,
+): readonly { readonly history: History; readonly configMap: ConfigMap; readonly changes: readonly KeyChange[] }[] {
+  const revoked = revokedKids(object.metadata.annotations?.[revokeAnnotation]);
+  if (revoked.size === 0) return [];
+  return owned.flatMap(({ object: live }) => {
+    if (!isDocumentConfigMap(live)) return [];
+    const before = recoverHistory(live, object.status);
+    const keys = before.keys.filter(({ jwk }) => !revoked.has(jwk.kid));
+    if (keys.length === before.keys.length) return [];
+    const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys };
+    const isOwned = live.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true;
+    const owner = isOwned ? ownerReferenceTo(kind, object) : undefined;
+    const withdrawn = before.keys.filter((key) => !keys.includes(key));
+    return {
+      history,
+      configMap: documentConfigMap(history, { name: nameOfObject({ object: live }), live, owner }),
+      changes: withdrawn.map(({ jwk: { kid }, source }) => ({ type: "Revoked", kid, source })),
+    };
+  });
 }
 
 /** What is said if any of the names is somebody else's. */
@@ -362,7 +388,7 @@ const changeWords: Readonly<Record<KeyChange["type"], { readonly type: PlannedEv
     Dropped: { type: "Warning", reason: "KeyDropped", words: "was removed early to make room" },
   };
 
-function noticeOfChange({ type, kid, source }: KeyChange): PlannedEvent {
+function eventOfChange({ type, kid, source }: KeyChange): PlannedEvent {
   const { words, ...notice } = changeWords[type];
   return { type: notice.type, reason: notice.reason, message: `key ${kid}${source ? ` of Secret ${source}` : ""} ${words}` };
 }

@@ -122,7 +122,8 @@ function readDuration(text: string): number | undefined {
   }
 }
 
-function revokedKids(annotation = ""): ReadonlySet<string> {
+/** The kids in the annotation that revokes keys. */
+export function revokedKids(annotation = ""): ReadonlySet<string> {
   const kids = annotation.split(",").map((kid) => kid.trim());
   return new Set(kids.filter((kid) => kid !== ""));
 }
