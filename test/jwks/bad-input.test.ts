@@ -1,4 +1,4 @@
-// Secrets and specs that are no good: each is told by its own reason, once, and what was published stays.
+// Secrets and specs that are no good: each is reported by its own reason, once, and what was published stays.
 import { Buffer } from "node:buffer";
 import { ConfigMap, Event } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
@@ -65,7 +65,7 @@ describe("a Secret that turns bad", () => {
     await place.conditionSays(what, "Ready", "True Ready");
   });
 
-  test("is told once, however often it changes without getting better", async () => {
+  test("is reported once, however often it changes without getting better", async () => {
     await place.putConfig("twice", { certificateSecret: "twice" });
     for (const nonsense of ["a", "b", "c"]) {
       await place.putSecretData("twice", { "tls.crt": encoded(nonsense) });

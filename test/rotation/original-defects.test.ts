@@ -24,7 +24,7 @@ const defects: readonly { readonly defect: string; readonly proofs: readonly Pro
   },
   {
     defect: "the old value is gone the moment the new one is there",
-    proofs: [{ file: `${here}/document.test.ts`, test: "the document's example" }],
+    proofs: [{ file: `${here}/document.test.ts`, test: "the guide's example" }],
   },
   {
     defect: "copies stay, or go, whatever was wanted, when the source is deleted",

@@ -314,7 +314,7 @@ describe("durations that were stored before they had a bound", () => {
     }
     await serve(Lasting, true);
     for (const index of lengths.keys()) {
-      await cluster.client.mergePatch<KubeObject>(Lasting, name(index), { status: { seen: "yes" } } as object, { subresource: "status" });
+      await cluster.client.mergePatch<KubeObject>(Lasting, name(index), { status: { seen: "yes" } }, { subresource: "status" });
       await cluster.client.mergePatch<KubeObject>(Lasting, name(index), { metadata: { labels: { a: "b" } } });
       await cluster.client.delete(Lasting, name(index));
       await cluster.client.mergePatch<KubeObject>(Lasting, name(index), { metadata: { finalizers: [] } });

@@ -1,7 +1,7 @@
 // Versions, features.
 import { type Client, ConnectionError, isApiError, readText } from "@keyturn/runtime";
 import * as z from "zod";
-import { maxSkewMs } from "../controllers/rotation/plan.ts";
+import { maxSkewMs } from "../controllers/rotation/blockers.ts";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 

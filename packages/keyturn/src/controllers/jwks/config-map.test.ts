@@ -13,9 +13,9 @@ const t0 = Date.UTC(2026, 0, 1);
 function rotated(): { world: JwksWorld; configMap: ConfigMap } {
   const world = new JwksWorld();
   world.putSecret("tls", secretData(makeCertificate().certificate));
-  world.pass(t0);
+  world.run(t0);
   world.putSecret("tls", secretData(makeCertificate({ keyType: "ed25519" }).certificate));
-  world.pass(t0 + 3_600_000);
+  world.run(t0 + 3_600_000);
   if (!world.configMap) throw new Error("the test's own ConfigMap was not written");
   return { world, configMap: world.configMap };
 }
@@ -90,7 +90,7 @@ describe("recoverHistory", () => {
       "an edited annotation",
       (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } }),
     ],
-  ])("%s of an object that was made again: the keys of the document are adopted, and none is lost", (_name, edit) => {
+  ])("%s of an object that was made again: the keys of the JWKS document are adopted, and none is lost", (_name, edit) => {
     const { configMap } = rotated();
     const kids = recoverHistory(configMap, undefined).keys.map(({ jwk }) => jwk.kid);
     expect(recoverHistory(edit(configMap), undefined)).toMatchObject({ revision: 0, keys: kids.map((kid) => ({ jwk: { kid }, source: "" })) });
@@ -124,7 +124,7 @@ describe("a ConfigMap of rieset/jwks-operator that was handed over", () => {
     const world = new JwksWorld();
     world.objects.set("configmaps/shop/keys", Object.assign({ metadata }, { binaryData }));
     world.putSecret("tls", secretData(makeCertificate().certificate));
-    world.pass(t0);
+    world.run(t0);
     const published = Buffer.from(world.configMap?.binaryData?.["jwks.json"] ?? "", "base64").toString();
     expect(JSON.parse(published)).toMatchObject({ keys: [{ kty: "EC" }, { kid: "3c11eb5522c3f8b1", alg: "RS512", x5c }] });
     expect(published).not.toContain("key_ops");
@@ -134,11 +134,11 @@ describe("a ConfigMap of rieset/jwks-operator that was handed over", () => {
     ]);
   });
 
-  test("the document stays in the field where it is: the API server allows it in one only", () => {
+  test("the JWKS document stays in the field where it is: the API server allows it in one only", () => {
     const world = new JwksWorld();
     world.objects.set("configmaps/shop/keys", Object.assign({ metadata }, { binaryData }));
     world.putSecret("tls", secretData(makeCertificate().certificate));
-    world.pass(t0);
+    world.run(t0);
     expect(world.configMap).not.toHaveProperty("data");
   });
 });

@@ -1,4 +1,4 @@
-// Pure: keys to publish, objects, status.
+// What is to be done for one object, a pure function of what was observed and the time: its JWKS document, nginx, and its status.
 import {
   apply,
   type Condition,
@@ -33,227 +33,17 @@ import { advanceHistory, type KeyChange, nextRemovalOf } from "./key-history.ts"
 import { type Claim, claimKey, conflictsOf } from "./name-claims.ts";
 import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
 import { claimsOf, nameOfObject, type Observation, ownerOfObservation } from "./observe.ts";
-import { nextUpdateAt } from "./rate-limit.ts";
 import type { ConditionReason, KeyReason } from "./reasons.ts";
 import { type JwksSettings, revokedKids } from "./settings.ts";
 
-// What an object's status says, made from what is published and what stands in the way.
-
-/** One condition's verdict. */
-export interface ConditionReport {
-  readonly holds: boolean;
-  readonly reason: ConditionReason;
-  readonly message: string;
-}
-
-/** What the status is made from. */
-export interface StatusInput {
-  readonly previous: JwksStatus | undefined;
-  readonly generation: number | undefined;
-  readonly nowMs: number;
-  readonly history: History;
-  /** The ConfigMap says what the sources say. */
-  readonly published: ConditionReport;
-  /** Pods answer with it; absent if none are asked for. */
-  readonly served: ConditionReport | undefined;
-  /** Retired keys had to go early; absent to leave what is said about it. */
-  readonly truncated: ConditionReport | undefined;
-  /** When nginx's configuration was last changed; absent if there is none. */
-  readonly nginxConfigUpdated: string | undefined;
-}
-
-/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(input: StatusInput): JwksStatus {
-  const { generation, history, nginxConfigUpdated } = input;
-  const { jwksVerified } = input.previous ?? {};
-  const nextRemovalMs = nextRemovalOf(history.keys);
-  const [first] = history.keys;
-  return {
-    ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: [...conditionsOf(input)],
-    keyCount: history.keys.length,
-    keys: history.keys.map(keyStatusOf),
-    ...(history.revision > 0 && { revision: history.revision }),
-    ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
-    ...(first?.standing.state === "Active" && { lastKeyID: first.jwk.kid }),
-    ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),
-    ...(nginxConfigUpdated !== undefined && { nginxConfigUpdated }),
-    ...(jwksVerified !== undefined && { jwksVerified }),
-  };
-}
-
-function conditionsOf({ previous, generation, nowMs, published, served, truncated }: StatusInput): readonly Condition[] {
-  const blocking = [published, served].find((verdict) => verdict?.holds === false);
-  const ready: ConditionReport = blocking ?? { holds: true, reason: "Ready", message: published.message };
-  const set = (conditions: readonly Condition[], type: string, verdict: ConditionReport): readonly Condition[] => {
-    const { holds, reason, message } = verdict;
-    return setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration: generation }, nowMs);
-  };
-  let conditions = set(previous?.conditions ?? [], "Ready", ready);
-  conditions = set(conditions, "Published", published);
-  conditions = served ? set(conditions, "Served", served) : removeCondition(conditions, "Served");
-  if (!truncated) return conditions;
-  return truncated.holds ? set(conditions, "Truncated", truncated) : removeCondition(conditions, "Truncated");
-}
-
-// The published half of a plan: which keys the ConfigMap is to hold, and whether it may be changed now.
-
-/** What becomes of the document. */
-export interface Publication {
-  /** What is published once the ConfigMap is written. */
-  readonly history: History;
-  /** The ConfigMap to apply; undefined to leave what is there, or nothing, as it is. */
-  readonly configMap: ConfigMap | undefined;
-  readonly verdict: ConditionReport;
-  /** Whether retired keys had to go early; undefined if the document does not change. */
-  readonly truncated: ConditionReport | undefined;
-  /** What happens to keys by this write. */
-  readonly changes: readonly KeyChange[];
-  /** When time alone makes it different. */
-  readonly nextAtMs: number | undefined;
-}
-
-/** Decides about the document. Nothing that is published is lost on the way: on any doubt the ConfigMap stays as it is. */
-export function publicationOf(observation: Observation, settings: JwksSettings, nowMs: number): Publication {
-  const { object, live } = observation;
-  const before = recoverHistory(live.configMap, object.status);
-  const sources = settings.sources.map((name) => ({ name, result: readSourceKey(observation.secrets.get(name), settings, nowMs) }));
-  const step = advanceHistory(before.keys, {
-    sources: sources.map(({ name, result }) => ({ name, key: result.type === "key" ? result.key : undefined })),
-    rules: {
-      oldKeys: settings.oldKeys,
-      revoked: settings.revoked,
-      fits: (keys) => keys.length <= (settings.maxKeys ?? Number.POSITIVE_INFINITY) && fitsConfigMap(keys),
-    },
-    nowMs,
-  });
-
-  const problems = sources.flatMap(({ name, result }) => (result.type === "refused" ? [{ name, ...result }] : []));
-  const expiries = sources.flatMap(({ result }) => (result.type === "key" ? [result.key.notAfterMs] : []));
-  const sourcesReport = (history: History): ConditionReport => {
-    const [first] = problems;
-    if (first) {
-      const stays = history.keys.length > 0 ? "; what was published stays published" : "";
-      return { holds: false, reason: first.reason, message: problems.map(({ name, message }) => `Secret ${name}: ${message}`).join("; ") + stays };
-    }
-    if (history.keys.length === 0)
-      return { holds: false, reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
-    return { holds: true, reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
-  };
-  const left = (verdict: ConditionReport, nextAtMs: number | undefined): Publication => ({
-    history: before,
-    configMap: undefined,
-    verdict,
-    truncated: undefined,
-    changes: [],
-    nextAtMs,
-  });
-
-  const build = (history: History): ConfigMap =>
-    documentConfigMap(history, {
-      name: { ...nameOfObject(observation), name: settings.configMapName },
-      live: live.configMap,
-      owner: settings.cleanupOnDelete ? ownerReferenceTo(observation.kind, object) : undefined,
-    });
-  const nextAtMs = earliest([step.nextAtMs, ...expiries]);
-
-  // Nothing was ever published, and there is nothing to publish.
-  if (before.revision === 0 && step.keys.length === 0) return left(sourcesReport(before), nextAtMs);
-
-  const same: History = { ...before, keys: step.keys };
-  if (live.configMap && publishesSame(live.configMap, build(same))) {
-    return { history: same, configMap: build(same), verdict: sourcesReport(same), truncated: undefined, changes: [], nextAtMs };
-  }
-
-  const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
-  if (problem !== undefined)
-    return left({ holds: false, reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
-
-  // A change of what we published has to wait its turn. What somebody deleted or edited is put right at once, and a revocation never waits.
-  const revoking = step.changes.some(({ type }) => type === "Revoked");
-  const untouched = live.configMap !== undefined && publishesSame(live.configMap, build(before));
-  const allowedAtMs = untouched && !revoking ? nextUpdateAt(before.updatedAtMs, observation.configMapIntervalMs, nowMs) : nowMs;
-  if (allowedAtMs > nowMs) {
-    const message = `a change waits until ${timestamp(allowedAtMs)}: the ConfigMap is changed at most once in ${formatDuration(observation.configMapIntervalMs)}`;
-    const verdict = problems.length > 0 ? sourcesReport(before) : { holds: false, reason: "UpdateDeferred" as const, message };
-    return left(verdict, earliest([allowedAtMs, ...expiries]));
-  }
-
-  const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys: step.keys };
-  const dropped = step.changes.filter(({ type }) => type === "Dropped").length;
-  const truncated: ConditionReport = {
-    holds: dropped > 0 && history.keys.length < (settings.maxKeys ?? Number.POSITIVE_INFINITY),
-    reason: "DocumentTooLarge",
-    message: `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`,
-  };
-  return { history, configMap: build(history), verdict: sourcesReport(history), truncated, changes: step.changes, nextAtMs };
-}
-
-function countOf({ keys }: History): string {
-  return keys.length === 1 ? "1 key" : `${keys.length} keys`;
-}
-
-// The served half of a plan: nginx's objects, and whether pods answer.
-
-/** What becomes of nginx. */
-export interface Serving {
-  readonly writes: readonly Write[];
-  /** Undefined if nobody asked for nginx. */
-  readonly verdict: ConditionReport | undefined;
-  readonly nginxConfigUpdated: string | undefined;
-}
-
-/** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it; with a name that is somebody else's, nothing is touched. */
-export function servingOf(
-  observation: Observation,
-  settings: JwksSettings,
-  { hasDocument, conflict, nowMs }: { readonly hasDocument: boolean; readonly conflict: ConditionReport | undefined; readonly nowMs: number },
-): Serving {
-  const { object, kind, live } = observation;
-  const { nginx } = settings;
-  if (!nginx) return { writes: [], verdict: undefined, nginxConfigUpdated: undefined };
-  const { nginxConfigUpdated } = object.status ?? {};
-  const refusal: ConditionReport | undefined =
-    observation.nginxRefusal === undefined ? undefined : { holds: false, reason: "NginxRefused", message: observation.nginxRefusal };
-  const blocker = conflict ?? refusal;
-  if (blocker) return { writes: [], verdict: blocker, nginxConfigUpdated };
-  if (!hasDocument) return { writes: [], verdict: unavailable("nothing is published yet"), nginxConfigUpdated };
-
-  const config = renderNginxConfig(nginx);
-  const options: NginxOptions = {
-    name: nameOfObject(observation),
-    configMapName: nginx.configMapName,
-    documentConfigMapName: settings.configMapName,
-    config,
-    pods: nginx.pods,
-    owner: ownerReferenceTo(kind, object),
-  };
-  const changed = live.nginxConfigMap?.data?.[nginxConfigFile] !== config;
-  const available = live.deployment?.status?.availableReplicas ?? 0;
-  return {
-    writes: [apply(ConfigMap, nginxConfigMap(options)), apply(Deployment, nginxDeployment(options)), apply(Service, nginxService(options))],
-    verdict:
-      available > 0
-        ? { holds: true, reason: "Serving", message: `${available} of ${nginx.pods.replicas} pods serve the document` }
-        : unavailable(`no pod of Deployment ${options.name.name} is available`),
-    nginxConfigUpdated: changed || nginxConfigUpdated === undefined ? timestamp(nowMs) : nginxConfigUpdated,
-  };
-}
-
-function unavailable(message: string): ConditionReport {
-  return { holds: false, reason: "PodsNotAvailable", message };
-}
-
-// What is to be done for one object: a pure function of what was observed and the time.
-
 /** A plan, and whether it may wait. */
-export interface JwksPlan extends Plan<JwksStatus> {
+interface JwksPlan extends Plan<JwksStatus> {
   /** True if a key is to be withdrawn, for which no limit counts. */
   readonly urgent: boolean;
 }
 
 /**
- * Plans for an object that is there to stay: first the document, then nginx, then what is no longer wanted.
+ * Plans for an object that is there to stay: first the JWKS document, then nginx, then what is no longer wanted.
  * A name that is taken holds up what should have it, and no more: keys are rotated and revoked whoever has nginx's names.
  */
 export function planJwks(observation: Observation, nowMs: number): JwksPlan {
@@ -279,15 +69,15 @@ export function planJwks(observation: Observation, nowMs: number): JwksPlan {
       generation: observation.object.metadata.generation,
       nowMs,
       history: publication.history,
-      published: publication.verdict,
-      served: serving.verdict,
+      published: publication.report,
+      served: serving.report,
       truncated: publication.truncated,
       nginxConfigUpdated: serving.nginxConfigUpdated,
     }),
     notices: [
       ...publication.changes.map(eventOfChange),
-      ...eventsOfReport(observation, "Published", publication.verdict),
-      ...(serving.verdict ? eventsOfReport(observation, "Served", serving.verdict) : []),
+      ...eventsOfReport(observation, "Published", publication.report),
+      ...(serving.report ? eventsOfReport(observation, "Served", serving.report) : []),
     ],
     nextAtMs: publication.nextAtMs,
     urgent: publication.changes.some(({ type }) => type === "Revoked"),
@@ -367,10 +157,10 @@ function removalsOf(observation: Observation, settings: JwksSettings): readonly 
   return planJwksDeletion({ owned: unwanted }, settings);
 }
 
-/** What passes by itself is not worth an Event. */
+/** What ends by itself is not worth an Event. */
 const passing: ReadonlySet<ConditionReason> = new Set(["UpdateDeferred", "PodsNotAvailable"]);
 
-/** Told once: for as long as the condition says the same, nothing is new. */
+/** Recorded once: for as long as the condition says the same, nothing is new. */
 function eventsOfReport({ object }: Observation, condition: string, { holds, reason, message }: ConditionReport): readonly PlannedEvent[] {
   const before = object.status?.conditions?.find(({ type }) => type === condition);
   if (holds || passing.has(reason) || (before?.reason === reason && before.message === message)) return [];
@@ -389,6 +179,221 @@ const changeWords: Readonly<Record<KeyChange["type"], { readonly type: PlannedEv
   };
 
 function eventOfChange({ type, kid, source }: KeyChange): PlannedEvent {
-  const { words, ...notice } = changeWords[type];
-  return { type: notice.type, reason: notice.reason, message: `key ${kid}${source ? ` of Secret ${source}` : ""} ${words}` };
+  const { words, ...event } = changeWords[type];
+  return { type: event.type, reason: event.reason, message: `key ${kid}${source ? ` of Secret ${source}` : ""} ${words}` };
+}
+
+// The published half of a plan: which keys the ConfigMap is to hold, and whether it may be changed now.
+
+/** What becomes of the JWKS document. */
+interface Publication {
+  /** What is published once the ConfigMap is written. */
+  readonly history: History;
+  /** The ConfigMap to apply; undefined to leave what is there, or nothing, as it is. */
+  readonly configMap: ConfigMap | undefined;
+  readonly report: ConditionReport;
+  /** Whether retired keys had to go early; undefined if the JWKS document does not change. */
+  readonly truncated: ConditionReport | undefined;
+  /** What happens to keys by this write. */
+  readonly changes: readonly KeyChange[];
+  /** When time alone makes it different. */
+  readonly nextAtMs: number | undefined;
+}
+
+/** Decides about the JWKS document. Nothing that is published is lost on the way: on any doubt the ConfigMap stays as it is. */
+function publicationOf(observation: Observation, settings: JwksSettings, nowMs: number): Publication {
+  const { object, live } = observation;
+  const before = recoverHistory(live.configMap, object.status);
+  const sources = settings.sources.map((name) => ({ name, result: readSourceKey(observation.secrets.get(name), settings, nowMs) }));
+  const step = advanceHistory(before.keys, {
+    sources: sources.map(({ name, result }) => ({ name, key: result.type === "key" ? result.key : undefined })),
+    rules: {
+      oldKeys: settings.oldKeys,
+      revoked: settings.revoked,
+      fits: (keys) => keys.length <= (settings.maxKeys ?? Number.POSITIVE_INFINITY) && fitsConfigMap(keys),
+    },
+    nowMs,
+  });
+
+  const problems = sources.flatMap(({ name, result }) => (result.type === "refused" ? [{ name, ...result }] : []));
+  const expiries = sources.flatMap(({ result }) => (result.type === "key" ? [result.key.notAfterMs] : []));
+  const sourcesReport = (history: History): ConditionReport => {
+    const [first] = problems;
+    if (first) {
+      const stays = history.keys.length > 0 ? "; what was published stays published" : "";
+      return { holds: false, reason: first.reason, message: problems.map(({ name, message }) => `Secret ${name}: ${message}`).join("; ") + stays };
+    }
+    if (history.keys.length === 0)
+      return { holds: false, reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
+    return { holds: true, reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
+  };
+  const left = (report: ConditionReport, nextAtMs: number | undefined): Publication => ({
+    history: before,
+    configMap: undefined,
+    report,
+    truncated: undefined,
+    changes: [],
+    nextAtMs,
+  });
+
+  const build = (history: History): ConfigMap =>
+    documentConfigMap(history, {
+      name: { ...nameOfObject(observation), name: settings.configMapName },
+      live: live.configMap,
+      owner: settings.cleanupOnDelete ? ownerReferenceTo(observation.kind, object) : undefined,
+    });
+  const nextAtMs = earliest([step.nextAtMs, ...expiries]);
+
+  // Nothing was ever published, and there is nothing to publish.
+  if (before.revision === 0 && step.keys.length === 0) return left(sourcesReport(before), nextAtMs);
+
+  const same: History = { ...before, keys: step.keys };
+  if (live.configMap && publishesSame(live.configMap, build(same))) {
+    return { history: same, configMap: build(same), report: sourcesReport(same), truncated: undefined, changes: [], nextAtMs };
+  }
+
+  const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
+  if (problem !== undefined)
+    return left({ holds: false, reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
+
+  // A change of what we published has to wait its turn. What somebody deleted or edited is put right at once, and a revocation never waits.
+  const revoking = step.changes.some(({ type }) => type === "Revoked");
+  const untouched = live.configMap !== undefined && publishesSame(live.configMap, build(before));
+  const allowedAtMs = untouched && !revoking ? nextUpdateAt(before.updatedAtMs, observation.configMapIntervalMs, nowMs) : nowMs;
+  if (allowedAtMs > nowMs) {
+    const message = `a change waits until ${timestamp(allowedAtMs)}: the ConfigMap is changed at most once in ${formatDuration(observation.configMapIntervalMs)}`;
+    const report = problems.length > 0 ? sourcesReport(before) : { holds: false, reason: "UpdateDeferred" as const, message };
+    return left(report, earliest([allowedAtMs, ...expiries]));
+  }
+
+  const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys: step.keys };
+  const dropped = step.changes.filter(({ type }) => type === "Dropped").length;
+  const truncated: ConditionReport = {
+    holds: dropped > 0 && history.keys.length < (settings.maxKeys ?? Number.POSITIVE_INFINITY),
+    reason: "DocumentTooLarge",
+    message: `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`,
+  };
+  return { history, configMap: build(history), report: sourcesReport(history), truncated, changes: step.changes, nextAtMs };
+}
+
+/**
+ * When the ConfigMap may change next, by the wall clock, because the last change is remembered across restarts.
+ * A last change that lies in the future was dated by a clock that has been set back since: it holds up nothing.
+ */
+export function nextUpdateAt(lastUpdateMs: number | undefined, intervalMs: number, nowMs: number): number {
+  return lastUpdateMs === undefined || lastUpdateMs > nowMs ? nowMs : lastUpdateMs + intervalMs;
+}
+
+function countOf({ keys }: History): string {
+  return keys.length === 1 ? "1 key" : `${keys.length} keys`;
+}
+
+// The served half of a plan: nginx's objects, and whether pods answer.
+
+/** What becomes of nginx. */
+export interface Serving {
+  readonly writes: readonly Write[];
+  /** Undefined if nobody asked for nginx. */
+  readonly report: ConditionReport | undefined;
+  readonly nginxConfigUpdated: string | undefined;
+}
+
+/** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it; with a name that is somebody else's, nothing is touched. */
+function servingOf(
+  observation: Observation,
+  settings: JwksSettings,
+  { hasDocument, conflict, nowMs }: { readonly hasDocument: boolean; readonly conflict: ConditionReport | undefined; readonly nowMs: number },
+): Serving {
+  const { object, kind, live } = observation;
+  const { nginx } = settings;
+  if (!nginx) return { writes: [], report: undefined, nginxConfigUpdated: undefined };
+  const { nginxConfigUpdated } = object.status ?? {};
+  const refusal: ConditionReport | undefined =
+    observation.nginxRefusal === undefined ? undefined : { holds: false, reason: "NginxRefused", message: observation.nginxRefusal };
+  const blocker = conflict ?? refusal;
+  if (blocker) return { writes: [], report: blocker, nginxConfigUpdated };
+  if (!hasDocument) return { writes: [], report: unavailable("nothing is published yet"), nginxConfigUpdated };
+
+  const config = renderNginxConfig(nginx);
+  const options: NginxOptions = {
+    name: nameOfObject(observation),
+    configMapName: nginx.configMapName,
+    documentConfigMapName: settings.configMapName,
+    config,
+    pods: nginx.pods,
+    owner: ownerReferenceTo(kind, object),
+  };
+  const changed = live.nginxConfigMap?.data?.[nginxConfigFile] !== config;
+  const available = live.deployment?.status?.availableReplicas ?? 0;
+  return {
+    writes: [apply(ConfigMap, nginxConfigMap(options)), apply(Deployment, nginxDeployment(options)), apply(Service, nginxService(options))],
+    report:
+      available > 0
+        ? { holds: true, reason: "Serving", message: `${available} of ${nginx.pods.replicas} pods serve the document` }
+        : unavailable(`no pod of Deployment ${options.name.name} is available`),
+    nginxConfigUpdated: changed || nginxConfigUpdated === undefined ? timestamp(nowMs) : nginxConfigUpdated,
+  };
+}
+
+function unavailable(message: string): ConditionReport {
+  return { holds: false, reason: "PodsNotAvailable", message };
+}
+
+// What an object's status says, made from what is published and what stands in the way.
+
+/** What is reported in one condition. */
+export interface ConditionReport {
+  readonly holds: boolean;
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
+/** What the status is made from. */
+interface StatusInput {
+  readonly previous: JwksStatus | undefined;
+  readonly generation: number | undefined;
+  readonly nowMs: number;
+  readonly history: History;
+  /** The ConfigMap says what the sources say. */
+  readonly published: ConditionReport;
+  /** Pods answer with it; absent if none are asked for. */
+  readonly served: ConditionReport | undefined;
+  /** Retired keys had to go early; absent to leave what is said about it. */
+  readonly truncated: ConditionReport | undefined;
+  /** When nginx's configuration was last changed; absent if there is none. */
+  readonly nginxConfigUpdated: string | undefined;
+}
+
+/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
+export function statusOf(input: StatusInput): JwksStatus {
+  const { generation, history, nginxConfigUpdated } = input;
+  const { jwksVerified } = input.previous ?? {};
+  const nextRemovalMs = nextRemovalOf(history.keys);
+  const [first] = history.keys;
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    conditions: [...conditionsOf(input)],
+    keyCount: history.keys.length,
+    keys: history.keys.map(keyStatusOf),
+    ...(history.revision > 0 && { revision: history.revision }),
+    ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
+    ...(first?.standing.state === "Active" && { lastKeyID: first.jwk.kid }),
+    ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),
+    ...(nginxConfigUpdated !== undefined && { nginxConfigUpdated }),
+    ...(jwksVerified !== undefined && { jwksVerified }),
+  };
+}
+
+function conditionsOf({ previous, generation, nowMs, published, served, truncated }: StatusInput): readonly Condition[] {
+  const blocking = [published, served].find((report) => report?.holds === false);
+  const ready: ConditionReport = blocking ?? { holds: true, reason: "Ready", message: published.message };
+  const set = (conditions: readonly Condition[], type: string, report: ConditionReport): readonly Condition[] => {
+    const { holds, reason, message } = report;
+    return setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration: generation }, nowMs);
+  };
+  let conditions = set(previous?.conditions ?? [], "Ready", ready);
+  conditions = set(conditions, "Published", published);
+  conditions = served ? set(conditions, "Served", served) : removeCondition(conditions, "Served");
+  if (!truncated) return conditions;
+  return truncated.holds ? set(conditions, "Truncated", truncated) : removeCondition(conditions, "Truncated");
 }

@@ -9,7 +9,7 @@ const set = { [`${prefix}/rotation-set`]: "my-key" };
 const source = { ...set, [`${prefix}/source`]: "true" };
 const object = (metadata: KubeObject["metadata"]): KubeObject => ({ metadata: { name: "x", namespace: "shop", ...metadata } });
 
-test("an object without marks keeps nothing, and all of them share it", () => {
+test("an object without annotations of ours keeps nothing, and all of them share it", () => {
   const kept = keepAnnotations(object({ labels: { app: "shop" }, annotations: { note: "long ".repeat(1000) } }));
   expect(kept).toEqual({});
   expect(keepAnnotations(object({}))).toBe(kept);
@@ -31,7 +31,7 @@ test("a source must say that it is one", () => {
 const applied = { [`${prefix}/version`]: "3", [`${prefix}/digest`]: "d3", [`${prefix}/applied-at`]: "2026-01-01T00:00:00.123Z" };
 const labels = { "app.kubernetes.io/managed-by": "keyturn" };
 
-test("a target's object is known by our mark alone, and what it holds by its annotations", () => {
+test("a target's object is known by our label alone, and what it holds by its annotations", () => {
   const owner = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live" };
   expect(keepAnnotations(object({ annotations: { ...owner, ...applied } })).target).toBeUndefined();
   expect(keepAnnotations(object({ labels, annotations: { ...owner, ...applied } })).target).toEqual({
@@ -42,11 +42,11 @@ test("a target's object is known by our mark alone, and what it holds by its ann
   expect(keepAnnotations(object({ labels, annotations: { ...owner, ...applied, [`${prefix}/version`]: "three" } })).target?.applied).toBeUndefined();
 });
 
-test("a mark says nothing about a target in another namespace", () => {
-  const mark = (owner: string): KubeObject =>
+test("an annotation says nothing about a target in another namespace", () => {
+  const ownedBy = (owner: string): KubeObject =>
     object({ labels, annotations: { "keyturn.io/owner": `rotationtargets.rotator.k8s.telekom.com/${owner}`, ...applied } });
-  for (const owner of ["bank/live", "live", "/live", "shop-2/live"]) expect(keepAnnotations(mark(owner))).toEqual({});
-  expect(keepAnnotations(mark("shop/live")).target?.owner).toBe("shop/live");
+  for (const owner of ["bank/live", "live", "/live", "shop-2/live"]) expect(keepAnnotations(ownedBy(owner))).toEqual({});
+  expect(keepAnnotations(ownedBy("shop/live")).target?.owner).toBe("shop/live");
 });
 
 test.each(["0", "-1", "1.5", "1e3", "0x10", " 3", "", "03", "1000000000", "9007199254740991", "9".repeat(400)])("%j is no version", (version) => {
@@ -54,13 +54,13 @@ test.each(["0", "-1", "1.5", "1e3", "0x10", " 3", "", "03", "1000000000", "90071
   expect(keepAnnotations(object({ labels, annotations: { ...annotations, [`${prefix}/version`]: version } })).target?.applied).toBeUndefined();
 });
 
-test("a time that no clock shows is no mark", () => {
+test("a time that no clock shows is none", () => {
   const annotations = { "keyturn.io/owner": "rotationtargets.rotator.k8s.telekom.com/shop/live", ...applied };
   for (const time of ["+275760-09-13T00:00:00Z", "-000001-01-01T00:00:00Z", "soon"])
     expect(keepAnnotations(object({ labels, annotations: { ...annotations, [`${prefix}/applied-at`]: time } })).target?.applied).toBeUndefined();
 });
 
-// Marks that anybody could have written, and what makes them believable.
+// Annotations that anybody could have written, and what makes them believable.
 
 const record = (seq: number, resource = "secrets"): RecordObservation => ({
   seq,
@@ -128,7 +128,7 @@ describe("in the target's own place", () => {
     expect(seen(objectWith(3, { digest: "edited" }), records)).toBe(3);
   });
 
-  test("a mark that contradicts the record or the log is no mark, and the object is still the target's to repair", () => {
+  test("an annotation that contradicts the record or the log does not count, and the object is still the target's to repair", () => {
     expect(seen(forged(3), records)).toBe("bare");
     expect(seen(forged(3, { digest: "00" }), records)).toBe("bare");
     const log = { source: { state: "gone", sinceMs: 0 }, commits: [{ seq: 2, digest: "d2", at: {} }], frozen: [], backfilled: [] } as const;

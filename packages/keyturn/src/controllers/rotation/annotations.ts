@@ -1,4 +1,4 @@
-// What is written on targets, read and checked.
+// What annotations and labels say about sources, targets and records, and which of it is believed.
 import { hash } from "node:crypto";
 import {
   canonicalJson,
@@ -29,9 +29,9 @@ import { type RecordAnnotations, recordAnnotationsOf, type SuspectedRecord, susp
 import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
 import type { SourcePaths } from "./source.ts";
 
-// What is kept of the objects that may be sources or targets: their marks, and nothing at all of the many that have none.
+// What is kept of the objects that may be sources or targets: their annotations and labels, and nothing at all of the many that have none of ours.
 
-/** The marks of an object. */
+/** What an object's annotations and labels say. */
 export interface RotationAnnotations {
   readonly source?: SourcePaths & { readonly set: string; /** The annotation that pauses the set, as it was written. */ readonly paused?: string };
   readonly target?: {
@@ -48,21 +48,21 @@ export interface RotationAnnotations {
 /** One value for all that have no owners. */
 const nobody: readonly string[] = Object.freeze([]);
 
-/** One value for all objects that have no marks. */
+/** One value for all objects that have none of ours. */
 const none: RotationAnnotations = Object.freeze({});
 
-/** For a watch of metadata: the marks of an object. */
+/** For a watch of metadata: what an object's annotations and labels say. */
 export function keepAnnotations(object: KubeObject): RotationAnnotations {
   const { labels = {}, annotations = {} } = object.metadata;
   const isOurs = labels[managedByLabel] === keyturn.name;
   const record = isOurs ? recordAnnotationsOf(object) : undefined;
   if (record) return { record };
-  const mark = (name: string): string | undefined => annotations[name] ?? labels[name];
-  const set = mark(rotationSetAnnotation);
+  const valueOf = (name: string): string | undefined => annotations[name] ?? labels[name];
+  const set = valueOf(rotationSetAnnotation);
   const paused = annotations[pausedAnnotation];
   const source =
-    set !== undefined && mark(sourceAnnotation) === "true"
-      ? { set, watchPath: mark(watchPathAnnotation), rotatePath: mark(rotatePathAnnotation), ...(paused !== undefined && { paused }) }
+    set !== undefined && valueOf(sourceAnnotation) === "true"
+      ? { set, watchPath: valueOf(watchPathAnnotation), rotatePath: valueOf(rotatePathAnnotation), ...(paused !== undefined && { paused }) }
       : undefined;
   const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
   const suspected = owner === undefined ? suspectedRecordOf(object) : undefined;
@@ -87,7 +87,7 @@ function appliedOf(annotations: Readonly<Record<string, string>>): ObjectObserva
   return seq !== undefined && digest !== undefined && atMs !== undefined ? { seq, digest, atMs } : undefined;
 }
 
-// What is kept of a RotationTarget: its settings, and of its status only what tells whether another one would say the same. There may be tens of thousands.
+// What is kept of a RotationTarget: its settings, and of its status only a digest, to know whether another one would say the same. There may be tens of thousands.
 
 /** A RotationTarget as it is kept. */
 export interface TargetSettings extends Pick<TargetObservation, "order" | "delayMs" | "deletionMode" | "whenUnfilled" | "changePolicy"> {
@@ -132,7 +132,7 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
   };
 }
 
-/** Two statuses with the same mark say the same, whenever their conditions began to. */
+/** Two statuses with the same digest say the same, whenever their conditions began to. */
 export function statusDigest({ conditions = [], ...rest }: RotationTargetStatus): string {
   const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
   // Twelve characters are 72 bits; of a longer piece V8 would keep the whole text that it was cut from.

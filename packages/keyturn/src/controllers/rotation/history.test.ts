@@ -35,9 +35,9 @@ test("a record is read as it was written", () => {
   expect(record.metadata.name).toBe("my-key-4");
   expect(record.immutable).toBe(true);
   expect(contentOfRecord(record, name)).toEqual(content);
-  const marks = recordAnnotationsOf(record);
-  expect(marks).toMatchObject({ set: "my-key", seq: 4, resource: "secrets", watchDigest: "w4", digest, seenAtMs: 1234, owners: ["t1"] });
-  expect(parseLog(marks?.log ?? "")).toEqual(log);
+  const annotations = recordAnnotationsOf(record);
+  expect(annotations).toMatchObject({ set: "my-key", seq: 4, resource: "secrets", watchDigest: "w4", digest, seenAtMs: 1234, owners: ["t1"] });
+  expect(parseLog(annotations?.log ?? "")).toEqual(log);
 });
 
 test("nothing of the content is in the metadata", () => {

@@ -1,4 +1,4 @@
-// Version records, log, repair.
+// The history of a set: its log, how the log is repaired, and the version records that both are kept in.
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
@@ -93,12 +93,12 @@ export function reachedMs(target: string, seq: number, commits: readonly Commit[
 
 // The log as it really stands: a target's object says in one write what it holds and since when, so that it knows of commits that a crash kept out of the log.
 
-/** The commits that the targets' objects tell of. */
+/** The commits that the targets' objects report. */
 export function commitsOfObjects(targets: readonly TargetObservation[]): readonly Commit[] {
   return withObjects([], targets, 0);
 }
 
-/** The log with what the targets' objects tell, and without what cannot be held any more because both the object and its version are lost. */
+/** The log with what the targets' objects report, and without what cannot be held any more because both the object and its version are lost. */
 export function repairedLog(
   log: RotationLog,
   {
@@ -108,12 +108,14 @@ export function repairedLog(
   }: { readonly targets: readonly TargetObservation[]; readonly records: readonly RecordObservation[]; readonly headSeq: number },
 ): RotationLog {
   const names = new Set(targets.map(({ name }) => name));
-  const told = withObjects(withoutStrangers(log.commits, names), targets, headSeq);
-  const newlyTold = targets.filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, told) !== undefined).map(({ name }) => name);
-  const commits = targets.reduce((left, target) => withoutLost(left, target, records), told);
+  const reported = withObjects(withoutStrangers(log.commits, names), targets, headSeq);
+  const newlyReported = targets
+    .filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, reported) !== undefined)
+    .map(({ name }) => name);
+  const commits = targets.reduce((left, target) => withoutLost(left, target, records), reported);
   if (commits === log.commits) return log;
-  // A target that is told of for the first time holds what others hold too: it was filled in the pass that crashed.
-  const filled = newlyTold.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
+  // A target that is reported for the first time holds what others hold too: it was filled in the run that crashed.
+  const filled = newlyReported.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
   return { ...log, commits, backfilled: [...log.backfilled.filter((name) => names.has(name)), ...filled] };
 }
 
@@ -124,16 +126,16 @@ function withoutStrangers(commits: readonly Commit[], names: ReadonlySet<string>
 }
 
 function withObjects(commits: readonly Commit[], targets: readonly TargetObservation[], headSeq: number): readonly Commit[] {
-  let told = commits;
+  let reported = commits;
   for (const { name, objects } of targets) {
     for (const { ours, applied, digest } of objects) {
-      if (!ours || !applied || (heldBy(name, told)?.seq ?? -1) >= applied.seq) continue;
+      if (!ours || !applied || (heldBy(name, reported)?.seq ?? -1) >= applied.seq) continue;
       // A number beyond all records is believed only if the content is what it says: the record may have been lost.
       if (applied.seq > headSeq && applied.digest !== digest) continue;
-      told = withCommitted(told, name, applied);
+      reported = withCommitted(reported, name, applied);
     }
   }
-  return told;
+  return reported;
 }
 
 function withCommitted(
@@ -243,7 +245,7 @@ export function ownerReferenceOf({ name, uid }: { readonly name: string; readonl
   return { apiVersion: `${RotationTarget.group}/${RotationTarget.version}`, kind: RotationTarget.kind, name, uid };
 }
 
-/** What a record is, as far as its metadata tells; its log stays text until it is needed. */
+/** What a record is, as far as its metadata says; its log stays text until it is needed. */
 export interface RecordAnnotations extends Omit<RecordObservation, "uid" | "resourceVersion" | "log"> {
   readonly set: string;
   readonly log: string;
@@ -251,7 +253,7 @@ export interface RecordAnnotations extends Omit<RecordObservation, "uid" | "reso
 
 /** A Secret that may be a version record which somebody has taken something from. Only its type says whether it is: metadata does not have it. */
 export interface SuspectedRecord {
-  /** The name without its number, which tells the set: see `recordStem`. */
+  /** The name without its number, which says the set: see `recordStem`. */
   readonly stem: string;
   /** The set that a label still names; as a rule the stem is the same. */
   readonly set: string;

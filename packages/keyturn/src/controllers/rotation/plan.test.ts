@@ -30,7 +30,7 @@ test("the number after the last is not given out: nothing is written, and the me
   expect(targets.get("live")?.held).toMatchObject({ seq: 1 });
 });
 
-test("with a damaged history nothing moves, and what is held is told as it is", () => {
+test("with a damaged history nothing moves, and what is held is reported as it is", () => {
   const world = filled();
   world.putSource({ watched: "v2", content: "v2" }, startMs + 1000);
   const { writes, setBlocker, targets } = planRotation({ ...world.observe(), damage: "record 1 cannot be read" }, startMs + 2000);

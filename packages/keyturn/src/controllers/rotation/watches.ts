@@ -22,7 +22,7 @@ export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
 /** What an observation is made from. */
 export interface RotationWatches {
   readonly targets: Looked<TargetSettings | undefined>;
-  /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and its marks. */
+  /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and what its annotations and labels say. */
   readonly objects: ReadonlyMap<string, Looked<RotationAnnotations>>;
 }
 
@@ -70,7 +70,7 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
   scope.trigger(targets, (change) => statesOf(change).flatMap((target) => (target ? [setKey(nameOf(change.key).namespace, target.set)] : [])));
   for (const cache of objects.values()) {
     scope.trigger(cache, (change) => [
-      ...statesOf(change).flatMap((marks) => markedSets(marks, change.key, setsOf)),
+      ...statesOf(change).flatMap((annotations) => concernedSets(annotations, change.key, setsOf)),
       // A name that somebody takes or gives back.
       ...(change.type === "updated" ? [] : setsOf(wantedBy(targets, change.key))),
     ]);
@@ -78,7 +78,7 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
   return { targets, objects };
 }
 
-function markedSets(
+function concernedSets(
   { source, target, record, suspected }: DeepReadonly<RotationAnnotations>,
   key: ObjectKey,
   setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[],

@@ -26,7 +26,7 @@ async function aDayBefore(place: RotatingNamespace): Promise<void> {
   }
 }
 
-/** All that must stay as it is: the targets' objects and the records to the byte, and which versions the statuses tell of. */
+/** All that must stay as it is: the targets' objects and the records to the byte, and which versions the statuses report. */
 async function pictureOf(place: RotatingNamespace): Promise<object> {
   const objects = await Promise.all(targets.map((name) => place.get(Secret, name)));
   const statuses = await Promise.all(targets.map((name) => place.status(name)));
