@@ -372,7 +372,7 @@ describe("a revocation", () => {
     const plan = planJwks(world.observe(), t0 + hourMs + 1);
     expect(plan).toMatchObject({ urgent: true, notices: [{ reason: "KeyRevoked" }, {}] });
     world.run(t0 + hourMs + 1);
-    const published = world.objects.get("configmaps/shop/keys") as Stored<ConfigMap> | undefined;
+    const published: Stored<ConfigMap> | undefined = world.objects.get("configmaps/shop/keys");
     expect(JSON.parse(published?.data?.["jwks.json"] ?? "")).toMatchObject({ keys: [{ kid: live }] });
     expect(published?.data?.["jwks.json"]).not.toContain(retiring);
     expect(world.condition("Ready")).toBe(condition);
