@@ -1,4 +1,4 @@
-// Secrets and specs that are no good: each is told by its own reason, once, and what was published stays.
+// Secrets and specs that are no good: each is reported by its own reason, once, and what was published stays.
 import { Buffer } from "node:buffer";
 import { ConfigMap, Event } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
@@ -65,7 +65,7 @@ describe("a Secret that turns bad", () => {
     await place.conditionSays(what, "Ready", "True Ready");
   });
 
-  test("is told once, however often it changes without getting better", async () => {
+  test("is reported once, however often it changes without getting better", async () => {
     await place.putConfig("twice", { certificateSecret: "twice" });
     for (const nonsense of ["a", "b", "c"]) {
       await place.putSecretData("twice", { "tls.crt": encoded(nonsense) });
@@ -141,5 +141,23 @@ describe("a spec that is no good", () => {
     expect(await place.get(ConfigMap, "site-jwks")).toEqual(before);
     await place.putJwks("site");
     await soon(async () => expect((await place.condition("site", "Ready", JWKS))?.status).toBe("True"));
+  });
+
+  test("holds up no revocation", async () => {
+    await using place = await publishingNamespace(cluster(), "revoked");
+    await place.startOperator();
+    await place.putSecret("signer", makeCertificate());
+    await place.putJwks("site");
+    await place.conditionSays("site", "Ready", "True Ready", JWKS);
+    await place.putSecret("signer", makeCertificate());
+    await soon(async () => expect(await place.kidsIn("site-jwks")).toHaveLength(2));
+    const [live, retiring] = (await place.kidsIn("site-jwks")) ?? [];
+    await place.putJwks("site", { oldKeysTTL: "30 days" }, { "keyturn.io/revoke": `${retiring}` });
+    await place.conditionSays("site", "Ready", "False InvalidSpec", JWKS);
+    await soon(async () => expect(await place.kidsIn("site-jwks")).toEqual([live]));
+    expect(await place.eventSays("site", "KeyRevoked")).toContain(`${retiring}`);
+    await place.putJwks("site", {}, { "keyturn.io/revoke": `${retiring}` });
+    await place.conditionSays("site", "Ready", "True Ready", JWKS);
+    expect(await place.kidsIn("site-jwks")).toEqual([live]);
   });
 });

@@ -99,6 +99,23 @@ test("of an object that never published anything, or whose spec is no good, does
   await cluster().kubectl("delete", "jwksconfig/site", "jwks.rieset.io/bad", "-n", place.namespace, "--timeout=20s");
 });
 
+test("of an object that is made again loses no key, also if the document was edited in between", async () => {
+  await using place = await publishingNamespace(cluster(), "again");
+  await place.startOperator();
+  const second = makeCertificate();
+  await place.putSecret("signer", certificate);
+  await place.putConfig("site");
+  await place.published("site-jwks", [certificate]);
+  await place.putSecret("signer", second);
+  await place.published("site-jwks", [second, certificate]);
+  await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
+  const document = (await place.get(ConfigMap, "site-jwks"))?.data?.["jwks.json"];
+  await cluster().client.mergePatch(ConfigMap, { namespace: place.namespace, name: "site-jwks" }, { data: { "jwks.json": `${document}\n` } });
+  await place.putConfig("site");
+  await place.conditionSays("site", "Ready", "True Ready");
+  await place.published("site-jwks", [second, certificate]);
+});
+
 test("of the whole namespace does not hang", async () => {
   await using place = await publishingNamespace(cluster(), "namespace");
   await place.startOperator();

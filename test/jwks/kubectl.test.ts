@@ -7,7 +7,7 @@ import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
 const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];
 
-test("kubectl get tells at a glance; wait, describe and the category work", async () => {
+test("kubectl get shows it at a glance; wait, describe and the category work", async () => {
   await using place = await publishingNamespace(cluster(), "kubectl");
   const inPlace = (...args: readonly string[]): Promise<string> => cluster().kubectl(...args, "-n", place.namespace);
   await place.startOperator();

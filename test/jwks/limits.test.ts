@@ -1,4 +1,4 @@
-// The document's limits in a running operator. The arithmetic, and minutes, are tested in virtual time beside the source.
+// The limits in a running operator. The arithmetic, and minutes, are tested in virtual time beside the source.
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
@@ -28,7 +28,7 @@ test("the ConfigMap's first change is at once, later ones wait their turn and ar
   await place.conditionSays("site", "Ready", "True Ready");
 });
 
-test("passes of one object keep their distance; another object does not wait for them", async () => {
+test("writes for one object keep their distance; another object does not wait for them", async () => {
   await using place = await publishingNamespace(cluster(), "distance");
   await place.startOperator({ flags: { ...off, "jwks.reconcile-interval": "5s" } });
   await place.putSecret("signer", first);
@@ -43,6 +43,6 @@ test("passes of one object keep their distance; another object does not wait for
   await place.published("site-jwks", [second, first]);
   await soon(async () => expect((await place.status("site")).revision).toBe(2));
   const { lastUpdateTime: after = "" } = await place.status("site");
-  // The pass began a moment before the change that it dates.
+  // The run began a moment before the change that it dates.
   expect(Date.parse(after) - Date.parse(before)).toBeGreaterThan(4900);
 });

@@ -91,7 +91,7 @@ describe("an object of somebody else", () => {
     await place.published("site-jwks", [certificate]);
   });
 
-  test("is taken over once it carries our mark, which is how objects are handed over", async () => {
+  test("is taken over once it carries our label, which is how objects are handed over", async () => {
     await using place = await publishingNamespace(cluster(), "handed");
     const name = { namespace: place.namespace, name: "site-jwks" };
     await cluster().client.create(ConfigMap, { metadata: name, data: { other: "1" } });

@@ -47,7 +47,7 @@ describe("the kinds", () => {
     expect(await submit(JWKSConfig, namespace, { ...good, nginx: { corsOrigins: ["*", "https://a.b:8443"] } })).toHaveProperty("spec");
   });
 
-  test("a JWKS takes whatever the original took, but no oldKeysTTL beyond all dates", async () => {
+  test("a JWKS takes whatever the predecessor took, but no oldKeysTTL beyond all dates", async () => {
     const namespace = await cluster().namespace("jwks");
     await serve(JWKS, namespace);
     const spec = {
@@ -71,7 +71,7 @@ describe("the planned objects", () => {
     const { certificate, privateKey } = makeCertificate();
     world.putSecret("tls", secretData(certificate, privateKey));
     // Garbage collection would remove what belongs to an owner that does not exist.
-    return world.pass(Date.UTC(2026, 0, 1)).writes.flatMap((write) => {
+    return world.run(Date.UTC(2026, 0, 1)).writes.flatMap((write) => {
       if (write.verb !== "apply") return [];
       const { ownerReferences: _, ...metadata } = write.object.metadata;
       return [{ ...write, object: { ...write.object, metadata: { ...metadata, namespace } } }];

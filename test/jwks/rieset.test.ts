@@ -1,4 +1,4 @@
-// JWKS of rieset.io: the original's manifests as they are, and the way over from the original as the guide shows it.
+// JWKS of rieset.io: the predecessor's manifests as they are, and the way over from the predecessor as the guide shows it.
 import { Buffer } from "node:buffer";
 import { createHash, createPublicKey, X509Certificate } from "node:crypto";
 import { ConfigMap, Deployment, type KubeObject, Pod, ReplicaSet, Service } from "@keyturn/runtime";
@@ -17,11 +17,11 @@ const [before, current, next] = [
   makeCertificate({ keyType: "rsa2048" }),
 ];
 
-/** As the original makes it: the start of the certificate's SHA-1. */
+/** As the predecessor makes it: the start of the certificate's SHA-1. */
 const kidOf = ({ certificate }: TestCertificate): string =>
   createHash("sha1").update(new X509Certificate(certificate).raw).digest("hex").slice(0, 16);
 
-test("the original's manifest with all its fields is served as it is: same kid, same alg, no field lost", async () => {
+test("the predecessor's manifest with all its fields is served as it is: same kid, same alg, no field lost", async () => {
   await using place = await publishingNamespace(cluster(), "rieset");
   await place.startOperator();
   await place.putSecret("signer", current);
@@ -48,7 +48,7 @@ test("keepOldKeys: false is honoured and stays in the spec", async () => {
   expect((await place.get(JWKS, "tokens"))?.metadata.generation).toBe(1);
 });
 
-test("the guide's commands hand the original's objects over: no key is lost, and pods serve all the time", async () => {
+test("the guide's commands hand the predecessor's objects over: no key is lost, and pods serve all the time", async () => {
   await using place = await publishingNamespace(cluster(), "adopt");
   await leaveAsTheOriginal(place);
   await place.startOperator();
@@ -84,7 +84,7 @@ test("the guide's commands hand the original's objects over: no key is lost, and
   await soon(async () => expect(await place.kidsIn("tokens-jwks")).toEqual([kidOf(next), kidOf(current), kidOf(before)]));
 });
 
-test("what the original left in the status makes no more writes than any other object", async () => {
+test("what the predecessor left in the status makes no more writes than any other object", async () => {
   await using place = await publishingNamespace(cluster(), "status");
   await place.putSecret("signer", current);
   await place.putJwks("tokens");
@@ -100,7 +100,7 @@ test("what the original left in the status makes no more writes than any other o
   const patches = async (): Promise<string | undefined> =>
     /rest_client_requests_total\{[^}]*method="PATCH"[^}]*\} (\d+)/.exec(await operator.metrics())?.[1];
   const written = await patches();
-  // A pass that has nothing to do.
+  // A run that has nothing to do.
   await place.putJwks("tokens", {}, { "example.com/note": "1" });
   const runs = async (): Promise<number> =>
     Number(/reconcile_total\{controller="jwks-rieset",result="requeue_after"\} (\d+)/.exec(await operator.metrics())?.[1] ?? 0);
@@ -113,8 +113,8 @@ test("what the original left in the status makes no more writes than any other o
 
 test("the guide's command copies objects of the group example.com", async () => {
   await using place = await publishingNamespace(cluster(), "copy");
-  const original = await cluster().kubectl("get", "crd", "jwks.rieset.io", "-o", "json");
-  const { spec } = JSON.parse(original) as { readonly spec: object };
+  const predecessor = await cluster().kubectl("get", "crd", "jwks.rieset.io", "-o", "json");
+  const { spec } = JSON.parse(predecessor) as { readonly spec: object };
   const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "jwks.example.com" } };
   await cluster().apply({ ...crd, spec: { ...spec, group: "example.com", conversion: undefined } } as KubeObject);
   const object = {
@@ -133,7 +133,7 @@ function condition(reason: string): object {
   return { type: "Ready", status: "True", reason, message: "JWKS successfully updated", lastTransitionTime: "2025-01-01T00:00:00Z" };
 }
 
-/** What a namespace looks like in which the original has worked: its objects, without a mark, and pods that run. */
+/** What a namespace looks like in which the predecessor has worked: its objects, without our label, and pods that run. */
 async function leaveAsTheOriginal(place: PublishingNamespace): Promise<void> {
   const { client } = cluster();
   const metadata = { namespace: place.namespace, name: "tokens" };

@@ -6,9 +6,9 @@ import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/
 import { rotatingNamespace, soon, valueIn } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
-const marks = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
+const annotations = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
 
-test("two sources: neither is guessed to be the one, until one mark is taken away", async () => {
+test("two sources: neither is guessed to be the one, until one annotation is taken away", async () => {
   await using place = await rotatingNamespace(cluster(), "two-sources");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -17,7 +17,7 @@ test("two sources: neither is guessed to be the one, until one mark is taken awa
   const second = {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { namespace: place.namespace, name: "other", annotations: marks },
+    metadata: { namespace: place.namespace, name: "other", annotations },
     data: { someKey: "x" },
   };
   await cluster().apply(second);

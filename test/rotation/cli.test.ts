@@ -1,4 +1,4 @@
-// `keyturn history` and `keyturn plan`: what people are told about a set, and what they are not.
+// `keyturn history` and `keyturn plan`: what people see of a set, and what they do not.
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationHistoryReport, rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/queries.ts";

@@ -1,4 +1,4 @@
-// A rotation that is cut before or after any of its writes is finished by a fresh process, and nobody can tell from the outcome.
+// A rotation that is cut before or after any of its writes is finished by a fresh process, and nobody can see it from the outcome.
 import { CutConnection, type Fault, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";

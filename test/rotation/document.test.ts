@@ -1,4 +1,4 @@
-// The example of the original document, from its own YAML made valid, on a real API server: with delays cut to seconds, everything happens as it says.
+// The guide's example on a real API server: with delays cut to seconds, everything happens as it says.
 import { Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
 
-/** As in the document, but for: annotations under metadata, "true" as a string, a value in base64, and hours and minutes cut to seconds. */
+/** As in the guide, but for hours and minutes cut to seconds. */
 const documented = (namespace: string): string => `
 apiVersion: v1
 kind: Secret
@@ -45,7 +45,7 @@ spec:
   deletionMode: cascade
 `;
 
-test("the document's example: the fallback gets the live content one delay after a change, and live the source's after the other", async () => {
+test("the guide's example: the fallback gets the live content one delay after a change, and live the source's after the other", async () => {
   await using place = await rotatingNamespace(cluster(), "document");
   await place.startOperator();
   using witness = await Witness.of(place);

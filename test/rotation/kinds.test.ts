@@ -7,7 +7,7 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
-const marks = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
+const sourceMetadata = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
 
 interface Widget extends KubeObject {
   readonly spec?: { readonly size?: number; readonly colour?: string; readonly parts?: readonly string[] };
@@ -52,7 +52,7 @@ const widgetDefinition = {
 
 /** Creates or changes a source, as its owner would. */
 async function put(place: RotatingNamespace, source: object): Promise<void> {
-  await cluster().apply({ metadata: { namespace: place.namespace, name: "latest", annotations: marks }, ...source });
+  await cluster().apply({ metadata: { namespace: place.namespace, name: "latest", annotations: sourceMetadata }, ...source });
 }
 
 test("a ConfigMap is rotated with its binary data, and nothing of its metadata", async () => {
@@ -65,7 +65,7 @@ test("a ConfigMap is rotated with its binary data, and nothing of its metadata",
     metadata: {
       namespace: place.namespace,
       name: "latest",
-      labels: { ...marks, "argocd.argoproj.io/instance": "shop" },
+      labels: { ...sourceMetadata, "argocd.argoproj.io/instance": "shop" },
       finalizers: ["example.com/hold"],
     },
   });
@@ -152,14 +152,14 @@ test("a custom resource is rotated once its kind is named, with exactly the righ
   await soon(async () => expect((await place.get(Widget, "t2"))?.spec?.size).toBe(1));
 });
 
-test("marks may be labels, and the paths say what is watched and what is rotated", async () => {
+test("a source may be known by labels, and the paths say what is watched and what is rotated", async () => {
   await using place = await rotatingNamespace(cluster(), "paths");
   await place.startOperator();
   await place.putTargets(["0s"], { targetName: "current" });
   const metadata = {
     namespace: place.namespace,
     name: "latest",
-    labels: marks,
+    labels: sourceMetadata,
     annotations: { "rotator.k8s.telekom.com/watch-path": ".data['tls.crt']", "rotator.k8s.telekom.com/rotate-path": ".data" },
   };
   const source = { apiVersion: "v1", kind: "Secret", metadata };

@@ -5,7 +5,7 @@ import { rotatingNamespace, soon } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
 
-test("kubectl get tells at a glance; wait, describe, explain and the category work", async () => {
+test("kubectl get shows it at a glance; wait, describe, explain and the category work", async () => {
   await using place = await rotatingNamespace(cluster(), "kubectl");
   const inPlace = (...args: readonly string[]): Promise<string> => cluster().kubectl(...args, "-n", place.namespace);
   await place.startOperator();

@@ -10,7 +10,7 @@ const threeChanges = source([0, "v1"], [100, "v2"], [300, "v3"]);
 describe("the simulator gives the timelines that were worked out by hand", () => {
   test.each([
     {
-      which: "A: the document's example",
+      which: "A: the guide's example",
       played: { targets: targetsOf([60, 5]), source: threeChanges, until: 400 },
       timeline: "0 [v1,v1] · 160 [v2,v1] · 305 [v2,v2] · 360 [v3,v2]",
     },

@@ -1,4 +1,4 @@
-// The four questions that the original document leaves open, and the answers, on a real API server.
+// The guide's four questions, and the answers, on a real API server.
 import { Secret } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";

@@ -109,8 +109,8 @@ export class RotatingNamespace implements AsyncDisposable {
   }
 
   /** Creates the source or gives it another value, as whatever renews it would. */
-  async putSource(value: string, marks: Readonly<Record<string, string>> = {}): Promise<void> {
-    const annotations = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true", ...marks };
+  async putSource(value: string, more: Readonly<Record<string, string>> = {}): Promise<void> {
+    const annotations = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true", ...more };
     const source = {
       apiVersion: "v1",
       kind: "Secret",

@@ -57,7 +57,7 @@ test(
     const state = (): string | undefined => operator.started.controllers()[0]?.state;
     const stateIs = (wanted: string): Promise<void> => soon(async () => expect(state()).toBe(wanted));
 
-    // Missing: Secrets are rotated all the same, and what is missing is told.
+    // Missing: Secrets are rotated all the same, and what is missing is reported.
     await place.putTargets(["0s"]);
     await place.putSource("one");
     await place.holds({ t1: "one" }, patienceMs);
@@ -68,8 +68,8 @@ test(
       expect(status).toBe(200);
       expect(text).toContain(`[~] watch ${resource} in ${place.namespace}: the API server does not serve this kind; install its CRD`);
     });
-    const told = expect.objectContaining({ msg: "controller state", state: `active, without ${resource}` });
-    await soon(async () => expect(operator.logLines).toContainEqual(told));
+    const logged = expect.objectContaining({ msg: "controller state", state: `active, without ${resource}` });
+    await soon(async () => expect(operator.logLines).toContainEqual(logged));
 
     // Appears: it is rotated without anybody doing anything.
     await cluster().apply(gearDefinition);

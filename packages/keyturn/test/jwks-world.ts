@@ -34,7 +34,7 @@ export const defaultSpec: Spec = {
   keyId: "Thumbprint",
 };
 
-/** The namespace. Tests change it freely between passes. */
+/** The namespace. Tests change it freely between runs. */
 export class JwksWorld {
   spec: Spec;
   revoked: readonly string[] = [];
@@ -96,8 +96,8 @@ export class JwksWorld {
     };
   }
 
-  /** One pass. `crashAfter` writes, the status counting as the last, it stops. */
-  pass(nowMs: number, crashAfter = Number.POSITIVE_INFINITY): Plan<JWKSConfig["status"] & object> {
+  /** One run. `crashAfter` writes, the status counting as the last, it stops. */
+  run(nowMs: number, crashAfter = Number.POSITIVE_INFINITY): Plan<JWKSConfig["status"] & object> {
     const plan = planJwks(this.observe(), nowMs);
     for (const write of plan.writes.slice(0, crashAfter)) {
       kinds.set(resourceOf(write.kind), write.kind);

@@ -25,13 +25,13 @@ export interface ModelTarget {
   readonly blocked: boolean;
 }
 
-/** What a pass sees of the source: one object, none, or something that is no source. */
+/** What a run sees of the source: one object, none, or something that is no source. */
 export type ModelSource =
   | { readonly found: "one"; readonly watched: string; readonly content: string; readonly uid: string; readonly writtenAt: number }
   | { readonly found: "none" }
   | { readonly found: "unreadable" };
 
-/** What a pass sees. */
+/** What a run sees. */
 export interface Sight {
   /** The estimate of the server's clock. */
   readonly clockMs: number;
@@ -42,8 +42,8 @@ export interface Sight {
   readonly changePolicy: "Settled" | "Queue";
 }
 
-/** Everything that one pass does, in the order in which it is done: first the source is noted, then targets are written, then versions dropped. */
-export function passOf(whole: Log, sight: Sight): readonly LogEntry[] {
+/** Everything that one run does, in the order in which it is done: first the source is noted, then targets are written, then versions dropped. */
+export function runOf(whole: Log, sight: Sight): readonly LogEntry[] {
   const log: LogEntry[] = [...sincePurge(whole)];
   const start = log.length;
   // Nothing is recorded for nobody.

@@ -2,15 +2,15 @@
 import type { RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import type { RotationWorld } from "./rotation-world.ts";
 
-/** What the promises are judged by at a pass. */
+/** What the promises are judged by at a run. */
 export interface Circumstances {
   /** True time. */
   readonly now: number;
   /** How far two readings of the process's clock may have been apart in this story. */
   readonly toleranceMs: number;
-  /** Since when passes have seen the source as it is now. */
+  /** Since when runs have seen the source as it is now. */
   readonly sourceSince: number;
-  /** Since when there has been no source object, as passes saw it. */
+  /** Since when there has been no source object, as runs saw it. */
   readonly sourceGoneSince: number | undefined;
   /** Targets were never edited, added or removed, and no name was taken: the order and gaps of versions are then promised too. */
   readonly untouched: boolean;
@@ -81,9 +81,9 @@ export class Promises {
     const delays = ranked.map((each) => each.delayMs);
     const neverGrow = delays.every((each, index) => index === 0 || each <= (delays[index - 1] ?? 0));
     const nextDelay = ranked.find((each) => each.rank === rank + 1)?.delayMs ?? 0;
-    const hasSettled = membersOf(rank).every((other) => this.#hadFor(other, before, given.now) >= nextDelay);
+    const hasStabilized = membersOf(rank).every((other) => this.#hadFor(other, before, given.now) >= nextDelay);
     // A first fill waits for nothing; when a crash cuts it in two, its second part may be replaced before its time.
-    for (const other of neverGrow && hasSettled && changePolicy === "Settled" ? membersOf(rank + 1) : []) {
+    for (const other of neverGrow && hasStabilized && changePolicy === "Settled" ? membersOf(rank + 1) : []) {
       promise((this.#held.get(other) ?? 0) >= before, `P6: version ${before} leaves ${target} before it is in ${other}`);
     }
   }

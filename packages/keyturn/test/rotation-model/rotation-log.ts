@@ -92,7 +92,7 @@ export function versionOf(log: Log, seq: number): Version {
   return found;
 }
 
-/** The versions that were committed and are still in the history, oldest first: the document's π. */
+/** The versions that were committed and are still in the history, oldest first. */
 export function commitList(log: Log): readonly number[] {
   const current = log.slice(log.findLastIndex(({ type }) => type === "Fresh") + 1);
   const committed = new Set(current.flatMap((entry) => (entry.type === "Committed" ? [entry.seq] : [])));

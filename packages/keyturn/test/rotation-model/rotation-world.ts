@@ -25,7 +25,7 @@ export type WorldTarget = Omit<ModelTarget, "blocked"> & { readonly uid: string 
 
 const resource = "secrets";
 
-/** The namespace. Tests change it freely between passes. */
+/** The namespace. Tests change it freely between runs. */
 export class RotationWorld {
   readonly sources = new Map<string, WorldSource>();
   readonly targets = new Map<string, WorldTarget>();
@@ -114,7 +114,7 @@ export class RotationWorld {
     return { source, targets };
   }
 
-  /** Makes the plan's writes in their order, `stopAfter` of them at most, telling each before it is made. False if one was refused, after which nothing more is done. */
+  /** Makes the plan's writes in their order, `stopAfter` of them at most, handing each out before it is made. False if one was refused, after which nothing more is done. */
   carryOut(
     plan: RotationPlan,
     { stopAfter = Number.POSITIVE_INFINITY, onWrite }: { readonly stopAfter?: number; readonly onWrite?: (write: RotationWrite) => void } = {},

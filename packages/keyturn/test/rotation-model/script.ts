@@ -9,7 +9,7 @@ export interface ScriptedTarget {
   readonly whenUnfilled: "Backfill" | "Absent";
 }
 
-/** Something that happens. What a pass follows at once is `seen`; the rest is noticed whenever there is a pass. Targets are meant by number. */
+/** Something that happens. What a run follows at once is `seen`; the rest is seen whenever there is a run. Targets are meant by number. */
 export type Action =
   | { readonly do: "set"; readonly value: number; readonly unwatched: number; readonly seen: boolean }
   | { readonly do: "delete" | "recreate" | "lose path" | "second source" | "touch"; readonly seen: boolean }
@@ -17,9 +17,9 @@ export type Action =
   /** Until the last moment before time alone changes anything. */
   | { readonly do: "brink" }
   | { readonly do: "down"; readonly seconds: number }
-  /** The next pass ends after so many writes, because the process dies or a write is refused. */
+  /** The next run ends after so many writes, because the process dies or a write is refused. */
   | { readonly do: "crash"; readonly after: number }
-  /** The process's clock is off by so much; `known` if it can tell by the API server's. */
+  /** The process's clock is off by so much; `known` if it knows by the API server's. */
   | { readonly do: "clock"; readonly offset: number; readonly known: boolean }
   | { readonly do: "edit"; readonly target: number; readonly to: Partial<ScriptedTarget>; readonly seen: boolean }
   | { readonly do: "add"; readonly target: number; readonly spec: ScriptedTarget; readonly seen: boolean }

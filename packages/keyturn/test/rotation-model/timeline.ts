@@ -1,5 +1,5 @@
 // Plays a source and targets through the naive simulator, and prints what the targets held when, as the worked timelines do.
-import { type ModelSource, type ModelTarget, passOf } from "./naive-rules.ts";
+import { type ModelSource, type ModelTarget, runOf } from "./naive-rules.ts";
 import { heldVersion, type Log, type LogEntry, sincePurge, versionOf } from "./rotation-log.ts";
 
 /** What the source becomes: a value, or undefined when it is deleted. */
@@ -8,7 +8,7 @@ export interface SourceChange {
   readonly value: string | undefined;
 }
 
-/** What is played. Times are of any one unit, from 0 to `until`; there is a pass at each, except when the controller is down. */
+/** What is played. Times are of any one unit, from 0 to `until`; there is a run at each, except when the controller is down. */
 export interface Play {
   readonly targets: readonly ModelTarget[];
   readonly source: readonly SourceChange[];
@@ -42,13 +42,13 @@ export function contentsOf(log: Log, targets: readonly ModelTarget[]): readonly 
 }
 
 /** The log of a play. */
-export function play(played: Play, onPass: (now: number, log: Log) => void = () => {}): Log {
+export function play(played: Play, onRun: (now: number, log: Log) => void = () => {}): Log {
   const { targets, source, until, down, changePolicy = "Settled", clock = (now) => now } = played;
   const log: LogEntry[] = [];
   for (let now = 0; now <= until; now += 1) {
     if (down && now >= down[0] && now < down[1]) continue;
-    log.push(...passOf(log, { clockMs: clock(now), source: sourceAt(source, now), targets, changePolicy }));
-    onPass(now, log);
+    log.push(...runOf(log, { clockMs: clock(now), source: sourceAt(source, now), targets, changePolicy }));
+    onRun(now, log);
   }
   return log;
 }

@@ -1,7 +1,7 @@
 // Plays a story twice, with the controller's plan in a world in memory and with the naive simulator, and throws at the first difference or broken promise.
 import type { planRotation, RotationPlan, RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import { differenceBetween, partDone } from "./difference.ts";
-import { passOf, type Sight } from "./naive-rules.ts";
+import { runOf, type Sight } from "./naive-rules.ts";
 import { Promises } from "./promises.ts";
 import type { LogEntry } from "./rotation-log.ts";
 import { RotationWorld, type WorldSource } from "./rotation-world.ts";
@@ -11,7 +11,7 @@ import type { Action, Script } from "./script.ts";
 export type PlanFunction = typeof planRotation;
 
 const startMs = Date.UTC(2026, 0, 1);
-/** One pass in so many is tried with a crash after each of its writes. */
+/** One run in so many is tried with a crash after each of its writes. */
 const crashEvery = 8;
 /** A clock that is further off than this, and known to be, is not acted by. */
 const maxSkewMs = 30_000;
@@ -45,16 +45,16 @@ class Trial {
   #isOffsetKnown = true;
   #offsets: readonly number[] = [0];
   #crashAfter: number | undefined;
-  /** A pass was cut and has not been made up for. */
+  /** A run was cut and has not been made up for. */
   #isUnfinished = false;
   #untouched = true;
   #next: number | undefined;
-  /** Something was changed and there was no pass since. */
+  /** Something was changed and there was no run since. */
   #isUnseen = false;
-  #passes = 0;
-  /** What passes have seen of the source, and since when. */
-  #looked: { readonly mark: string; readonly since: number; readonly goneSince: number | undefined } = {
-    mark: "",
+  #runs = 0;
+  /** What runs have seen of the source, and since when. */
+  #looked: { readonly source: string; readonly since: number; readonly goneSince: number | undefined } = {
+    source: "",
     since: startMs,
     goneSince: undefined,
   };
@@ -69,7 +69,7 @@ class Trial {
 
   play(): void {
     for (const action of this.#script.actions) this.#act(action);
-    this.#settle();
+    this.#comeToRest();
   }
 
   #act(action: Action): void {
@@ -119,17 +119,17 @@ class Trial {
         break;
     }
     if ("seen" in action && !action.seen) this.#isUnseen = true;
-    else this.#pass();
+    else this.#run();
   }
 
   /** Time goes by and nothing happens: everything must come to rest, and the last word of the source be live. */
-  #settle(): void {
-    this.#note(() => "settle");
+  #comeToRest(): void {
+    this.#note(() => "comes to rest");
     this.#crashAfter = undefined;
     this.#offset = 0;
     this.#isOffsetKnown = true;
     for (let turns = 0; turns < 100; turns += 1) {
-      this.#pass();
+      this.#run();
       if (this.#next === undefined) break;
       // Time that ran ahead, by a clock that was fast, has to be made up for.
       this.#now = Math.max(this.#next, this.#now);
@@ -175,7 +175,7 @@ class Trial {
 
   /** People are slower than a restart: before they edit anything, what was cut has been made up for, and what they did before has been seen. */
   #catchUp(): boolean {
-    while (!this.#isSkewed && (this.#isUnfinished || this.#isUnseen)) this.#pass();
+    while (!this.#isSkewed && (this.#isUnfinished || this.#isUnseen)) this.#run();
     return !this.#isUnfinished && !this.#isUnseen;
   }
 
@@ -196,35 +196,35 @@ class Trial {
 
   /** A write to the source that changes nothing that matters. */
   #touch(isSeen: boolean): void {
-    this.#pass();
+    this.#run();
     if (this.#world.sources.has("source")) this.#putSource({});
     if (isSeen && !this.#isUnfinished && this.#planNow().writes.length > 0) throw new Error("P18: an edit of nothing that matters made a write");
   }
 
-  /** Lets time go by, with a pass whenever the plan asked for one. */
+  /** Lets time go by, with a run whenever the plan asked for one. */
   #wait(forMs: number): void {
     const end = this.#now + forMs;
     while (this.#next !== undefined && this.#next <= end) {
-      if (this.#next <= this.#now) throw new Error("P10: the plan asks for a pass that is overdue");
+      if (this.#next <= this.#now) throw new Error("P10: the plan asks for a run that is overdue");
       this.#checkIdle(this.#next);
       this.#now = this.#next;
-      this.#pass();
+      this.#run();
     }
     this.#checkIdle(end);
     this.#now = end;
   }
 
   #toTheBrink(): void {
-    if (this.#isUnfinished) return this.#pass();
+    if (this.#isUnfinished) return this.#run();
     if (this.#next === undefined || this.#next <= this.#now + 1) return;
     this.#now = this.#next - 1;
-    this.#pass();
+    this.#run();
   }
 
-  /** Nothing may be due before the plan says so. What is due once stays due, so the last moment tells. */
+  /** Nothing may be due before the plan says so. What is due once stays due, so the last moment decides. */
   #checkIdle(until: number): void {
     if (this.#isUnfinished || this.#isUnseen || until <= this.#now + 1) return;
-    const late = passOf(this.#log, this.#sight(until - 1));
+    const late = runOf(this.#log, this.#sight(until - 1));
     if (late.length > 0) throw new Error(`the plan sleeps until ${(until - startMs) / 1000} s, but before: ${JSON.stringify(late)}`);
   }
 
@@ -251,10 +251,10 @@ class Trial {
     return { clockMs, skewed: this.#isSkewed, ...this.#world.sight(), changePolicy: this.#world.changePolicy };
   }
 
-  /** A pass, and another one for as long as the plan asks for it at once. Together they do what is due. */
-  #pass(): void {
+  /** A run, and another one for as long as the plan asks for it at once. Together they do what is due. */
+  #run(): void {
     const sight = this.#sight(this.#now);
-    const expected = passOf(this.#log, sight);
+    const expected = runOf(this.#log, sight);
     const unnoted = this.#looked;
     if (!sight.skewed) this.#lookAtSource();
     const crashAfter = this.#crashAfter ?? Number.POSITIVE_INFINITY;
@@ -265,10 +265,10 @@ class Trial {
       const plan = this.#planNow();
       const stopAfter = crashAfter - writes;
       isCut = stopAfter <= plan.writes.length;
-      if (plan.writes.length > 1 && (this.#passes += 1) % crashEvery === 0) this.#checkEveryCrash(plan);
-      if (plan.writes.length > 0) this.#note(() => `pass: ${plan.writes.map(inWords).join(", ")}${isCut ? ` -- cut after ${stopAfter}` : ""}`);
+      if (plan.writes.length > 1 && (this.#runs += 1) % crashEvery === 0) this.#checkEveryCrash(plan);
+      if (plan.writes.length > 0) this.#note(() => `run: ${plan.writes.map(inWords).join(", ")}${isCut ? ` -- cut after ${stopAfter}` : ""}`);
       this.#carryOut(plan, stopAfter);
-      // The plan's times are the server's, as far as the process can tell.
+      // The plan's times are the server's, as far as the process knows.
       this.#next = plan.nextAtMs === undefined ? undefined : plan.nextAtMs - (this.#isOffsetKnown ? 0 : this.#offset);
       writes += plan.writes.length;
       if (plan.writes.length === 0) break;
@@ -297,22 +297,22 @@ class Trial {
     if (!isDone) throw new Error("a write was refused, though nobody else writes");
   }
 
-  /** Notes since when passes have seen the source as it is. */
+  /** Notes since when runs have seen the source as it is. */
   #lookAtSource(): void {
     const { source } = this.#world.sight();
-    const mark = source.found === "one" ? `${source.uid} ${source.watched}` : source.found;
-    if (mark === this.#looked.mark) return;
+    const seen = source.found === "one" ? `${source.uid} ${source.watched}` : source.found;
+    if (seen === this.#looked.source) return;
     const since = source.found === "one" ? Math.min(source.writtenAt, this.#now) : this.#now;
-    this.#looked = { mark, since, goneSince: source.found === "none" ? this.#now : undefined };
+    this.#looked = { source: seen, since, goneSince: source.found === "none" ? this.#now : undefined };
   }
 
   #compare(expected: readonly LogEntry[]): void {
     this.#log.push(...expected);
     const difference = differenceBetween(this.#log, this.#world);
-    if (difference !== undefined) throw new Error(`${difference}\nexpected of this pass: ${JSON.stringify(expected)}`);
+    if (difference !== undefined) throw new Error(`${difference}\nexpected of this run: ${JSON.stringify(expected)}`);
     if (expected.at(-1)?.type === "Purged") this.#startAfresh();
     const again = this.#planNow();
-    if (again.writes.length > 0) throw new Error(`P7: a second pass writes ${again.writes.map(({ verb }) => verb).join(", ")}`);
+    if (again.writes.length > 0) throw new Error(`P7: a second run writes ${again.writes.map(({ verb }) => verb).join(", ")}`);
   }
 
   /** What nobody holds any more is forgotten, also what RotationTargets left behind: somebody tidies up. */
@@ -321,7 +321,7 @@ class Trial {
     for (const [name, object] of this.#world.objects) if (object.ours && !this.#world.targets.has(name)) this.#world.objects.delete(name);
   }
 
-  /** After a pass that was cut, the world must be as after some part of what was to be done, from its beginning. */
+  /** After a run that was cut, the world must be as after some part of what was to be done, from its beginning. */
   #adopt(expected: readonly LogEntry[], writesMade: number): void {
     if (writesMade === 0) return;
     const done = partDone(this.#log, expected, this.#world);

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { soonWithin, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
-import { ApiError } from "../../src/client/api-error.ts";
+import { ApiError, isApiError } from "../../src/client/api-error.ts";
 import { CustomResourceDefinition } from "../../src/client/builtin-kinds.ts";
 import { defineKind, type KubeObject } from "../../src/client/kind.ts";
 import {
@@ -12,6 +12,7 @@ import {
   embeddedObject,
   intOrString,
   labelName,
+  looseDuration,
   objectName,
   quantity,
 } from "../../src/schema/kubernetes-values.ts";
@@ -140,6 +141,21 @@ async function stored(spec: object, name = "probe"): Promise<unknown> {
   }
 }
 
+/** No durations, or longer than 100 years: in one unit, in several, and far beyond what CEL's own durations can be. */
+const beyondBounds = [
+  "1 hour",
+  "876000h1ns",
+  "99999999h",
+  "9999999999m",
+  "9999999999s",
+  "9999999999999ms",
+  "9999999999999999us",
+  "9999999999999999µs",
+  "9".repeat(60).concat("ns"),
+  "999999h999999h999999h",
+  "0.5h876000h",
+];
+
 describe("a CRD with every construct", () => {
   test("gets its defaults filled in, nested ones too", async () => {
     expect(await stored({})).toEqual({
@@ -227,7 +243,7 @@ describe("a CRD with every construct", () => {
 
   test("refuses by rules with their own words", async () => {
     expect(await stored({ range: { from: 2, to: 1 } })).toContainEqual(expect.stringContaining("from is after to"));
-    for (const every of ["1 hour", "876000h1ns", "99999999h", "9999999999m"])
+    for (const every of beyondBounds)
       expect(await stored({ every })).toContainEqual(
         expect.stringContaining("must be a duration such as 30s, 720h or 1h30m, and not longer than 876000h"),
       );
@@ -259,6 +275,63 @@ describe("a CRD with every construct", () => {
     expect(await cluster().kubectl("get", "keyturn", "-o", "name", "--field-selector", "spec.mode=auto")).toContain(
       "everything.test.keyturn.io/conditions",
     );
+  });
+});
+
+describe("durations that were stored before they had a bound", () => {
+  const kindWith = (spec: z.ZodObject) =>
+    defineCustomKind({
+      group: "test.keyturn.io",
+      kind: "Lasting",
+      scope: "Namespaced",
+      versions: [{ name: "v1", spec, status: z.object({ seen: z.string().optional() }) }],
+    });
+  const Lasting = kindWith(z.object({ exact: duration().optional(), loose: looseDuration().optional() }));
+  const serve = async (kind: typeof Lasting, isRefused: boolean): Promise<void> => {
+    await cluster().client.apply(CustomResourceDefinition, crdOf(kind), { fieldManager: "test", force: true });
+    const probe = { metadata: { namespace: "default", name: "probe" }, spec: { exact: "876001h" } };
+    await soon(async () => {
+      const refused = await cluster().client.create<KubeObject>(Lasting, probe, { dryRun: true }).then(
+        () => false,
+        (error: unknown) => (isApiError(error, "Invalid") ? true : String(error)),
+      );
+      if (refused !== isRefused) throw new Error("the CRD is not in use yet");
+    });
+  };
+
+  test("stay writable and deletable, and new ones are refused in words", async () => {
+    // As 0.2.0 has them.
+    await serve(kindWith(z.object({ exact: z.string().max(64).optional(), loose: z.string().optional() })), false);
+    const lengths = [...beyondBounds.slice(1), `${"0".repeat(70)}1h`];
+    const name = (index: number): { namespace: string; name: string } => ({ namespace: "default", name: `lasting-${index}` });
+    for (const [index, length] of lengths.entries()) {
+      const spec = length.length > 64 ? { loose: length } : { exact: length, loose: length };
+      await cluster().client.create<KubeObject>(Lasting, Object.assign({ metadata: { ...name(index), finalizers: ["keyturn.io/test"] } }, { spec }));
+    }
+    await serve(Lasting, true);
+    for (const index of lengths.keys()) {
+      await cluster().client.mergePatch<KubeObject>(Lasting, name(index), { status: { seen: "yes" } }, { subresource: "status" });
+      await cluster().client.mergePatch<KubeObject>(Lasting, name(index), { metadata: { labels: { a: "b" } } });
+      await cluster().client.delete(Lasting, name(index));
+      await cluster().client.mergePatch<KubeObject>(Lasting, name(index), { metadata: { finalizers: [] } });
+      expect(await cluster().client.get(Lasting, name(index))).toBeUndefined();
+    }
+    const words = "must be a duration such as 30s, 720h or 1h30m, and not longer than 876000h (100 years)";
+    for (const length of beyondBounds.slice(1)) {
+      const object = Object.assign({ metadata: { namespace: "default", name: "new" } }, { spec: { loose: length } });
+      const refusal = await cluster().client.create<KubeObject>(Lasting, object, { dryRun: true }).catch((error: unknown) => error);
+      expect(refusal instanceof ApiError && refusal.body.details?.causes?.map(({ message }) => message)).toEqual([
+        `Invalid value: "${length}": ${words}`,
+      ]);
+    }
+    for (const spec of [
+      { exact: "876000h", loose: "soon" },
+      { exact: "0", loose: "0" },
+      { exact: "400000h400000h", loose: "3153599999.9s0.1s" },
+    ])
+      await cluster().client.create<KubeObject>(Lasting, Object.assign({ metadata: { namespace: "default", name: "new" } }, { spec }), {
+        dryRun: true,
+      });
   });
 });
 

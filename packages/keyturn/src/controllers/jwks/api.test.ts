@@ -1,4 +1,4 @@
-// The CRDs: structural, with the columns and defaults that users rely on, and the original's schema as it was.
+// The CRDs: structural, with the columns and defaults that users rely on, and the predecessor's schema as it was.
 import { crdOf } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { JWKS, JWKSConfig } from "./api.ts";
@@ -20,7 +20,7 @@ describe("JWKSConfig", () => {
     ]);
   });
 
-  test("has the document's fields and defaults", () => {
+  test("has the documented fields and defaults", () => {
     const { properties, required } = specOf(JWKSConfig);
     expect(required).toEqual(["certificateSecret", "configMapName"]);
     expect(properties).toMatchObject({
@@ -36,7 +36,7 @@ describe("JWKSConfig", () => {
 });
 
 describe("JWKS", () => {
-  test("has the names, columns and fields of the original", () => {
+  test("has the names, columns and fields of the predecessor", () => {
     expect(crdOf(JWKS).spec).toMatchObject({
       group: "rieset.io",
       scope: "Namespaced",

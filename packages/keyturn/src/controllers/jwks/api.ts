@@ -104,7 +104,7 @@ const jwksConfigSpec = z
     ],
   });
 
-/** The original's schema: no validation of names and durations but that oldKeysTTL has a longest, and three intervals that nothing needs any more, because Secrets are watched. */
+/** The schema of rieset/jwks-operator: no validation of names and durations but that oldKeysTTL has a longest, and three intervals that nothing needs any more, because Secrets are watched. */
 const jwksSpec = z.object({
   certificateSecret: z.string().describe("The Secret with the certificate."),
   configMapName: z.string().describe("The ConfigMap to publish in."),

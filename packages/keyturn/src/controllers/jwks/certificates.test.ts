@@ -119,7 +119,7 @@ describe("reading tls.crt", () => {
     expect(read(pem)).toBeUndefined();
   });
 
-  test("tells a file that was cut off from one without certificates", () => {
+  test("distinguishes a file that was cut off from one without certificates", () => {
     expect(parseCertificatePem(leaf.certificate.slice(0, 200))).toEqual({ certificates: [], unfinished: true });
     expect(parseCertificatePem("hello")).toEqual({ certificates: [], unfinished: false });
   });

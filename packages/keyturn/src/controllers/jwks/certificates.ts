@@ -1,4 +1,4 @@
-// Secret → checked chain → key.
+// From a Secret with a certificate to the key that it gives: what is kept of the Secret, its checked chain, and the key or why there is none.
 import { Buffer } from "node:buffer";
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { LruMap } from "@keyturn/runtime";
@@ -10,8 +10,8 @@ import type { JwksSettings } from "./settings.ts";
 
 // What is kept of a Secret: its certificates, and whether its private key belongs to them. The private key itself never enters a cache.
 
-/** Whether `tls.key` is the private key of the first certificate. `unreadable`: encrypted, damaged or of an unknown kind, so nobody can tell. */
-export type PrivateKeyCheck = "matches" | "differs" | "absent" | "unreadable";
+/** Whether `tls.key` is the private key of the first certificate. `unreadable`: encrypted, damaged or of an unknown kind, so nobody knows. */
+type PrivateKeyCheck = "matches" | "differs" | "absent" | "unreadable";
 
 /** A Secret as this controller sees it. */
 export type CertificateSecret =
@@ -21,7 +21,7 @@ export type CertificateSecret =
   | { readonly type: "certificates"; readonly pem: CertificatePem; readonly privateKey: PrivateKeyCheck };
 
 /** The part of a Secret that is read. Values are base64, as the API server sends them. */
-export interface SecretData {
+interface SecretData {
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -68,7 +68,7 @@ export function readCertificateChain(base64: readonly string[]): CertificateChai
   return known.chain;
 }
 
-/** The document asks for certificates to be read once for as long as they do not change. Every pass over an object meets the same few, in its Secrets and in its history. */
+/** Certificates are read once for as long as they do not change: every run for an object meets the same few, in its Secrets and in its history. */
 const chainsRead = new LruMap<string, { readonly chain: CertificateChain | undefined }>(2000);
 
 function parseChain(base64: readonly string[]): CertificateChain | undefined {
@@ -111,7 +111,7 @@ function derOf(certificate: X509Certificate): string {
 // From a Secret to the key that it gives, or the reason why it gives none.
 
 /** What a Secret gives. The message of a refusal names no more than what is public. */
-export type SourceResult =
+type SourceResult =
   | { readonly type: "key"; readonly key: SourceKey }
   | { readonly type: "refused"; readonly reason: SourceReason; readonly message: string };
 

@@ -4,7 +4,8 @@ import { type ConfigMap, maxDurationMs } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
-import { historyAnnotation, recoverHistory } from "./config-map.ts";
+import { keyStatusSchema } from "./api.ts";
+import { historyAnnotation, keyStatusOf, recoverHistory } from "./config-map.ts";
 
 const t0 = Date.UTC(2026, 0, 1);
 
@@ -12,9 +13,9 @@ const t0 = Date.UTC(2026, 0, 1);
 function rotated(): { world: JwksWorld; configMap: ConfigMap } {
   const world = new JwksWorld();
   world.putSecret("tls", secretData(makeCertificate().certificate));
-  world.pass(t0);
+  world.run(t0);
   world.putSecret("tls", secretData(makeCertificate({ keyType: "ed25519" }).certificate));
-  world.pass(t0 + 3_600_000);
+  world.run(t0 + 3_600_000);
   if (!world.configMap) throw new Error("the test's own ConfigMap was not written");
   return { world, configMap: world.configMap };
 }
@@ -72,6 +73,29 @@ describe("recoverHistory", () => {
     expect(keys).toMatchObject([{}, { ...retiring, standing: { state: "Retiring", replacedAtMs, removeAtMs: replacedAtMs + maxDurationMs } }]);
   });
 
+  test("a replacement in the last year of all is brought so far back that the removal is still a date", () => {
+    const { configMap } = rotated();
+    const annotation = (configMap.metadata.annotations?.[historyAnnotation] ?? "")
+      .replace(/"replacedAt":"[^"]*"/, '"replacedAt":"9999-06-01T00:00:00.000Z"')
+      .replace(/"removeAt":"[^"]*"/, '"removeAt":"+010050-01-01T00:00:00.000Z"');
+    const forged = { ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: annotation } } };
+    const { keys } = recoverHistory(forged, undefined);
+    for (const key of keys) expect(() => keyStatusSchema.parse(keyStatusOf(key))).not.toThrow();
+    expect(keys).toMatchObject([{}, { standing: { state: "Retiring" } }]);
+  });
+
+  test.each([
+    ["an edited document", (configMap: ConfigMap) => ({ ...configMap, data: { "jwks.json": `${configMap.data?.["jwks.json"]}\n` } })],
+    [
+      "an edited annotation",
+      (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } }),
+    ],
+  ])("%s of an object that was made again: the keys of the JWKS document are adopted, and none is lost", (_name, edit) => {
+    const { configMap } = rotated();
+    const kids = recoverHistory(configMap, undefined).keys.map(({ jwk }) => jwk.kid);
+    expect(recoverHistory(edit(configMap), undefined)).toMatchObject({ revision: 0, keys: kids.map((kid) => ({ jwk: { kid }, source: "" })) });
+  });
+
   test("keys of a status that cannot be read are left out", () => {
     const { world } = rotated();
     const keys = world.status?.keys?.map((key, index) => (index === 0 ? { ...key, certificates: ["AAAA"] } : key)) ?? [];
@@ -100,7 +124,7 @@ describe("a ConfigMap of rieset/jwks-operator that was handed over", () => {
     const world = new JwksWorld();
     world.objects.set("configmaps/shop/keys", Object.assign({ metadata }, { binaryData }));
     world.putSecret("tls", secretData(makeCertificate().certificate));
-    world.pass(t0);
+    world.run(t0);
     const published = Buffer.from(world.configMap?.binaryData?.["jwks.json"] ?? "", "base64").toString();
     expect(JSON.parse(published)).toMatchObject({ keys: [{ kty: "EC" }, { kid: "3c11eb5522c3f8b1", alg: "RS512", x5c }] });
     expect(published).not.toContain("key_ops");
@@ -110,11 +134,11 @@ describe("a ConfigMap of rieset/jwks-operator that was handed over", () => {
     ]);
   });
 
-  test("the document stays in the field where it is: the API server allows it in one only", () => {
+  test("the JWKS document stays in the field where it is: the API server allows it in one only", () => {
     const world = new JwksWorld();
     world.objects.set("configmaps/shop/keys", Object.assign({ metadata }, { binaryData }));
     world.putSecret("tls", secretData(makeCertificate().certificate));
-    world.pass(t0);
+    world.run(t0);
     expect(world.configMap).not.toHaveProperty("data");
   });
 });

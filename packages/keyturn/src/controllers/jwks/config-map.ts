@@ -1,4 +1,4 @@
-// What the ConfigMap keeps: document, history.
+// The ConfigMap in which a JWKS document is published with the history of its keys, and how that history is found again.
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { type ConfigMap, type KubeObject, maxDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
@@ -20,7 +20,7 @@ export interface History {
   readonly keys: readonly PublishedKey[];
 }
 
-/** Beside the document in its ConfigMap: all about its keys that is not in the document itself. */
+/** Beside the JWKS document in its ConfigMap: all about its keys that is not in the JWKS document itself. */
 export const historyAnnotation = "keyturn.io/jwks-history";
 
 /** `removeAt` may be a date that only JavaScript writes, beyond the year 9999: once there was no longest `oldKeysTTL`, and those keys are not lost for it. */
@@ -31,19 +31,22 @@ const keyRecord = keyStatusSchema.omit({ certificateExpires: true, algorithm: tr
     .optional(),
 });
 
+/** The latest replacement that is believed, so that even the longest `oldKeysTTL` after it is a date that the API server takes. */
+const latestReplacementMs = Date.UTC(9999, 0) - maxDurationMs;
+
 /** More changes than any set of keys sees; a higher number was written by somebody else, and is not counted on from. */
 const highestRevision = 999_999_999;
 
 const historyRecord = z.object({
   revision: z.int().min(0).max(highestRevision),
   updatedAt: z.iso.datetime(),
-  /** SHA-256 of the document: a document that was edited is not to be believed. */
+  /** SHA-256 of the JWKS document: a document that was edited is not to be believed. */
   digest: z.string(),
   keys: z.array(keyRecord),
 });
 
 /** The annotation's value for a document and its history. */
-export function renderHistory({ revision, updatedAtMs = 0, keys }: History, document: string): string {
+function renderHistory({ revision, updatedAtMs = 0, keys }: History, document: string): string {
   const record: z.infer<typeof historyRecord> = {
     revision,
     updatedAt: timestamp(updatedAtMs),
@@ -66,20 +69,20 @@ export function timestamp(timeMs: number): string {
 /**
  * Finds the history again, from the newer of its two copies.
  *
- * The ConfigMap's is written in the same request as the document, so no crash can come between; it does not count if the document was edited since.
- * The status's is written a moment later, and survives the ConfigMap. With neither, the keys of a document that somebody has handed over to us are taken
- * as published from Secrets whose names are unknown: they retire when the first key of ours appears.
+ * The ConfigMap's is written in the same request as the JWKS document, so no crash can come between; it does not count if the JWKS document was edited since.
+ * The status's is written a moment later, and survives the ConfigMap. With neither, the keys of a JWKS document that somebody has handed over to us, or has
+ * edited before its object was made again, are taken as published from Secrets whose names are unknown: they retire when the first key of ours appears.
  */
 export function recoverHistory(configMap: ConfigMap | undefined, status: JwksStatus | undefined): History {
   const { revision = 0 } = status ?? {};
   const published = configMap && historyOfConfigMap(configMap);
   if (published && published.revision >= revision) return published;
-  if (revision > 0 || !configMap || configMap.metadata.annotations?.[historyAnnotation] !== undefined) return historyOfStatus(status);
+  if (revision > 0 || !configMap) return historyOfStatus(status);
   return { revision: 0, updatedAtMs: undefined, keys: adoptedKeys(configMap) };
 }
 
-/** The document in a ConfigMap: in `data`, or in `binaryData`, where rieset/jwks-operator puts it. */
-export function documentOf(configMap: ConfigMap): string | undefined {
+/** The JWKS document in a ConfigMap: in `data`, or in `binaryData`, where rieset/jwks-operator puts it. */
+function documentOf(configMap: ConfigMap): string | undefined {
   const encoded = configMap.binaryData?.[documentFile];
   return configMap.data?.[documentFile] ?? (encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8"));
 }
@@ -135,6 +138,7 @@ function publishedKeyOf(
   const keyType = chain && keyTypeOf(chain.publicKey);
   if (!chain || typeof keyType !== "string") return undefined;
   const alg = algorithmsFor(keyType).find((possible) => possible === algorithm) ?? algorithmsFor(keyType)[0];
+  const replacedAtMs = Math.min(Date.parse(replacedAt ?? ""), latestReplacementMs);
   return {
     jwk: publicJwkOf(chain, { kid, alg }),
     source,
@@ -142,21 +146,21 @@ function publishedKeyOf(
     notAfterMs: chain.notAfterMs,
     standing:
       state === "Retiring" && replacedAt !== undefined && removeAt !== undefined
-        ? { state, replacedAtMs: Date.parse(replacedAt), removeAtMs: Math.min(Date.parse(removeAt), Date.parse(replacedAt) + maxDurationMs) }
+        ? { state, replacedAtMs, removeAtMs: Math.min(Date.parse(removeAt), replacedAtMs + maxDurationMs) }
         : { state: "Active" },
   };
 }
 
-// The ConfigMap in which the document is published, together with the history of its keys.
+// The ConfigMap in which the JWKS document is published, together with the history of its keys.
 
-/** Tells this ConfigMap from the others that are kept for the same object. */
+/** Distinguishes this ConfigMap from the others that are kept for the same object. */
 const componentLabel = "app.kubernetes.io/component";
 const component = "jwks";
 
 /** All annotations of an object may have 256 KiB together; the rest is left to others. */
 const maxHistoryBytes = 192 * 1024;
 
-/** True if the document and the history of these keys fit into a ConfigMap. */
+/** True if the JWKS document and the history of these keys fit into a ConfigMap. */
 export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
   const document = renderJwks(keys.map(({ jwk }) => jwk));
   return (
@@ -164,7 +168,7 @@ export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
   );
 }
 
-/** The ConfigMap for a history. An owner makes it go with its object; `live` says in which field the document already is, because it cannot be in both. */
+/** The ConfigMap for a history. An owner makes it go with its object; `live` says in which field the JWKS document already is, because it cannot be in both. */
 export function documentConfigMap(
   history: History,
   options: { readonly name: ObjectName; readonly live: ConfigMap | undefined; readonly owner: OwnerReference | undefined },
@@ -191,6 +195,6 @@ export function publishesSame(live: ConfigMap, wanted: ConfigMap): boolean {
 }
 
 /** True if an object that is kept for a JWKS object is such a ConfigMap. */
-export function isDocumentConfigMap({ metadata }: KubeObject): boolean {
-  return metadata.labels?.[componentLabel] === component;
+export function isDocumentConfigMap<T extends KubeObject>(object: T): object is T & ConfigMap {
+  return object.metadata.labels?.[componentLabel] === component;
 }

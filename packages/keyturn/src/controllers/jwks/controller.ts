@@ -1,4 +1,4 @@
-// Watches, keys, `reconcileWith`.
+// The JWKS controllers: what they watch, how a run goes, their rights, limits and metrics.
 import {
   type AccessRule,
   addFinalizer,
@@ -13,10 +13,14 @@ import {
   isBeingDeleted,
   keyOf,
   keyOfObject,
+  type KeyView,
   type Kind,
   type KubeObject,
   type Live,
   managedBySelector,
+  type MetricRow,
+  type Metrics,
+  metricsOf,
   nameOf,
   type ObjectKey,
   type Outcome,
@@ -33,34 +37,110 @@ import { keyturn } from "../../feature/feature.ts";
 import { servingFor, pausedPlan, type Selects } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "./certificates.ts";
-import { keyMetrics } from "./metrics.ts";
-import { claimKey } from "./name-claims.ts";
+import { isDocumentConfigMap } from "./config-map.ts";
+import { type Claim, claimKey } from "./name-claims.ts";
 import { claimsOf, type JwksObject, nameOfObject, type Observation, observeJwks, ownerOfObservation } from "./observe.ts";
 import { planJwks, planJwksDeletion } from "./plan.ts";
-import { nextWriteAt, type RateLimits, rememberWrite } from "./rate-limit.ts";
 import type { SettingsResult } from "./settings.ts";
 
-// Every right that the JWKS controllers need.
+/** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
+export const jwksFinalizer = `${keyturn.domain}/jwks`;
 
-const changed = ["get", "list", "watch", "create", "patch", "delete"] as const;
-
-function rulesFor(kind: Kind): readonly AccessRule[] {
-  return [
-    { kind, verbs: ["get", "list", "watch", "patch"], why: "to see what is to be published, and to hold its finalizer" },
-    { kind, subresource: "status", verbs: ["patch"], why: "to report" },
-    // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
-    { kind, subresource: "finalizers", verbs: ["update"], why: "to own nginx's objects" },
-  ];
+/** One controller: the kind it serves, and how it works. */
+interface JwksControllerOptions {
+  readonly name: string;
+  readonly kind: Kind<JwksObject>;
+  readonly readSettings: ReadSettings;
+  readonly limits: RateLimits;
+  readonly configMapIntervalMs: number;
+  /** Which objects are looked after. */
+  readonly selects: Selects;
 }
 
-export const jwksAccess: readonly AccessRule[] = [
-  ...rulesFor(JWKSConfig),
-  ...rulesFor(JWKS),
-  { kind: Secret, verbs: ["list", "watch"], why: "to read certificates; private keys are compared and not kept" },
-  { kind: ConfigMap, verbs: changed, why: "to publish the keys and nginx's configuration" },
-  { kind: Deployment, verbs: changed, why: "to run nginx" },
-  { kind: Service, verbs: changed, why: "to make nginx reachable" },
-];
+/** The controller of one of the two kinds. */
+export function jwksController(options: JwksControllerOptions): ControllerDefinition {
+  const { name, kind, readSettings, limits, configMapIntervalMs, selects } = options;
+  return {
+    name,
+    primary: kind,
+    access: jwksAccess,
+    // 5 s, 10 s, 20 s … 5 min.
+    backoff: { firstMs: 5000, maxMs: 300_000, spread: 0 },
+    setup(scope) {
+      const watches = watchJwks(scope, kind, readSettings);
+      const countKeys = scope.show(keyMetrics(scope.metrics, kind));
+      const writeTimes = new Map<string, readonly number[]>();
+
+      return async (run) => {
+        const cached = watches.objects.get(run.key);
+        const serving = cached && servingFor(cached.metadata, selects, run.now);
+        if (cached && serving?.type === "paused") {
+          const paused = { run, operator: keyturn, controller: name, kind, object: cached, events: scope.events };
+          return carryOut(pausedPlan<JwksStatus>(cached, serving, run.now), paused);
+        }
+        const isServed = serving?.type === "served";
+        const observed = isServed && (await observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }));
+        if (!observed) {
+          countKeys(run.key, undefined);
+          return void writeTimes.delete(run.key);
+        }
+        if (isBeingDeleted(observed.object)) return deleteJwks(observed, run, name);
+        const object = await addFinalizer(run, { kind, object: observed.object }, jwksFinalizer);
+
+        const plan = planJwks({ ...observed, object }, run.now);
+        // In a dry run what was published before stays published.
+        countKeys(run.key, scope.dryRun ? object.status : plan.status);
+        const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
+        const writes = pendingWrites(plan, context);
+        if (writes.length > 0) {
+          const nowMs = scope.clock.monotonic();
+          const earlier = writeTimes.get(run.key) ?? [];
+          const atMs = plan.urgent ? nowMs : nextWriteAt(earlier, limits, nowMs);
+          if (atMs > nowMs) return { requeueAfterMs: atMs - nowMs };
+          writeTimes.set(run.key, rememberWrite(earlier, nowMs));
+        }
+        try {
+          return await carryOut({ ...plan, writes }, context);
+        } catch (error) {
+          // nginx's objects come after the JWKS document. What is wrong with them must not keep anybody from knowing, and from removing keys in time.
+          if (!isApiError(error, "Invalid")) throw error;
+          return carryOut(planJwks({ ...observed, object, nginxRefusal: error.message }, run.now), context);
+        }
+      };
+    },
+  };
+}
+
+/**
+ * What the observation knows about an object that is to be applied. It has looked at every name that the object claims.
+ * The JWKS document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
+ */
+function liveIn({ object, settings, live, owned }: Observation): (kind: Kind, wanted: KubeObject) => Live {
+  const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
+  // Also those under names that the spec no longer has, or that cannot be read: keys may have to be revoked there.
+  const documents = owned.flatMap((other): readonly Claim[] =>
+    isDocumentConfigMap(other.object) ? [{ kind: other.kind, name: nameOfObject(other), live: other.object }] : [],
+  );
+  const byKey = new Map([...documents, ...claims].map((claim) => [claimKey(claim), claim]));
+  return (kind, wanted) => {
+    const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
+    const isDocument = claim !== undefined && (claim === claims[0] || documents.includes(claim));
+    const { uid, resourceVersion } = claim?.live?.metadata ?? {};
+    if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
+    return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };
+  };
+}
+
+async function deleteJwks(observed: Observation, run: Run, controller: string): Promise<Outcome | void> {
+  const { kind, object, settings } = observed;
+  const cleanupOnDelete = settings.ok && settings.settings.cleanupOnDelete;
+  const writer = ownedWriter({ client: run.client, operator: keyturn, controller, owner: ownerOfObservation(observed), signal: run.signal });
+  for (const write of planJwksDeletion(observed, { cleanupOnDelete })) {
+    if (write.verb === "remove") await writer.remove(write.kind, write.name);
+  }
+  await dropFinalizer(run.client, { kind, object }, jwksFinalizer);
+  run.done("cleaned up after a deleted object", { cleanupOnDelete });
+}
 
 // What a JWKS controller watches, and which objects a change concerns.
 
@@ -85,7 +165,7 @@ const secretFields = "type!=helm.sh/release.v1,type!=kubernetes.io/service-accou
 const exists = (): true => true;
 
 /** Declares the watches and what they trigger. */
-export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSettings: ReadSettings): JwksWatches {
+function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSettings: ReadSettings): JwksWatches {
   const ours = { labels: managedBySelector(keyturn), indexes: { owner: (object: KubeObject) => ownerKeysOf(object, kind) } };
   const watches: JwksWatches = {
     objects: scope.watch<JwksObject, Stored<JwksObject>>(kind, {
@@ -113,7 +193,7 @@ export function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSe
   scope.trigger(watches.secrets, ({ key }) => watches.objects.byIndex("source", key));
   const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];
   for (const cache of owned) scope.trigger(cache, (change) => statesOf(change).flatMap((object) => ownerKeysOf(object, kind)));
-  // Both, because the two watches of a kind do not tell of a deletion in the same moment, and only the later of them finds the name free.
+  // Both, because the two watches of a kind do not show a deletion in the same moment, and only the later of them finds the name free.
   const named: readonly Cache<unknown>[] = [...owned, ...Object.values(watches.taken)];
   for (const cache of named) {
     scope.trigger(cache, ({ type, key }) => (type === "updated" ? [] : claimants(watches, [claimKey({ kind: cache.kind, name: nameOf(key) })])));
@@ -142,99 +222,90 @@ function claimKeys(object: JwksObject, readSettings: ReadSettings): readonly str
   return result.ok ? claimsOf(namespace === undefined ? { name } : { namespace, name }, result.settings).map(claimKey) : [];
 }
 
-// The JWKS controllers: observe, plan, carry out.
+// Every right that the JWKS controllers need.
 
-/** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
-export const jwksFinalizer = `${keyturn.domain}/jwks`;
+const changed = ["get", "list", "watch", "create", "patch", "delete"] as const;
 
-/** One controller: the kind it serves, and how it works. */
-export interface JwksControllerOptions {
-  readonly name: string;
-  readonly kind: Kind<JwksObject>;
-  readonly readSettings: ReadSettings;
-  readonly limits: RateLimits;
-  readonly configMapIntervalMs: number;
-  /** Which objects are looked after. */
-  readonly selects: Selects;
+function rulesFor(kind: Kind): readonly AccessRule[] {
+  return [
+    { kind, verbs: ["get", "list", "watch", "patch"], why: "to see what is to be published, and to hold its finalizer" },
+    { kind, subresource: "status", verbs: ["patch"], why: "to report" },
+    // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
+    { kind, subresource: "finalizers", verbs: ["update"], why: "to own nginx's objects" },
+  ];
 }
 
-/** The controller of one of the two kinds. */
-export function jwksController(options: JwksControllerOptions): ControllerDefinition {
-  const { name, kind, readSettings, limits, configMapIntervalMs, selects } = options;
-  return {
-    name,
-    primary: kind,
-    access: jwksAccess,
-    // The document's: 5 s, 10 s, 20 s … 5 min.
-    backoff: { firstMs: 5000, maxMs: 300_000, spread: 0 },
-    setup(scope) {
-      const watches = watchJwks(scope, kind, readSettings);
-      const countKeys = scope.show(keyMetrics(scope.metrics, kind));
-      const passes = new Map<string, readonly number[]>();
+export const jwksAccess: readonly AccessRule[] = [
+  ...rulesFor(JWKSConfig),
+  ...rulesFor(JWKS),
+  { kind: Secret, verbs: ["list", "watch"], why: "to read certificates; private keys are compared and not kept" },
+  { kind: ConfigMap, verbs: changed, why: "to publish the keys and nginx's configuration" },
+  { kind: Deployment, verbs: changed, why: "to run nginx" },
+  { kind: Service, verbs: changed, why: "to make nginx reachable" },
+];
 
-      return async (run) => {
-        const cached = watches.objects.get(run.key);
-        const serving = cached && servingFor(cached.metadata, selects, run.now);
-        if (cached && serving?.type === "paused") {
-          const paused = { run, operator: keyturn, controller: name, kind, object: cached, events: scope.events };
-          return carryOut(pausedPlan<JwksStatus>(cached, serving, run.now), paused);
-        }
-        const isServed = serving?.type === "served";
-        const observed = isServed && (await observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }));
-        if (!observed) {
-          countKeys(run.key, undefined);
-          return void passes.delete(run.key);
-        }
-        if (isBeingDeleted(observed.object)) return deleteJwks(observed, run, name);
-        const object = await addFinalizer(run, { kind, object: observed.object }, jwksFinalizer);
+// How often one object may be worked on.
 
-        const plan = planJwks({ ...observed, object }, run.now);
-        // In a dry run what was published before stays published.
-        countKeys(run.key, scope.dryRun ? object.status : plan.status);
-        const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
-        const writes = pendingWrites(plan, context);
-        if (writes.length > 0) {
-          const nowMs = scope.clock.monotonic();
-          const earlier = passes.get(run.key) ?? [];
-          const atMs = plan.urgent ? nowMs : nextWriteAt(earlier, limits, nowMs);
-          if (atMs > nowMs) return { requeueAfterMs: atMs - nowMs };
-          passes.set(run.key, rememberWrite(earlier, nowMs));
-        }
-        try {
-          return await carryOut({ ...plan, writes }, context);
-        } catch (error) {
-          // nginx's objects come after the document. What is wrong with them must not keep anybody from knowing, and from removing keys in time.
-          if (!isApiError(error, "Invalid")) throw error;
-          return carryOut(planJwks({ ...observed, object, nginxRefusal: error.message }, run.now), context);
-        }
-      };
-    },
-  };
+/** Limits on the runs for one object that write something; 0 switches a limit off. */
+interface RateLimits {
+  /** From one to the next. */
+  readonly intervalMs: number;
+  /** In any 60 seconds. */
+  readonly perMinute: number;
 }
+
+const minuteMs = 60_000;
 
 /**
- * What the observation knows about an object that is to be applied. It has looked at every name that the object claims.
- * The document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
+ * When the next write may be. `earlier` are the times of those before, oldest first, on a clock that never runs backwards.
+ * At or before `nowMs` means now; the first write never waits.
  */
-function liveIn({ object, settings, live }: Observation): (kind: Kind, wanted: KubeObject) => Live {
-  const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
-  const byKey = new Map(claims.map((claim) => [claimKey(claim), claim]));
-  return (kind, wanted) => {
-    const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
-    const isDocument = claim !== undefined && claim === claims[0];
-    const { uid, resourceVersion } = claim?.live?.metadata ?? {};
-    if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
-    return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };
-  };
+export function nextWriteAt(earlier: readonly number[], limits: RateLimits, nowMs: number): number {
+  const last = earlier.at(-1);
+  const spaced = last === undefined ? nowMs : last + limits.intervalMs;
+  // With a full minute behind us, the write that fills it has to leave the window first.
+  const filling = limits.perMinute > 0 ? earlier.at(-limits.perMinute) : undefined;
+  return filling === undefined ? spaced : Math.max(spaced, filling + minuteMs);
 }
 
-async function deleteJwks(observed: Observation, run: Run, controller: string): Promise<Outcome | void> {
-  const { kind, object, settings } = observed;
-  const cleanupOnDelete = settings.ok && settings.settings.cleanupOnDelete;
-  const writer = ownedWriter({ client: run.client, operator: keyturn, controller, owner: ownerOfObservation(observed), signal: run.signal });
-  for (const write of planJwksDeletion(observed, { cleanupOnDelete })) {
-    if (write.verb === "remove") await writer.remove(write.kind, write.name);
-  }
-  await dropFinalizer(run.client, { kind, object }, jwksFinalizer);
-  run.done("cleaned up after a deleted object", { cleanupOnDelete });
+/** The times worth remembering after a write at `nowMs`. */
+export function rememberWrite(earlier: readonly number[], nowMs: number): readonly number[] {
+  return [...earlier.filter((at) => at > nowMs - minuteMs), nowMs];
+}
+
+// What is published, in numbers: for alerts about keys that are missing, or whose certificate is about to expire.
+
+const objectLabels = ["kind", "namespace", "name"] as const;
+const keyStates = ["Active", "Retiring"] as const;
+
+export const jwksMetrics = {
+  keyturn_jwks_keys: { type: "gauge", help: "Keys that are published, by state: Active or Retiring.", labels: [...objectLabels, "state"] },
+  keyturn_jwks_certificate_expiry_timestamp_seconds: {
+    type: "gauge",
+    help: "When the first certificate among the active keys expires, in seconds since the epoch.",
+    labels: objectLabels,
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+/** The numbers of each object of a kind. */
+export function keyMetrics(metrics: Metrics, kind: Kind): KeyView<JwksStatus> {
+  const { keyturn_jwks_keys: keyCount, keyturn_jwks_certificate_expiry_timestamp_seconds: expiry } = metricsOf(metrics, jwksMetrics);
+  const labelsOf = (key: ObjectKey): { readonly kind: string; readonly namespace: string; readonly name: string } => {
+    const { namespace = "", name } = nameOf(key);
+    return { kind: kind.kind, namespace, name };
+  };
+  return {
+    show(key, { keys = [] }) {
+      const labels = labelsOf(key);
+      for (const state of keyStates) keyCount.set({ ...labels, state }, keys.filter((each) => each.state === state).length);
+      const expiries = keys.filter(({ state }) => state === "Active").map(({ certificateExpires }) => Date.parse(certificateExpires));
+      if (expiries.length > 0) expiry.set(labels, Math.min(...expiries) / 1000);
+      else expiry.remove(labels);
+    },
+    hide(key) {
+      const labels = labelsOf(key);
+      for (const state of keyStates) keyCount.remove({ ...labels, state });
+      expiry.remove(labels);
+    },
+  };
 }

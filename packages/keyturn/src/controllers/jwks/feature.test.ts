@@ -7,8 +7,8 @@ import { jwksFeature } from "./feature.ts";
 describe("both controllers", () => {
   const controllers = jwksFeature.controllers((flag) => flag.parse(undefined));
 
-  test.each(controllers)("$name: what may pass by itself is tried again after 5 s, 10 s, 20 s … 5 min", ({ backoff }) => {
-    if (!backoff) throw new Error("the document's delays are not the runtime's");
+  test.each(controllers)("$name: what may end by itself is tried again after 5 s, 10 s, 20 s … 5 min", ({ backoff }) => {
+    if (!backoff) throw new Error("the controller has no delays of its own");
     for (const random of [() => 0, () => 0.999]) {
       const delays = [1, 2, 3, 4, 5, 6, 7, 8, 20].map((failures) => backoffDelayMs(failures, backoff, random) / 1000);
       expect(delays).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);

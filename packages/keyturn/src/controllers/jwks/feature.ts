@@ -1,14 +1,13 @@
-// The contract filled in.
+// The feature "publish" as the command line, the manifests and the docs know it.
 import type { DecodedObject, KubeObject } from "@keyturn/runtime";
 import type { Feature } from "../../feature/feature.ts";
 import { durationFlag, numberFlag } from "../../feature/flag.ts";
 import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
-import { jwksController } from "./controller.ts";
-import { jwksMetrics } from "./metrics.ts";
+import { jwksController, jwksMetrics } from "./controller.ts";
 import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
 
-// The document's limits on how often something is done, as flags.
+// How often something may be done for one object, as flags.
 
 export const jwksFlags = {
   reconcileInterval: durationFlag({
@@ -29,8 +28,6 @@ export const jwksFlags = {
     help: "the least time between two changes of one published ConfigMap; later changes are made together; 0 = off",
   }),
 };
-
-// The feature "publish": what the command line, the manifests and the docs know about it.
 
 export const jwksFeature: Feature = {
   name: "jwks",

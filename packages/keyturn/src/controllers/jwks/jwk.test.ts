@@ -94,7 +94,7 @@ describe("keyTypeOf", () => {
   });
 });
 
-// The document: what is written is valid, and what is not valid is found out before it is written.
+// The JWKS document: what is written is valid, and what is not valid is found out before it is written.
 
 function key(kid: string): PublicJwk {
   const chain = readCertificateChain(parseCertificatePem(makeCertificate().certificate).certificates);

@@ -1,4 +1,4 @@
-// Key → JWK; the set; algorithms.
+// Public keys as JWKs (RFC 7517) and the JWKS document made of them: algorithms, members, checks.
 import { Buffer } from "node:buffer";
 import { createHash, type KeyObject } from "node:crypto";
 import * as z from "zod";
@@ -12,7 +12,7 @@ export const signatureAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384",
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 /** The kinds of keys that can be published. */
-export type KeyType = "RSA" | "P-256" | "P-384" | "P-521" | "Ed25519";
+type KeyType = "RSA" | "P-256" | "P-384" | "P-521" | "Ed25519";
 
 /** RFC 7518, section 3.3: a key of 2048 bits or larger must be used. */
 const minRsaBits = 2048;
@@ -61,7 +61,7 @@ export function isSignatureAlgorithm(text: unknown): text is SignatureAlgorithm 
 // A certificate's public key as a JWK (RFC 7517), built member by member so that nothing private can ever be in it.
 
 /** The members that are the key itself. */
-export type KeyMembers =
+type KeyMembers =
   | { readonly kty: "RSA"; readonly n: string; readonly e: string }
   | { readonly kty: "EC"; readonly crv: string; readonly x: string; readonly y: string }
   | { readonly kty: "OKP"; readonly crv: string; readonly x: string };
@@ -132,7 +132,7 @@ export function renderJwks(keys: readonly PublicJwk[]): string {
   return `${JSON.stringify({ keys }, undefined, 2)}\n`;
 }
 
-/** What the document takes up in a ConfigMap. */
+/** What the JWKS document takes up in a ConfigMap. */
 export function jwksSizeBytes(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
@@ -148,7 +148,7 @@ const certified = {
   "x5t#S256": base64url,
 };
 
-/** Strict: a member that is not named here, such as a private one, makes the document invalid. */
+/** Strict: a member that is not named here, such as a private one, makes the JWKS document invalid. */
 const publicJwk = z.discriminatedUnion("kty", [
   z.strictObject({ kty: z.literal("RSA"), n: base64url, e: base64url, ...certified }),
   z.strictObject({ kty: z.literal("EC"), crv: z.enum(["P-256", "P-384", "P-521"]), x: base64url, y: base64url, ...certified }),
@@ -159,7 +159,7 @@ const jwks = z.strictObject({
   keys: z.array(publicJwk).refine((keys) => new Set(keys.map(({ kid }) => kid)).size === keys.length, "two keys have the same kid"),
 });
 
-/** What is wrong with a document that is about to be published; undefined if nothing is. Never quotes the document. */
+/** What is wrong with a document that is about to be published; undefined if nothing is. Never quotes the JWKS document. */
 export function problemWithJwks(text: string): string | undefined {
   if (jwksSizeBytes(text) > maxDocumentBytes) return `the document is larger than the ${maxDocumentBytes} bytes that fit into a ConfigMap`;
   let document: unknown;
@@ -179,7 +179,7 @@ const publishedDocument = z.looseObject({ keys: z.array(z.unknown()) });
 /** An entry of a document that somebody published, as far as it is needed to go on publishing its key. */
 const publishedEntry = z.looseObject({ kid: z.string().min(1), alg: z.string().optional(), x5c: z.array(z.string()).min(1) });
 
-export type PublishedEntry = z.infer<typeof publishedEntry>;
+type PublishedEntry = z.infer<typeof publishedEntry>;
 
 /** The entries of a published document that have a `kid` and a certificate; none if the text is no JWKS. Written for any JWKS, not only ours. */
 export function entriesOfJwks(text: string): readonly PublishedEntry[] {

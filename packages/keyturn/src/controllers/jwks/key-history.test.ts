@@ -1,4 +1,4 @@
-// The rules of rotation one by one, and the timeline T0–T3 of the document that this controller implements.
+// The rules of rotation one by one, and a whole rotation from T0 to T3.
 import { describe, expect, test } from "vitest";
 import { advanceHistory, type HistoryRules, type PublishedKey, type Source } from "./key-history.ts";
 import type { PublicJwk } from "./jwk.ts";
@@ -34,7 +34,7 @@ function play(...steps: readonly { at: number; sources: readonly Source[]; rules
   });
 }
 
-describe("the document's timeline", () => {
+describe("a whole rotation", () => {
   test("T0 old key, T1 both, T2 both, T3 new key alone, at that very moment", () => {
     const t1 = t0 + 24 * hourMs;
     const t3 = t1 + ttlMs;

@@ -2,7 +2,7 @@
 import type { PublicJwk } from "./jwk.ts";
 
 /** Where a key is in its life. Both times of a retiring key are fixed when it is replaced, so that no later step of the clock or of the spec moves them. */
-export type Standing = { readonly state: "Active" } | { readonly state: "Retiring"; readonly replacedAtMs: number; readonly removeAtMs: number };
+type Standing = { readonly state: "Active" } | { readonly state: "Retiring"; readonly replacedAtMs: number; readonly removeAtMs: number };
 
 /** A key that is published. Its `jwk.kid` is its identity. */
 export interface PublishedKey {
@@ -45,7 +45,7 @@ export interface KeyChange {
 }
 
 /** The keys to publish, active ones in the order of their sources, then retiring ones, the one that was replaced last first. */
-export interface HistoryStep {
+interface HistoryStep {
   readonly keys: readonly PublishedKey[];
   readonly changes: readonly KeyChange[];
   /** When time alone changes the keys; undefined if it never does. */
@@ -64,7 +64,7 @@ export function advanceHistory(
   const unavailable = new Set(sources.filter(({ key }) => !key).map(({ name }) => name));
   const isHeld = ({ source, standing }: PublishedKey): boolean => standing.state === "Active" && unavailable.has(source);
   const unrevoked = published.filter((key) => !rules.revoked.has(key.jwk.kid));
-  // A key is replaced only by another one: while there is none, the old ones stay, or the document would end up empty.
+  // A key is replaced only by another one: while there is none, the old ones stay, or the JWKS document would end up empty.
   const replaced = current.size > 0 || unrevoked.some(isHeld);
   const keys: PublishedKey[] = [];
 

@@ -155,6 +155,17 @@ test("the ConfigMap holds the configuration", () => {
   expect(nginxConfigMap(options)).toMatchObject({ metadata: { namespace: "shop", name: "nginx" }, data: { "default.conf": config } });
 });
 
+test("browsers leave default ports out, and so do the origins that they are compared with", () => {
+  const corsOrigins = ["https://a.b:443", "http://c.d:80", "https://e.f:80", "https://G.h:0443", "https://a.b"];
+  const matched = renderNginxConfig({ cacheSeconds: 1, corsOrigins }).match(/"~\*[^"]*" "[^"]*"/g);
+  expect(matched).toEqual([
+    '"~*^https://a[.]b$" "https://a.b"',
+    '"~*^http://c[.]d$" "http://c.d"',
+    '"~*^https://e[.]f:80$" "https://e.f:80"',
+    '"~*^https://g[.]h$" "https://g.h"',
+  ]);
+});
+
 test("an origin that could break out of the configuration is refused", () => {
   const render = (origin: string) => () => renderNginxConfig({ cacheSeconds: 1, corsOrigins: [origin] });
   for (const origin of ['https://a.b";return 200 "x', "https://a.b$host", "https://a.b\nlisten 1", "https://", "javascript:1"]) {

@@ -1,19 +1,19 @@
-// Configuration and objects.
+// What serves a JWKS document: nginx's configuration and its objects in the cluster.
 import { hash } from "node:crypto";
 import type { ConfigMap, Deployment, ObjectName, OwnerReference, Service } from "@keyturn/runtime";
 
-// The nginx configuration that serves the document: one server, the same headers on every answer, and nothing of the spec in it unchecked.
+// The nginx configuration that serves the JWKS document: one server, the same headers on every answer, and nothing of the spec in it unchecked.
 
 /** What a user can set about the answers. */
 export interface NginxAnswers {
-  /** How long clients may keep the document; errors are never kept. */
+  /** How long clients may keep the JWKS document; errors are never kept. */
   readonly cacheSeconds: number;
-  /** Origins whose pages may read the document, or `*` for all. */
+  /** Origins whose pages may read the JWKS document, or `*` for all. */
   readonly corsOrigins: readonly string[];
 }
 
 /** Where nginx runs. The defaults are those of the container. */
-export interface NginxPlace {
+interface NginxPlace {
   readonly listen: string;
   readonly root: string;
 }
@@ -23,7 +23,7 @@ export const nginxPort = 8080;
 
 /** Where the ConfigMaps are mounted in the container. */
 export const nginxRoot = "/usr/share/nginx/html";
-export const nginxConfigFolder = "/etc/nginx/conf.d";
+const nginxConfigFolder = "/etc/nginx/conf.d";
 
 /** The file within `nginxRoot`, and the key within the ConfigMap. */
 export const documentFile = "jwks.json";
@@ -45,7 +45,7 @@ export function renderNginxConfig({ cacheSeconds, corsOrigins }: NginxAnswers, p
   const anyOrigin = corsOrigins.includes("*");
   const notOrigin = corsOrigins.find((origin) => origin !== "*" && !originPattern.test(origin));
   if (notOrigin !== undefined) throw new Error(`"${notOrigin}" is not an origin such as https://example.com; nginx was not configured with it`);
-  const origins = anyOrigin ? [] : [...new Set(corsOrigins.map((origin) => origin.toLowerCase()))];
+  const origins = anyOrigin ? [] : [...new Set(corsOrigins.map(sentOrigin))];
 
   return `# Written by Keyturn. Changes made here are undone.
 map $status $jwks_cache_control {
@@ -103,7 +103,12 @@ ${anyOrigin ? "" : '  add_header Vary "Origin" always;\n'}  add_header X-Content
 `;
 }
 
-// The objects that serve the document in the cluster: the nginx configuration, a Deployment that Pod Security "restricted" admits, and a Service.
+/** The origin as browsers send it: in lower case, and without its scheme's own port. */
+function sentOrigin(origin: string): string {
+  return origin.toLowerCase().replace(/^(http:\/\/[^:]+):0*80$|^(https:\/\/[^:]+):0*443$/, "$1$2");
+}
+
+// The objects that serve the JWKS document in the cluster: the nginx configuration, a Deployment that Pod Security "restricted" admits, and a Service.
 
 /** What a user can set about the pods. */
 export interface NginxPods {

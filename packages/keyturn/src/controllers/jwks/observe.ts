@@ -1,4 +1,4 @@
-// Caches → Observed.
+// What the plan for one object is made from, and how it is gathered: from the caches, and from the API server only for names that they do not show.
 import {
   type Cache,
   ConfigMap,
@@ -19,8 +19,6 @@ import type { CertificateSecret } from "./certificates.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
 import { type Claim, claimKey, type Rival } from "./name-claims.ts";
 import type { JwksSettings, SettingsResult } from "./settings.ts";
-
-// Everything that the plan for one object is made from.
 
 /** An object of either kind, as far as the plan looks at it itself; its spec comes as settings. */
 export interface JwksObject extends KubeObject {
@@ -43,7 +41,7 @@ export interface Observation {
   readonly rivals: readonly Rival[];
   /** The least time between two changes of the ConfigMap; 0 for none. */
   readonly configMapIntervalMs: number;
-  /** What the API server said when it refused nginx's objects in this very pass. */
+  /** What the API server said when it refused nginx's objects in this very run. */
   readonly nginxRefusal?: string;
 }
 
@@ -54,7 +52,7 @@ export interface Live {
   readonly service?: Stored<Service> | undefined;
 }
 
-export interface OwnedObject {
+interface OwnedObject {
   readonly kind: Kind;
   readonly object: Stored<KubeObject>;
 }
@@ -69,7 +67,7 @@ export function ownerOfObservation(observation: Pick<Observation, "kind" | "obje
   return { kind: observation.kind, name: nameOfObject(observation) };
 }
 
-/** Every name that an object of this name and these settings wants, with what is there now: the document's, then nginx's. */
+/** Every name that an object of this name and these settings wants, with what is there now: the JWKS document's, then nginx's. */
 export function claimsOf(name: ObjectName, settings: JwksSettings, live: Live = {}): readonly [Claim, ...Claim[]] {
   const named = (other: string): ObjectName => ({ ...name, name: other });
   const document: Claim = { kind: ConfigMap, name: named(settings.configMapName), live: live.configMap };
@@ -85,7 +83,7 @@ export function claimsOf(name: ObjectName, settings: JwksSettings, live: Live = 
 // Gathers what the plan for one object is made from: from the caches, and from the API server only for names that our caches do not show.
 
 /** What an observation is made with. */
-export interface ObserveOptions {
+interface ObserveOptions {
   readonly kind: Kind<JwksObject>;
   readonly watches: JwksWatches;
   readonly readSettings: ReadSettings;
@@ -129,7 +127,7 @@ function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, se
 }
 
 /**
- * An object that carries our mark is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago.
+ * An object that carries our label is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago.
  * A document that was published once and is not there is looked up in any case: the cache may be behind, and its keys would be lost. The first one is created, and nothing but created.
  */
 async function liveOf(

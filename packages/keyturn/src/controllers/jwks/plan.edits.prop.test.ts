@@ -34,22 +34,22 @@ type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 function live(commands: readonly Command[]): void {
   const world = new JwksWorld();
   let nowMs = Date.UTC(2026, 0, 1);
-  /** What people were told, by `kid`. A key that is in use again has no date, until it is replaced again. */
+  /** What was reported to people, by `kid`. A key that is in use again has no date, until it is replaced again. */
   const promised = new Map<string, string>();
 
-  const pass = (): number | undefined => {
-    const { nextAtMs } = world.pass(nowMs);
-    const told = new Map(world.status?.keys?.map((key) => [key.kid, key]));
+  const run = (): number | undefined => {
+    const { nextAtMs } = world.run(nowMs);
+    const reported = new Map(world.status?.keys?.map((key) => [key.kid, key]));
     for (const [kid, removeAt] of promised) {
-      const key = told.get(kid);
+      const key = reported.get(kid);
       if (world.revoked.includes(kid) || Date.parse(removeAt) <= nowMs || key?.state === "Active") {
         promised.delete(kid);
       } else {
-        expect(world.condition("Ready") === "False InvalidSpec" ? [...told.keys()] : world.kids).toContain(kid);
+        expect(world.condition("Ready") === "False InvalidSpec" ? [...reported.keys()] : world.kids).toContain(kid);
         expect(key?.removeAt).toBe(removeAt);
       }
     }
-    for (const { kid, removeAt } of told.values()) {
+    for (const { kid, removeAt } of reported.values()) {
       if (removeAt === undefined) continue;
       expect(removeAt).toMatch(/^\d{4}-/);
       promised.set(kid, removeAt);
@@ -68,10 +68,10 @@ function live(commands: readonly Command[]): void {
     }
     if (each.type === "wait") {
       const endMs = nowMs + each.forMs;
-      for (let nextAtMs = pass(); nextAtMs !== undefined && nextAtMs <= endMs; nextAtMs = pass()) nowMs = nextAtMs;
+      for (let nextAtMs = run(); nextAtMs !== undefined && nextAtMs <= endMs; nextAtMs = run()) nowMs = nextAtMs;
       nowMs = endMs;
     }
-    pass();
+    run();
   }
 }
 

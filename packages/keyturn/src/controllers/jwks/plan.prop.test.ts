@@ -18,7 +18,7 @@ const pool = Array.from({ length: 6 }, () => {
 const kidsOfPool = pool.map(([data]) => {
   const world = new JwksWorld();
   world.putSecret("tls", data);
-  world.pass(0);
+  world.run(0);
   return world.kids[0] ?? "";
 });
 
@@ -49,8 +49,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 /**
- * Plays the commands, and checks after every pass what must always hold, against a model of the promise that shares nothing with the code.
- * Time moves as a controller sees it: there is a pass at every date that a plan named.
+ * Plays the commands, and checks after every run what must always hold, against a model of the promise that shares nothing with the code.
+ * Time moves as a controller sees it: there is a run at every date that a plan named.
  */
 function live(commands: readonly Command[]): void {
   const world = new JwksWorld({ certificateSecrets: ["next"], oldKeysTTL: "1h" });
@@ -70,8 +70,8 @@ function live(commands: readonly Command[]): void {
   const goesAtMs = new Map<string, number>();
   let version: string | undefined;
 
-  const pass = (): number | undefined => {
-    const plan = world.pass(nowMs, crashAfter);
+  const run = (): number | undefined => {
+    const plan = world.run(nowMs, crashAfter);
     crashed = crashAfter !== undefined;
     const wroteNothing = crashAfter === 0;
     crashAfter = undefined;
@@ -115,8 +115,8 @@ function live(commands: readonly Command[]): void {
   };
 
   const edit = (how: Edit): void => {
-    // People are slower than a restart: before somebody edits anything, the pass that crashed has been made up for.
-    if (crashed) pass();
+    // People are slower than a restart: before somebody edits anything, the run that crashed has been made up for.
+    if (crashed) run();
     if (how === "rollback") world.editConfigMap((configMap) => earlier ?? configMap);
     if (how === "delete") world.editConfigMap(undefined);
     else if (how !== "rollback") world.editConfigMap((configMap) => edited(configMap, how));
@@ -147,7 +147,7 @@ function live(commands: readonly Command[]): void {
         break;
       case "wait": {
         const endMs = nowMs + each.forMs;
-        for (let nextAtMs = pass(); nextAtMs !== undefined && nextAtMs <= endMs; nextAtMs = pass()) {
+        for (let nextAtMs = run(); nextAtMs !== undefined && nextAtMs <= endMs; nextAtMs = run()) {
           // A date that has passed would make a controller spin.
           expect(nextAtMs).toBeGreaterThan(nowMs);
           nowMs = nextAtMs;
@@ -156,13 +156,13 @@ function live(commands: readonly Command[]): void {
         break;
       }
       case "brink": {
-        const nextAtMs = pass() ?? nowMs;
+        const nextAtMs = run() ?? nowMs;
         // The certificates' own expiry is decades away; going there would end the story.
         if (nextAtMs > nowMs && nextAtMs <= nowMs + 3 * ttlMs) nowMs = nextAtMs - 1;
         break;
       }
     }
-    if (each.type !== "crash") pass();
+    if (each.type !== "crash") run();
   }
 }
 
@@ -180,15 +180,15 @@ test("whatever happens, in whatever order, what is published is right", () => {
   fc.assert(fc.property(fc.array(command, { maxLength: 40, size: "max" }), live), { numRuns: 150 });
 });
 
-test("a pass with nothing new changes nothing", () => {
+test("a run with nothing new changes nothing", () => {
   fc.assert(
     fc.property(fc.array(command, { maxLength: 10 }), (commands) => {
       const world = new JwksWorld({ certificateSecrets: ["next"], oldKeysTTL: "1h" });
       const nowMs = Date.UTC(2026, 0, 1);
       for (const each of commands) if (each.type === "put") world.putSecret(each.source, pool[each.key]?.[each.certificate]);
-      world.pass(nowMs);
+      world.run(nowMs);
       const [objects, status] = [structuredClone([...world.objects]), structuredClone(world.status)];
-      const plan = world.pass(nowMs + 1000);
+      const plan = world.run(nowMs + 1000);
       expect([...world.objects]).toEqual(objects);
       expect(world.status).toEqual(status);
       expect(plan.notices).toEqual([]);

@@ -1,13 +1,13 @@
-// Whole plans: what is written and what is said, from the first pass to deletion.
+// Whole plans: what is written and what is said, from the first run to deletion.
 import { Buffer } from "node:buffer";
-import { ConfigMap } from "@keyturn/runtime";
+import { ConfigMap, type Stored } from "@keyturn/runtime";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
 import { JWKSConfig } from "./api.ts";
 import { problemWithJwks } from "./jwk.ts";
 import { claimKey } from "./name-claims.ts";
-import { planJwks, planJwksDeletion } from "./plan.ts";
+import { nextUpdateAt, planJwks, planJwksDeletion } from "./plan.ts";
 
 const hourMs = 3_600_000;
 const t0 = Date.UTC(2026, 0, 1);
@@ -17,7 +17,7 @@ const third = makeCertificate();
 
 let world: JwksWorld;
 const put = (certificate = first, name = "tls"): void => world.putSecret(name, secretData(certificate.certificate, certificate.privateKey));
-const writesOf = (plan: ReturnType<JwksWorld["pass"]>): readonly string[] =>
+const writesOf = (plan: ReturnType<JwksWorld["run"]>): readonly string[] =>
   plan.writes.map((write) => `${write.verb} ${write.kind.kind} ${write.verb === "apply" ? write.object.metadata.name : write.name.name}`);
 function makePodsAvailable(): void {
   const deployment = world.objects.get("deployments.apps/shop/site");
@@ -29,9 +29,9 @@ beforeEach(() => {
 });
 
 describe("from nothing", () => {
-  test("writes the document first, then what serves it", () => {
+  test("writes the JWKS document first, then what serves it", () => {
     put();
-    const plan = world.pass(t0);
+    const plan = world.run(t0);
     expect(writesOf(plan)).toEqual(["apply ConfigMap keys", "apply ConfigMap nginx", "apply Deployment site", "apply Service site"]);
     expect(problemWithJwks(world.document ?? "")).toBeUndefined();
     expect(plan.notices).toMatchObject([{ type: "Normal", reason: "KeyAdded" }]);
@@ -39,14 +39,14 @@ describe("from nothing", () => {
 
   test("is published at once and ready when pods are", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     expect([world.condition("Ready"), world.condition("Published"), world.condition("Served")]).toEqual([
       "False PodsNotAvailable",
       "True Published",
       "False PodsNotAvailable",
     ]);
     makePodsAvailable();
-    world.pass(t0 + 5000);
+    world.run(t0 + 5000);
     expect([world.condition("Ready"), world.condition("Served")]).toEqual(["True Ready", "True Serving"]);
   });
 
@@ -54,15 +54,15 @@ describe("from nothing", () => {
     const { nginxConfigMapName: _, ...spec } = world.spec;
     world.spec = spec;
     put();
-    expect(writesOf(world.pass(t0))).toEqual(["apply ConfigMap keys"]);
+    expect(writesOf(world.run(t0))).toEqual(["apply ConfigMap keys"]);
     expect([world.condition("Ready"), world.condition("Served")]).toEqual(["True Ready", undefined]);
   });
 
   test("reports what is documented", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     put(second);
-    world.pass(t0 + hourMs);
+    world.run(t0 + hourMs);
     const [active, retiring] = world.kids;
     expect(world.status).toMatchObject({
       observedGeneration: 1,
@@ -79,7 +79,7 @@ describe("from nothing", () => {
   });
 
   test("a missing Secret: nothing is written, and it says so", () => {
-    const plan = world.pass(t0);
+    const plan = world.run(t0);
     expect(plan.writes).toEqual([]);
     expect(plan.notices).toEqual([{ type: "Warning", reason: "SecretNotFound", message: "Secret tls: the Secret does not exist" }]);
     expect(world.condition("Ready")).toBe("False SecretNotFound");
@@ -93,23 +93,23 @@ describe("when a Secret goes wrong", () => {
     ["CertificateInvalid", { "tls.crt": Buffer.from("garbage").toString("base64") }],
     ["KeyMismatch", secretData(second.certificate, third.privateKey)],
     ["CertificateExpired", secretData(makeCertificate({ notAfterMs: t0 }).certificate)],
-  ])("%s: what was published stays, and it is told once", (reason, data) => {
+  ])("%s: what was published stays, and it is reported once", (reason, data) => {
     put();
-    world.pass(t0);
+    world.run(t0);
     const { document } = world;
     world.putSecret("tls", data);
-    const plan = world.pass(t0 + hourMs);
+    const plan = world.run(t0 + hourMs);
     expect(world.document).toBe(document);
     expect(world.condition("Published")).toBe(`False ${reason}`);
     expect(plan.notices).toMatchObject([{ type: "Warning", reason, message: expect.stringContaining("what was published stays published") }]);
-    expect(world.pass(t0 + 2 * hourMs).notices).toEqual([]);
+    expect(world.run(t0 + 2 * hourMs).notices).toEqual([]);
   });
 
   test("a certificate that expires in place is reported at that moment, and its key stays", () => {
     const notAfterMs = t0 + hourMs;
     put(makeCertificate({ notAfterMs }));
-    expect(world.pass(t0).nextAtMs).toBe(notAfterMs);
-    world.pass(notAfterMs);
+    expect(world.run(t0).nextAtMs).toBe(notAfterMs);
+    world.run(notAfterMs);
     expect(world.condition("Published")).toBe("False CertificateExpired");
     expect(world.kids).toHaveLength(1);
   });
@@ -117,7 +117,7 @@ describe("when a Secret goes wrong", () => {
   test("other sources go on", () => {
     world = new JwksWorld({ certificateSecrets: ["next"] });
     put(first, "next");
-    world.pass(t0);
+    world.run(t0);
     expect(world.kids).toHaveLength(1);
     expect(world.condition("Published")).toBe("False SecretNotFound");
   });
@@ -126,36 +126,36 @@ describe("when a Secret goes wrong", () => {
 describe("the ConfigMap's limit", () => {
   test("later changes are batched into the next turn, a minute after the last", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     put(second);
-    expect(world.pass(t0 + 1000).nextAtMs).toBe(t0 + 60_000);
+    expect(world.run(t0 + 1000).nextAtMs).toBe(t0 + 60_000);
     expect(world.condition("Published")).toBe("False UpdateDeferred");
     expect(world.kids).toHaveLength(1);
     put(third);
-    world.pass(t0 + 30_000);
-    world.pass(t0 + 60_000);
+    world.run(t0 + 30_000);
+    world.run(t0 + 60_000);
     expect(world.status?.keys).toMatchObject([{ state: "Active" }, { state: "Retiring", replacedAt: "2026-01-01T00:01:00.000Z" }]);
     expect(world.condition("Published")).toBe("True Published");
   });
 
   test("holds across a restart, which forgets everything but the cluster", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     const restarted = new JwksWorld();
     restarted.status = world.status;
     for (const [key, object] of world.objects) restarted.objects.set(key, object);
     world = restarted;
     put(second);
-    expect(world.pass(t0 + 1000).nextAtMs).toBe(t0 + 60_000);
+    expect(world.run(t0 + 1000).nextAtMs).toBe(t0 + 60_000);
   });
 
-  test("a revocation passes it", () => {
+  test("a revocation does not wait for it", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     const [kid = ""] = world.kids;
     put(second);
     world.revoked = [kid];
-    const plan = world.pass(t0 + 1000);
+    const plan = world.run(t0 + 1000);
     expect(world.kids).not.toContain(kid);
     expect(world.kids).toHaveLength(1);
     expect(plan.notices).toContainEqual({
@@ -167,24 +167,24 @@ describe("the ConfigMap's limit", () => {
 
   test("revoking the only key leaves a valid document without keys, and says so", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     world.revoked = world.kids;
-    world.pass(t0 + 1000);
+    world.run(t0 + 1000);
     expect(JSON.parse(world.document ?? "")).toEqual({ keys: [] });
     expect(world.condition("Ready")).toBe("False AllKeysRevoked");
   });
 
   test("what somebody edited or deleted is put right at once, with all its keys", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     put(second);
-    world.pass(t0 + hourMs);
+    world.run(t0 + hourMs);
     const { kids } = world;
     world.editConfigMap((configMap) => ({ ...configMap, data: { "jwks.json": "{}" } }));
-    world.pass(t0 + hourMs + 1);
+    world.run(t0 + hourMs + 1);
     expect(world.kids).toEqual(kids);
     world.editConfigMap(undefined);
-    world.pass(t0 + hourMs + 2);
+    world.run(t0 + hourMs + 2);
     expect(world.kids).toEqual(kids);
     expect(world.status?.nextRemoval).toBe("2026-01-31T01:00:00.000Z");
   });
@@ -195,14 +195,14 @@ describe("an oldKeysTTL that was stored before there was a longest", () => {
     world = new JwksWorld({ oldKeysTTL });
     for (const [index, certificate] of [first, second, third].entries()) {
       put(certificate);
-      world.pass(t0 + index * hourMs);
+      world.run(t0 + index * hourMs);
     }
     const { kids, configMap } = world;
     expect(kids).toHaveLength(3);
     const decoded = JWKSConfig.decode(world.object);
     expect(decoded).toMatchObject({ ok: true, object: { status: { keys: [{ state: "Active" }, { state: "Retiring" }, { state: "Retiring" }] } } });
     expect(world.status?.nextRemoval).toBe("2125-12-08T01:00:00.000Z");
-    world.pass(t0 + 3 * hourMs);
+    world.run(t0 + 3 * hourMs);
     expect(world.configMap).toEqual(configMap);
   });
 });
@@ -212,15 +212,15 @@ describe("a setting that is there for a moment", () => {
     "%j takes no key that is retiring, and moves no date",
     (setting) => {
       put();
-      world.pass(t0);
+      world.run(t0);
       put(second);
-      world.pass(t0 + hourMs);
+      world.run(t0 + hourMs);
       const { kids, spec } = world;
       world.spec = { ...spec, ...setting };
-      const plan = world.pass(t0 + 2 * hourMs);
+      const plan = world.run(t0 + 2 * hourMs);
       expect(plan.notices).toEqual([]);
       world.spec = spec;
-      world.pass(t0 + 2 * hourMs + 2000);
+      world.run(t0 + 2 * hourMs + 2000);
       expect(world.kids).toEqual(kids);
       expect(world.status?.nextRemoval).toBe("2026-01-31T01:00:00.000Z");
     },
@@ -234,17 +234,17 @@ describe("space", () => {
     const issuers = [makeCertificate({ commonName: "x".repeat(20_000) })];
     const large = (): string =>
       makeCertificate({ commonName: "y".repeat(20_000), issuer: issuers[0] ?? first }).certificate + (issuers[0]?.certificate ?? "");
-    let passes = 0;
-    while (world.condition("Truncated") === undefined && passes < 30) {
+    let runs = 0;
+    while (world.condition("Truncated") === undefined && runs < 30) {
       world.putSecret("tls", secretData(large()));
-      world.pass(t0 + passes * 1000);
-      passes += 1;
+      world.run(t0 + runs * 1000);
+      runs += 1;
     }
     expect(world.condition("Truncated")).toBe("True DocumentTooLarge");
     expect(problemWithJwks(world.document ?? "")).toBeUndefined();
     const since = world.status?.keys?.map((key) => key.since) ?? [];
     expect(since).not.toContain(new Date(t0).toISOString());
-    expect(since).toHaveLength(passes - 1);
+    expect(since).toHaveLength(runs - 1);
   });
 
   test("maxKeys is kept, without a condition: it was asked for", () => {
@@ -252,7 +252,7 @@ describe("space", () => {
     world.configMapIntervalMs = 0;
     for (const [index, certificate] of [first, second, third].entries()) {
       put(certificate);
-      world.pass(t0 + index);
+      world.run(t0 + index);
     }
     expect(world.kids).toHaveLength(2);
     expect(world.condition("Truncated")).toBeUndefined();
@@ -260,10 +260,10 @@ describe("space", () => {
 });
 
 describe("names", () => {
-  test("a ConfigMap of the document's name which is not ours: nothing is touched", () => {
+  test("a ConfigMap of the JWKS document's name which is not ours: nothing is touched", () => {
     put();
     world.objects.set("configmaps/shop/keys", { metadata: { namespace: "shop", name: "keys", uid: "x", resourceVersion: "1" } });
-    const plan = world.pass(t0);
+    const plan = world.run(t0);
     expect(plan.writes).toEqual([]);
     expect([world.condition("Ready"), world.condition("Published")]).toEqual(["False Conflict", "False Conflict"]);
     expect(plan.notices).toMatchObject([{ reason: "Conflict", message: expect.stringContaining("ConfigMap keys") }]);
@@ -277,7 +277,7 @@ describe("names", () => {
     put();
     const name = key.slice(key.lastIndexOf("/") + 1);
     world.objects.set(key, { metadata: { namespace: "shop", name, uid: "x", resourceVersion: "1" } });
-    const plan = world.pass(t0);
+    const plan = world.run(t0);
     expect(writesOf(plan)).toEqual(["apply ConfigMap keys"]);
     expect([world.condition("Ready"), world.condition("Published"), world.condition("Served")]).toEqual([
       "False Conflict",
@@ -286,22 +286,22 @@ describe("names", () => {
     ]);
     expect(plan.notices).toContainEqual({ type: "Warning", reason: "Conflict", message: expect.stringContaining(`${kind} ${name}`) });
     put(second);
-    expect(world.pass(t0 + hourMs).notices.filter(({ reason }) => reason === "Conflict")).toEqual([]);
+    expect(world.run(t0 + hourMs).notices.filter(({ reason }) => reason === "Conflict")).toEqual([]);
     expect(world.kids).toHaveLength(2);
     world.revoked = world.kids.slice(1);
-    world.pass(t0 + hourMs + 1);
+    world.run(t0 + hourMs + 1);
     expect(world.kids).toHaveLength(1);
     world.objects.delete(key);
-    expect(writesOf(world.pass(t0 + 2 * hourMs))).toContain(`apply ${kind} ${name}`);
+    expect(writesOf(world.run(t0 + 2 * hourMs))).toContain(`apply ${kind} ${name}`);
   });
 
-  test("a conflict is told once, and is over when what was in the way has gone", () => {
+  test("a conflict is reported once, and is over when what was in the way has gone", () => {
     put();
     world.objects.set("configmaps/shop/keys", { metadata: { namespace: "shop", name: "keys", uid: "x", resourceVersion: "1" } });
-    world.pass(t0);
-    expect(world.pass(t0 + hourMs)).toMatchObject({ writes: [], notices: [] });
+    world.run(t0);
+    expect(world.run(t0 + hourMs)).toMatchObject({ writes: [], notices: [] });
     world.objects.delete("configmaps/shop/keys");
-    world.pass(t0 + 2 * hourMs);
+    world.run(t0 + 2 * hourMs);
     expect(world.kids).toHaveLength(1);
     expect(world.condition("Published")).toBe("True Published");
   });
@@ -311,27 +311,27 @@ describe("names", () => {
     const claims = [claimKey({ kind: ConfigMap, name: { namespace: "shop", name: "keys" } })];
     const owner = { kind: JWKSConfig, name: { namespace: "shop", name: "other" } };
     world.rivals = [{ owner, createdAt: "2025-01-01T00:00:00Z", claims }];
-    expect(world.pass(t0).writes).toEqual([]);
+    expect(world.run(t0).writes).toEqual([]);
     world.rivals = [{ owner, createdAt: "2027-01-01T00:00:00Z", claims }];
-    expect(world.pass(t0).writes).toHaveLength(4);
+    expect(world.run(t0).writes).toHaveLength(4);
   });
 
   test("objects under earlier names go, but what was published stays unless it was to be cleaned up", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     world.spec = { ...world.spec, configMapName: "keys2", nginxConfigMapName: "nginx2" };
-    expect(writesOf(world.pass(t0 + 1)).filter((write) => write.startsWith("remove"))).toEqual(["remove ConfigMap nginx"]);
+    expect(writesOf(world.run(t0 + 1)).filter((write) => write.startsWith("remove"))).toEqual(["remove ConfigMap nginx"]);
     expect(world.kids).toHaveLength(1);
     world.spec = { ...world.spec, cleanupOnDelete: true };
-    expect(writesOf(world.pass(t0 + 2)).filter((write) => write.startsWith("remove"))).toEqual(["remove ConfigMap keys"]);
+    expect(writesOf(world.run(t0 + 2)).filter((write) => write.startsWith("remove"))).toEqual(["remove ConfigMap keys"]);
   });
 
   test("without nginx its objects go", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     const { nginxConfigMapName: _, ...spec } = world.spec;
     world.spec = spec;
-    expect(writesOf(world.pass(t0 + 1)).filter((write) => write.startsWith("remove"))).toEqual([
+    expect(writesOf(world.run(t0 + 1)).filter((write) => write.startsWith("remove"))).toEqual([
       "remove ConfigMap nginx",
       "remove Deployment site",
       "remove Service site",
@@ -340,13 +340,44 @@ describe("names", () => {
 
   test("a spec that cannot be read touches nothing", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     const { document } = world;
     world.spec = { ...world.spec, oldKeysTTL: "soon" };
-    expect(world.pass(t0 + 1).writes).toEqual([]);
+    expect(world.run(t0 + 1).writes).toEqual([]);
     expect(world.document).toBe(document);
     expect(world.condition("Ready")).toBe("False InvalidSpec");
     expect(world.status?.keyCount).toBe(1);
+  });
+});
+
+describe("a revocation", () => {
+  test.each<readonly [string, string, () => void]>([
+    ["a spec that cannot be read", "False InvalidSpec", () => void (world.spec = { ...world.spec, oldKeysTTL: "30 days" })],
+    [
+      "a ConfigMap's name that is somebody else's",
+      "False Conflict",
+      () => {
+        world.objects.set("configmaps/shop/taken", { metadata: { namespace: "shop", name: "taken", uid: "u-9", resourceVersion: "1" } });
+        world.spec = { ...world.spec, configMapName: "taken" };
+      },
+    ],
+  ])("is carried out at once whatever is wrong: %s", (_name, condition, spoil) => {
+    put();
+    world.run(t0);
+    put(second);
+    world.run(t0 + hourMs);
+    const [live, retiring = ""] = world.kids;
+    spoil();
+    world.revoked = [retiring];
+    const plan = planJwks(world.observe(), t0 + hourMs + 1);
+    expect(plan).toMatchObject({ urgent: true, notices: [{ reason: "KeyRevoked" }, {}] });
+    world.run(t0 + hourMs + 1);
+    const published: Stored<ConfigMap> | undefined = world.objects.get("configmaps/shop/keys");
+    expect(JSON.parse(published?.data?.["jwks.json"] ?? "")).toMatchObject({ keys: [{ kid: live }] });
+    expect(published?.data?.["jwks.json"]).not.toContain(retiring);
+    expect(world.condition("Ready")).toBe(condition);
+    expect(world.status?.keys?.map(({ kid }) => kid)).toEqual([live]);
+    expect(world.run(t0 + hourMs + 2).writes).toEqual([]);
   });
 });
 
@@ -355,18 +386,18 @@ describe("nginx", () => {
 
   test("a key change does not touch the pods; a setting does, once", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     const before = podsOf();
     put(second);
-    world.pass(t0 + hourMs);
+    world.run(t0 + hourMs);
     expect(podsOf()).toBe(before);
     expect(world.status?.nginxConfigUpdated).toBe("2026-01-01T00:00:00.000Z");
     world.spec = { ...world.spec, nginx: { cacheSeconds: 60 } };
-    world.pass(t0 + 2 * hourMs);
+    world.run(t0 + 2 * hourMs);
     const after = podsOf();
     expect(after).not.toBe(before);
     expect(world.status?.nginxConfigUpdated).toBe("2026-01-01T02:00:00.000Z");
-    world.pass(t0 + 3 * hourMs);
+    world.run(t0 + 3 * hourMs);
     expect(podsOf()).toBe(after);
     expect(world.status?.nginxConfigUpdated).toBe("2026-01-01T02:00:00.000Z");
   });
@@ -378,7 +409,7 @@ describe("deletion", () => {
     [true, ["ConfigMap keys", "ConfigMap nginx", "Deployment site", "Service site"]],
   ])("with cleanupOnDelete %s removes what is ours", (cleanupOnDelete, expected) => {
     put();
-    world.pass(t0);
+    world.run(t0);
     world.objects.set("configmaps/shop/foreign", { metadata: { namespace: "shop", name: "foreign", uid: "x", resourceVersion: "1" } });
     const writes = planJwksDeletion(world.observe(), { cleanupOnDelete });
     expect(writes.map((write) => write.verb === "remove" && `${write.kind.kind} ${write.name.name}`)).toEqual(expected);
@@ -386,11 +417,11 @@ describe("deletion", () => {
 
   test("only a ConfigMap that is to be cleaned up goes with its owner by itself", () => {
     put();
-    world.pass(t0);
+    world.run(t0);
     expect(world.configMap?.metadata.ownerReferences).toBeUndefined();
     expect(world.observe().live.deployment?.metadata.ownerReferences).toMatchObject([{ uid: "u-1" }]);
     world.spec = { ...world.spec, cleanupOnDelete: true };
-    world.pass(t0 + 1);
+    world.run(t0 + 1);
     expect(world.configMap?.metadata.ownerReferences).toMatchObject([{ uid: "u-1" }]);
   });
 });
@@ -399,4 +430,13 @@ test("a plan is a function of what was observed and the time", () => {
   put();
   const observed = world.observe();
   expect(planJwks(observed, t0)).toEqual(planJwks(observed, t0));
+});
+
+describe("ConfigMap updates", () => {
+  test("the first is at once, the next after the interval, and none waits for a date in the future", () => {
+    expect(nextUpdateAt(undefined, 60_000, 5)).toBe(5);
+    expect(nextUpdateAt(5, 60_000, 6)).toBe(60_005);
+    expect(nextUpdateAt(5, 0, 6)).toBe(5);
+    expect(nextUpdateAt(999_999, 60_000, 6)).toBe(6);
+  });
 });

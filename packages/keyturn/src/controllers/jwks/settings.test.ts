@@ -1,4 +1,4 @@
-// Both kinds to one form: defaults, what the original does, and what is refused.
+// Both kinds to one form: defaults, what the predecessor does, and what is refused.
 import { describe, expect, test } from "vitest";
 import { defaultSpec } from "../../../test/jwks-world.ts";
 import { type JWKS, JWKS as JWKSKind, type JWKSConfig } from "./api.ts";
@@ -7,8 +7,8 @@ import { settingsOfJwks, settingsOfJwksConfig } from "./settings.ts";
 const config = (spec: Partial<JWKSConfig["spec"]> = {}, annotations: Record<string, string> = {}) =>
   settingsOfJwksConfig({ metadata: { name: "site", annotations }, spec: { ...defaultSpec, ...spec } });
 
-/** A manifest for the original, decoded as the API server would default it. */
-function original(spec: object, annotations: Record<string, string> = {}) {
+/** A manifest for the predecessor, decoded as the API server would default it. */
+function predecessor(spec: object, annotations: Record<string, string> = {}) {
   const decoded = JWKSKind.decode(Object.assign({ metadata: { name: "site", annotations } }, { spec }));
   if (!decoded.ok) throw new Error(decoded.problems.join("; "));
   const object: JWKS = decoded.object;
@@ -59,28 +59,32 @@ describe("a JWKSConfig", () => {
   });
 });
 
-describe("a JWKS of the original", () => {
+describe("a JWKS of the predecessor", () => {
   const spec = { certificateSecret: "tls", configMapName: "keys", reconcileInterval: "nonsense", jwksUpdateInterval: "6h" };
 
-  test("is served as the original would, as far as verifiers can tell", () => {
-    expect(original(spec)).toMatchObject({
+  test("is served as the predecessor would, as far as verifiers can see", () => {
+    expect(predecessor(spec)).toMatchObject({
       ok: true,
       settings: { keyId: "CertificateSHA1", rsaAlgorithm: "RS512", algorithm: undefined, cleanupOnDelete: false, nginx: undefined },
     });
   });
 
-  test("can be told otherwise by annotations", () => {
-    expect(original(spec, { "keyturn.io/key-id": "Thumbprint", "keyturn.io/algorithm": "RS256", "keyturn.io/revoke": "a" })).toMatchObject({
+  test("is changed by annotations", () => {
+    expect(predecessor(spec, { "keyturn.io/key-id": "Thumbprint", "keyturn.io/algorithm": "RS256", "keyturn.io/revoke": "a" })).toMatchObject({
       settings: { keyId: "Thumbprint", algorithm: "RS256", revoked: new Set(["a"]) },
     });
   });
 
+  test("stored with an oldKeysTTL that is longer than any may be written now, is read all the same", () => {
+    expect(predecessor({ ...spec, oldKeysTTL: `${"0".repeat(70)}1h` })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 3_600_000 } } });
+  });
+
   test("stored with an oldKeysTTL beyond all dates, keeps keys for the longest there is", () => {
-    expect(original({ ...spec, oldKeysTTL: "99999999h" })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 876_000 * 3_600_000 } } });
+    expect(predecessor({ ...spec, oldKeysTTL: "99999999h" })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 876_000 * 3_600_000 } } });
   });
 
   test("keepOldKeys: false is honoured", () => {
-    expect(original({ ...spec, keepOldKeys: false })).toMatchObject({ settings: { oldKeys: { type: "replace" } } });
+    expect(predecessor({ ...spec, keepOldKeys: false })).toMatchObject({ settings: { oldKeys: { type: "replace" } } });
   });
 
   test.each([
@@ -90,6 +94,6 @@ describe("a JWKS of the original", () => {
     [spec, { "keyturn.io/key-id": "x" }, "the annotation keyturn.io/key-id must be one of Thumbprint, CertificateSHA1"],
     [spec, { "keyturn.io/algorithm": "none" }, "the annotation keyturn.io/algorithm is not an algorithm such as RS256"],
   ])("what its schema lets through and cannot be used is refused: %#", (spec, annotations, message) => {
-    expect(original(spec, annotations)).toEqual({ ok: false, message });
+    expect(predecessor(spec, annotations)).toEqual({ ok: false, message });
   });
 });

@@ -22,8 +22,8 @@ export interface JwksSettings {
   readonly nginx: NginxSettings | undefined;
 }
 
-/** How the document is served. */
-export interface NginxSettings extends NginxAnswers {
+/** How the JWKS document is served. */
+interface NginxSettings extends NginxAnswers {
   readonly configMapName: string;
   readonly pods: NginxPods;
 }
@@ -65,7 +65,7 @@ export function settingsOfJwksConfig({ metadata, spec }: JWKSConfig): SettingsRe
 }
 
 /**
- * The settings of a JWKS. What is not in the original's schema is as the original does it, so that nothing changes for those who verify tokens:
+ * The settings of a JWKS. What is not in its schema is as rieset/jwks-operator does it, so that nothing changes for those who verify tokens:
  * `kid` from the certificate, RS512 for RSA, the ConfigMap left behind. Annotations change the first two.
  */
 export function settingsOfJwks({ metadata, spec }: JWKS): SettingsResult {
@@ -86,7 +86,7 @@ export function settingsOfJwks({ metadata, spec }: JWKS): SettingsResult {
   });
 }
 
-/** Reads what both specs have, and checks what a schema may have let through: the original's checks nothing. */
+/** Reads what both specs have, and checks what a schema may have let through: that of JWKS checks nothing. */
 function checked(
   spec: JWKSConfig["spec"] | JWKS["spec"],
   rest: Omit<JwksSettings, "configMapName" | "oldKeys" | "nginx"> & { readonly nginx: Omit<NginxSettings, "configMapName"> },
@@ -122,7 +122,8 @@ function readDuration(text: string): number | undefined {
   }
 }
 
-function revokedKids(annotation = ""): ReadonlySet<string> {
+/** The kids in the annotation that revokes keys. */
+export function revokedKids(annotation = ""): ReadonlySet<string> {
   const kids = annotation.split(",").map((kid) => kid.trim());
   return new Set(kids.filter((kid) => kid !== ""));
 }

@@ -43,12 +43,12 @@ export function jwksSummary(kind: Pick<Kind, "kind">, object: JwksObject, nowMs:
 }
 
 function jwksHealth(object: JwksObject, nowMs: number): HealthReport {
-  const verdict = readyHealth(object, ({ status, reason, lastTransitionTime }) => {
+  const report = readyHealth(object, ({ status, reason, lastTransitionTime }) => {
     if (status === "True") return "healthy";
     return isPassing(reason, nowMs - (timeMs(lastTransitionTime) ?? 0)) ? "moving" : "attention";
   });
   const truncated = findCondition(object.status?.conditions, "Truncated");
-  return truncated?.status === "True" && verdict.health !== "attention" ? healthReportOf(truncated, "attention") : verdict;
+  return truncated?.status === "True" && report.health !== "attention" ? healthReportOf(truncated, "attention") : report;
 }
 
 function isPassing(reason: string, lastedMs: number): boolean {

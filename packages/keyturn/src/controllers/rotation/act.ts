@@ -1,4 +1,4 @@
-// The set's actions; contents only here.
+// Carries a set's plan out: one write after the other, each only on the state that it was planned for. The only place that handles contents.
 import {
   type Client,
   defineKind,
@@ -24,73 +24,8 @@ import type { Precondition, RotationPlan, RotationWrite } from "./plan.ts";
 import type { Version } from "./rules.ts";
 import { readSource } from "./source.ts";
 
-// A target's object as it is written: the content of a version, what says so, and our mark. Nothing of the source's metadata.
-
-type TargetWrite = RotationWrite & { readonly verb: "writeTarget" };
-
-/** The object that a write makes. What others have put into the metadata of one that exists stays there. */
-export function targetObject(
-  write: TargetWrite,
-  { content }: VersionContent,
-  { namespace, targetUid, live }: { readonly namespace: string; readonly targetUid: string; readonly live: Stored<KubeObject> | undefined },
-): KubeObject {
-  const name = write.objectName;
-  const before: ObjectMeta = live?.metadata ?? {};
-  const ownerReferences = ownersOf(write, { uid: targetUid, others: live?.metadata.ownerReferences ?? [] });
-  const written: KubeObject = {
-    ...content,
-    // What is reported about an object is not rotated, and not lost either.
-    ...(live && "status" in live && { status: live.status }),
-    metadata: {
-      namespace,
-      name,
-      ...(live && { uid: live.metadata.uid, resourceVersion: live.metadata.resourceVersion }),
-      ...(before.labels && { labels: before.labels }),
-      ...(before.finalizers && { finalizers: before.finalizers }),
-      ...(ownerReferences.length > 0 && { ownerReferences }),
-      annotations: { ...before.annotations, ...appliedAnnotations(write) },
-    },
-  };
-  return marked(written, keyturn, { kind: RotationTarget, name: { namespace, name: write.target } });
-}
-
-/** All that the content of these kinds can consist of, so that it can be set without a look at the object. */
-const knownMembers: Readonly<Record<string, readonly string[]>> = {
-  secrets: ["data", "type", "immutable"],
-  configmaps: ["data", "binaryData", "immutable"],
-};
-
-/** The same as a patch of an object in the state that the write is meant for; undefined for kinds of which not every member is known. */
-export function targetPatch(write: TargetWrite, { content }: VersionContent): readonly JsonPatchOperation[] | undefined {
-  const members = knownMembers[write.resource];
-  if (!members || !write.precondition || Object.keys(content).some((name) => !members.includes(name))) return undefined;
-  const { uid, resourceVersion } = write.precondition;
-  return [
-    { op: "test", path: "/metadata/uid", value: uid },
-    { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
-    ...members.map((name) => ({ op: "add", path: `/${name}`, value: content[name] ?? null }) as const),
-    ...Object.entries(appliedAnnotations(write)).map(
-      ([name, value]) => ({ op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value }) as const,
-    ),
-  ];
-}
-
-function appliedAnnotations({ seq, digest, atMs }: TargetWrite): Readonly<Record<string, string>> {
-  return { [versionAnnotation]: String(seq), [digestAnnotation]: digest, [appliedAtAnnotation]: new Date(atMs).toISOString() };
-}
-
-function ownersOf(
-  { target, ownedByTarget }: TargetWrite,
-  { uid, others }: { readonly uid: string; readonly others: readonly OwnerReference[] },
-): readonly OwnerReference[] {
-  const strangers = others.filter((owner) => owner.uid !== uid);
-  return ownedByTarget ? [...strangers, ownerReferenceOf({ name: target, uid })] : strangers;
-}
-
-// Carries a set's plan out: one write after the other, each only on the state that it was planned for.
-
 /** What writes are made with. */
-export interface WriteContext {
+interface WriteContext {
   readonly observed: Observed;
   readonly kinds: readonly Kind[];
   readonly memory: ReadMemory;
@@ -204,7 +139,7 @@ class PlanCarrier {
       const name = { namespace: this.#set.namespace, name: write.objectName };
       return await client.jsonPatch(this.#kindOf(write.resource, version), name, patch, { fieldManager }, signal);
     } catch (error) {
-      // It is immutable, or a Secret of another type: only a look at it can tell.
+      // It is immutable, or a Secret of another type: only a look at it shows which.
       if (isApiError(error, "Invalid")) return undefined;
       throw error;
     }
@@ -230,8 +165,8 @@ class PlanCarrier {
     const { resource, name, uid, content } = source;
     const kind = this.#kindOf(resource);
     const object = await client.get(kind, { namespace, name }, signal);
-    const marks = object && keepAnnotations(object).source;
-    const again = object && marks?.set === set && object.metadata.uid === uid ? readSource(object, resource, marks) : undefined;
+    const paths = object && keepAnnotations(object).source;
+    const again = object && paths?.set === set && object.metadata.uid === uid ? readSource(object, resource, paths) : undefined;
     const isSame = again?.content.ok && again.content.digest === content.digest && again.content.watchDigest === content.watchDigest;
     if (!object || !again?.payload || !isSame) throw changedSince(`${resource}/${name}`);
     return { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: again.payload };
@@ -305,4 +240,67 @@ function holds({ applied, digest }: ObjectObservation, version: Version): boolea
 
 function removal({ name }: TargetObservation, { resource, name: objectName, uid, resourceVersion }: ObjectObservation): RotationWrite {
   return { verb: "deleteTarget", target: name, resource, objectName, precondition: { uid, resourceVersion } };
+}
+
+// A target's object as it is written: the content of a version, what says so, and our label. Nothing of the source's metadata.
+
+type TargetWrite = RotationWrite & { readonly verb: "writeTarget" };
+
+/** The object that a write makes. What others have put into the metadata of one that exists stays there. */
+function targetObject(
+  write: TargetWrite,
+  { content }: VersionContent,
+  { namespace, targetUid, live }: { readonly namespace: string; readonly targetUid: string; readonly live: Stored<KubeObject> | undefined },
+): KubeObject {
+  const name = write.objectName;
+  const before: ObjectMeta = live?.metadata ?? {};
+  const ownerReferences = ownersOf(write, { uid: targetUid, others: live?.metadata.ownerReferences ?? [] });
+  const written: KubeObject = {
+    ...content,
+    // What is reported about an object is not rotated, and not lost either.
+    ...(live && "status" in live && { status: live.status }),
+    metadata: {
+      namespace,
+      name,
+      ...(live && { uid: live.metadata.uid, resourceVersion: live.metadata.resourceVersion }),
+      ...(before.labels && { labels: before.labels }),
+      ...(before.finalizers && { finalizers: before.finalizers }),
+      ...(ownerReferences.length > 0 && { ownerReferences }),
+      annotations: { ...before.annotations, ...appliedAnnotations(write) },
+    },
+  };
+  return marked(written, keyturn, { kind: RotationTarget, name: { namespace, name: write.target } });
+}
+
+/** All that the content of these kinds can consist of, so that it can be set without a look at the object. */
+const knownMembers: ReadonlyMap<string, readonly string[]> = new Map([
+  ["secrets", ["data", "type", "immutable"]],
+  ["configmaps", ["data", "binaryData", "immutable"]],
+]);
+
+/** The same as a patch of an object in the state that the write is meant for; undefined for kinds of which not every member is known. */
+function targetPatch(write: TargetWrite, { content }: VersionContent): readonly JsonPatchOperation[] | undefined {
+  const members = knownMembers.get(write.resource);
+  if (!members || !write.precondition || Object.keys(content).some((name) => !members.includes(name))) return undefined;
+  const { uid, resourceVersion } = write.precondition;
+  return [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+    ...members.map((name) => ({ op: "add", path: `/${name}`, value: content[name] ?? null }) as const),
+    ...Object.entries(appliedAnnotations(write)).map(
+      ([name, value]) => ({ op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value }) as const,
+    ),
+  ];
+}
+
+function appliedAnnotations({ seq, digest, atMs }: TargetWrite): Readonly<Record<string, string>> {
+  return { [versionAnnotation]: String(seq), [digestAnnotation]: digest, [appliedAtAnnotation]: new Date(atMs).toISOString() };
+}
+
+function ownersOf(
+  { target, ownedByTarget }: TargetWrite,
+  { uid, others }: { readonly uid: string; readonly others: readonly OwnerReference[] },
+): readonly OwnerReference[] {
+  const strangers = others.filter((owner) => owner.uid !== uid);
+  return ownedByTarget ? [...strangers, ownerReferenceOf({ name: target, uid })] : strangers;
 }

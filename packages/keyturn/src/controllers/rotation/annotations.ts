@@ -1,4 +1,4 @@
-// What is written on targets, read and checked.
+// What annotations and labels say about sources, targets and records, and which of it is believed.
 import { hash } from "node:crypto";
 import {
   canonicalJson,
@@ -25,13 +25,13 @@ import {
   versionAnnotation,
   watchPathAnnotation,
 } from "./api.ts";
-import { type RecordAnnotations, recordAnnotationsOf } from "./history.ts";
+import { type RecordAnnotations, recordAnnotationsOf, type SuspectedRecord, suspectedRecordOf } from "./history.ts";
 import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
 import type { SourcePaths } from "./source.ts";
 
-// What is kept of the objects that may be sources or targets: their marks, and nothing at all of the many that have none.
+// What is kept of the objects that may be sources or targets: their annotations and labels, and nothing at all of the many that have none of ours.
 
-/** The marks of an object. */
+/** What an object's annotations and labels say. */
 export interface RotationAnnotations {
   readonly source?: SourcePaths & { readonly set: string; /** The annotation that pauses the set, as it was written. */ readonly paused?: string };
   readonly target?: {
@@ -41,30 +41,34 @@ export interface RotationAnnotations {
     readonly ownerUids: readonly string[];
   };
   readonly record?: RecordAnnotations;
+  /** Seems to be a record that is no longer whole. */
+  readonly suspected?: SuspectedRecord;
 }
 
 /** One value for all that have no owners. */
 const nobody: readonly string[] = Object.freeze([]);
 
-/** One value for all objects that have no marks. */
+/** One value for all objects that have none of ours. */
 const none: RotationAnnotations = Object.freeze({});
 
-/** For a watch of metadata: the marks of an object. */
+/** For a watch of metadata: what an object's annotations and labels say. */
 export function keepAnnotations(object: KubeObject): RotationAnnotations {
   const { labels = {}, annotations = {} } = object.metadata;
   const isOurs = labels[managedByLabel] === keyturn.name;
   const record = isOurs ? recordAnnotationsOf(object) : undefined;
   if (record) return { record };
-  const mark = (name: string): string | undefined => annotations[name] ?? labels[name];
-  const set = mark(rotationSetAnnotation);
+  const valueOf = (name: string): string | undefined => annotations[name] ?? labels[name];
+  const set = valueOf(rotationSetAnnotation);
   const paused = annotations[pausedAnnotation];
   const source =
-    set !== undefined && mark(sourceAnnotation) === "true"
-      ? { set, watchPath: mark(watchPathAnnotation), rotatePath: mark(rotatePathAnnotation), ...(paused !== undefined && { paused }) }
+    set !== undefined && valueOf(sourceAnnotation) === "true"
+      ? { set, watchPath: valueOf(watchPathAnnotation), rotatePath: valueOf(rotatePathAnnotation), ...(paused !== undefined && { paused }) }
       : undefined;
   const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
-  if (!source && owner === undefined) return none;
+  const suspected = owner === undefined ? suspectedRecordOf(object) : undefined;
+  if (!source && owner === undefined && !suspected) return none;
   return {
+    ...(suspected && { suspected }),
     ...(source && { source }),
     ...(owner !== undefined && {
       target: {
@@ -83,7 +87,7 @@ function appliedOf(annotations: Readonly<Record<string, string>>): ObjectObserva
   return seq !== undefined && digest !== undefined && atMs !== undefined ? { seq, digest, atMs } : undefined;
 }
 
-// What is kept of a RotationTarget: its settings, and of its status only what tells whether another one would say the same. There may be tens of thousands.
+// What is kept of a RotationTarget: its settings, and of its status only a digest, to know whether another one would say the same. There may be tens of thousands.
 
 /** A RotationTarget as it is kept. */
 export interface TargetSettings extends Pick<TargetObservation, "order" | "delayMs" | "deletionMode" | "whenUnfilled" | "changePolicy"> {
@@ -128,30 +132,39 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
   };
 }
 
-/** Two statuses with the same mark say the same, whenever their conditions began to. */
+/** Two statuses with the same digest say the same, whenever their conditions began to. */
 export function statusDigest({ conditions = [], ...rest }: RotationTargetStatus): string {
   const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
   // Twelve characters are 72 bits; of a longer piece V8 would keep the whole text that it was cut from.
   return hash("sha256", canonicalJson({ ...rest, conditions: lasting }), "base64").slice(0, 12);
 }
 
-// Which marks of targets' objects are believed: anybody who can make an object can write our label and annotations on it.
+// Which annotations of targets' objects are believed: anybody who can make an object can write our label and annotations on it.
 
-/** What marks are held against. */
-type Known = Pick<SetObservation, "sources" | "records">;
+/** What annotations are held against. */
+interface Known extends Pick<SetObservation, "sources" | "records"> {
+  /** The API server's time, with what clocks may be off: nothing was written later. Default none. */
+  readonly latestMs?: number;
+}
 
 /**
- * The targets with only those marks that prove themselves. What lies in a target's own place is the target's all the same, and is repaired;
- * anything else that is not what it says is left alone.
+ * The targets with only those annotations that prove themselves. What lies in a target's own place is the target's all the same, and is repaired;
+ * anything else that is not what it says is left alone, and so is whatever has a name that the target never gave: it is somebody's copy.
  */
 export function withBelievedAnnotations(targets: readonly TargetObservation[], known: Known): readonly TargetObservation[] {
   const kinds = new Set([...known.sources, ...known.records].map(({ resource }) => resource));
+  const newest = Math.max(0, ...known.records.map(({ seq }) => seq));
+  const { latestMs = Number.POSITIVE_INFINITY } = known;
   return targets.map((target) => ({
     ...target,
     objects: target.objects.flatMap((object) => {
       const isOwnPlace = object.name === target.objectName && kinds.has(object.resource);
-      if (!object.ours || isBelieved(object, { kinds, records: known.records, isOwnPlace })) return [object];
-      const { applied: _, ...bare } = object;
+      if (!object.ours) return [object];
+      if (object.name !== target.objectName && object.name !== target.name) return [];
+      const { applied, ...bare } = object;
+      // A time that is still to come is no time at which anything was written.
+      if (applied && isBelieved(object, { ...known, kinds, newest, isOwnPlace }))
+        return [{ ...bare, applied: { ...applied, atMs: Math.min(applied.atMs, latestMs) } }];
       return isOwnPlace ? [bare] : [];
     }),
   }));
@@ -162,19 +175,27 @@ export function isRecorded({ seq, digest }: NonNullable<ObjectObservation["appli
   return records.some((record) => record.seq === seq && record.digest === digest);
 }
 
-/** A version that there is a record of is believed by it, one whose record is lost by the object's content; and where people have edited it, only in its own place. */
+/**
+ * A version that there is a record of is believed by it, one whose record is lost by the object's content; and where people have edited it, only in its own place.
+ * A lost version that is newer than all records must besides have a content that the source or a record knows: anybody can make up the others.
+ */
 function isBelieved(
   { applied, digest, resource }: ObjectObservation,
   {
     kinds,
+    newest,
+    sources,
     records,
     isOwnPlace,
-  }: { readonly kinds: ReadonlySet<string>; readonly records: readonly RecordObservation[]; readonly isOwnPlace: boolean },
+  }: Known & { readonly kinds: ReadonlySet<string>; readonly newest: number; readonly isOwnPlace: boolean },
 ): boolean {
   if (!applied) return false;
   const isIntact = applied.digest === digest;
   const record = records.find(({ seq }) => seq === applied.seq);
   if (record) return record.digest === applied.digest && record.resource === resource && (isIntact || isOwnPlace);
-  const told = records.flatMap(({ log }) => log?.commits ?? []).filter(({ seq }) => seq === applied.seq);
-  return isIntact && (kinds.size === 0 || kinds.has(resource)) && told.every((commit) => commit.digest === applied.digest);
+  if (!isIntact || (kinds.size > 0 && !kinds.has(resource))) return false;
+  const commits = records.flatMap(({ log }) => log?.commits ?? []);
+  if (commits.some((commit) => commit.seq === applied.seq && commit.digest !== applied.digest)) return false;
+  const contents = [...sources.flatMap(({ content }) => (content.ok ? [content] : [])), ...records, ...commits];
+  return records.length === 0 || applied.seq < newest || contents.some((known) => known.digest === applied.digest);
 }

@@ -1,4 +1,4 @@
-// The kind that this controller serves, and the marks by which sources, targets and version records are known.
+// The kind that this controller serves, and the annotations and labels by which sources, targets and version records are known.
 import {
   ageColumn,
   conditionColumn,

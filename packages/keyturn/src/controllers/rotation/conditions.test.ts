@@ -130,23 +130,23 @@ test("conditions that no longer hold go, and equal plans give equal statuses", (
   expect(statusOf(target, plan, { before: wrong, nowMs: nowMs + 1000 })).toEqual(wrong);
 });
 
-test("the mark of a status tells whether it says something else, whenever its conditions began and in whatever order they stand", () => {
+test("the digest of a status is another only if it says something else, whenever its conditions began and in whatever order they stand", () => {
   const plan = planWith({ gapMs: 1000 });
-  const mark = statusDigest(statusOf(target, plan, { before: undefined, nowMs }));
+  const digest = statusDigest(statusOf(target, plan, { before: undefined, nowMs }));
   const later = statusOf(target, plan, { before: undefined, nowMs: nowMs + 60_000 });
-  expect(statusDigest({ ...later, conditions: (later.conditions ?? []).toReversed() })).toBe(mark);
-  expect(statusDigest(statusOf(target, planWith({}), { before: undefined, nowMs }))).not.toBe(mark);
+  expect(statusDigest({ ...later, conditions: (later.conditions ?? []).toReversed() })).toBe(digest);
+  expect(statusDigest(statusOf(target, planWith({}), { before: undefined, nowMs }))).not.toBe(digest);
 });
 
-test("what happened to versions is told", () => {
-  const told = (plan: RotationPlan): readonly string[] => versionEvents(target, plan).map(({ reason, message }) => `${reason}: ${message}`);
-  expect(told(planWith({ replaced: 3 }, { writes: [writeLive] }))).toEqual(["VersionRotated: version 4 has taken the place of version 3"]);
-  expect(told(planWith({}, { writes: [writeLive] }))).toEqual(["VersionFilled: got version 4"]);
-  expect(told(planWith({ restored: true }, { writes: [writeLive] }))[0]).toMatch(/^DriftRepaired: .* version 4 again$/);
-  expect(told(planWith({}))).toEqual([]);
+test("what happened to versions is recorded", () => {
+  const recorded = (plan: RotationPlan): readonly string[] => versionEvents(target, plan).map(({ reason, message }) => `${reason}: ${message}`);
+  expect(recorded(planWith({ replaced: 3 }, { writes: [writeLive] }))).toEqual(["VersionRotated: version 4 has taken the place of version 3"]);
+  expect(recorded(planWith({}, { writes: [writeLive] }))).toEqual(["VersionFilled: got version 4"]);
+  expect(recorded(planWith({ restored: true }, { writes: [writeLive] }))[0]).toMatch(/^DriftRepaired: .* version 4 again$/);
+  expect(recorded(planWith({}))).toEqual([]);
 });
 
-test("a problem is told once, in one Event, for as long as it is the same", () => {
+test("a problem is recorded once, in one Event, for as long as it is the same", () => {
   const plan = planWith({}, { setBlocker: { reason: "SourceConflict", message: "two" } });
   const status = statusOf(target, plan, { before: undefined, nowMs });
   expect(conditionEvents(undefined, status)).toEqual([{ type: "Warning", reason: "SourceConflict", message: "two" }]);

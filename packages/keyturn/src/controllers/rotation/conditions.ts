@@ -1,11 +1,11 @@
-// What the statuses of a set's targets say, and what is told once: made from a plan.
+// What the statuses of a set's targets say, and what is reported once as an Event: made from a plan.
 import { type Condition, formatDuration, type PlannedEvent, removeCondition, setCondition } from "@keyturn/runtime";
 import type { RotationTargetStatus } from "./api.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { ConditionReason, VersionReason } from "./reasons.ts";
 import type { RotationPlan, TargetSchedule } from "./plan.ts";
 
-/** One condition's verdict; absent conditions are those with nothing to report. */
+/** What is reported in one condition; absent conditions are those with nothing to report. */
 interface ConditionReport {
   readonly status: "True" | "False";
   readonly reason: ConditionReason;
@@ -16,7 +16,7 @@ interface ConditionReport {
 const exceptional = ["VisibilityGap", "SourceConflict", "NameConflict", "PathNotFound", "ClockSkew"] as const;
 
 /** What a status goes on from. */
-export interface StatusContext {
+interface StatusContext {
   readonly before: RotationTargetStatus | undefined;
   readonly nowMs: number;
 }
@@ -40,15 +40,15 @@ export function statusOf(target: TargetObservation, plan: RotationPlan, { before
 export function versionEvents({ name }: TargetObservation, { targets, writes }: RotationPlan): readonly PlannedEvent[] {
   const schedule = targets.get(name);
   if (!schedule) return [];
-  const notice = (reason: VersionReason, message: string): readonly PlannedEvent[] => [{ type: "Normal", reason, message }];
+  const event = (reason: VersionReason, message: string): readonly PlannedEvent[] => [{ type: "Normal", reason, message }];
   const { held, replaced, restored } = schedule;
   const isWritten = writes.some((write) => write.verb === "writeTarget" && write.target === name);
   const isDeleted = schedule.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
-  if (isDeleted) return notice("TargetRemoved", "the source is gone for longer than the delay; the object was deleted");
+  if (isDeleted) return event("TargetRemoved", "the source is gone for longer than the delay; the object was deleted");
   if (!held || !isWritten) return [];
-  if (restored) return notice("DriftRepaired", `the object was not as it should be; it has the content of version ${held.seq} again`);
-  if (replaced === undefined) return notice("VersionFilled", `got version ${held.seq}`);
-  return notice("VersionRotated", `version ${held.seq} has taken the place of version ${replaced}`);
+  if (restored) return event("DriftRepaired", `the object was not as it should be; it has the content of version ${held.seq} again`);
+  if (replaced === undefined) return event("VersionFilled", `got version ${held.seq}`);
+  return event("VersionRotated", `version ${held.seq} has taken the place of version ${replaced}`);
 }
 
 function timestamp(timeMs: number): string {
@@ -57,35 +57,35 @@ function timestamp(timeMs: number): string {
 
 function conditionsOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): readonly Condition[] {
   const schedule = plan.targets.get(target.name);
-  const verdicts = schedule ? reportsOf(schedule, plan) : {};
+  const reports = schedule ? reportsOf(schedule, plan) : {};
   let conditions: readonly Condition[] = before?.conditions ?? [];
-  for (const [type, report] of Object.entries(verdicts)) {
+  for (const [type, report] of Object.entries(reports)) {
     conditions = setCondition(conditions, { type, ...report, observedGeneration: target.generation }, nowMs);
   }
-  for (const type of exceptional) if (!(type in verdicts)) conditions = removeCondition(conditions, type);
+  for (const type of exceptional) if (!(type in reports)) conditions = removeCondition(conditions, type);
   return conditions;
 }
 
 function reportsOf(schedule: TargetSchedule, plan: RotationPlan): Readonly<Record<string, ConditionReport>> {
   const { blocker, gapMs } = schedule;
   const { setBlocker } = plan;
-  const verdicts: Record<string, ConditionReport> = {
+  const reports: Record<string, ConditionReport> = {
     Ready: readyReport(schedule, plan),
     Filled: filledReport(schedule),
     Progressing: progressReport(schedule, plan),
   };
   if (gapMs > 0) {
     const message = `a version is in neither target for ${formatDuration(gapMs)} on its way here, because this delay is so much longer than that of the target before`;
-    verdicts["VisibilityGap"] = { status: "True", reason: "DelayLongerThanBefore", message };
+    reports["VisibilityGap"] = { status: "True", reason: "DelayLongerThanBefore", message };
   }
   if (setBlocker && setBlocker.reason !== "NoSource") {
     const { reason, message } = setBlocker;
     const type = reason === "InvalidPath" ? "PathNotFound" : reason;
-    if (exceptional.some((known) => known === type)) verdicts[type] = { status: "True", reason, message };
+    if (exceptional.some((known) => known === type)) reports[type] = { status: "True", reason, message };
   }
   if (blocker && exceptional.some((known) => known === blocker.reason))
-    verdicts[blocker.reason] = { status: "True", reason: blocker.reason, message: blocker.message };
-  return verdicts;
+    reports[blocker.reason] = { status: "True", reason: blocker.reason, message: blocker.message };
+  return reports;
 }
 
 function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setBlocker }: RotationPlan): ConditionReport {
@@ -126,7 +126,7 @@ function progressReport({ blocker }: TargetSchedule, { setBlocker, unstableSince
   return { status: "True", reason: "Progressing", message: "versions move as they should" };
 }
 
-/** Told once: for as long as a condition says the same, nothing is new. What passes by itself, or was wanted, is no news. */
+/** Recorded once: for as long as a condition says the same, nothing is new. What ends by itself, or was wanted, is no news. */
 export function conditionEvents(before: RotationTargetStatus | undefined, after: RotationTargetStatus): readonly PlannedEvent[] {
   const reasons = new Set<string>();
   return (after.conditions ?? []).flatMap(({ type, status, reason, message }): readonly PlannedEvent[] => {

@@ -1,4 +1,4 @@
-// Watches, one key per set.
+// The rotation controller: how a run for one set goes, what is reported, and its rights.
 import {
   type AccessRule,
   type ControllerDefinition,
@@ -28,34 +28,13 @@ import { createReadMemory, observeSet, type ReadMemory, type SetObservation, typ
 import { planRotation, type RotationPlan } from "./plan.ts";
 import { watchRotation } from "./watches.ts";
 
-// Every right that the rotation controller needs for the kinds that it rotates.
-
-export function rotationAccess(kinds: readonly Kind[]): readonly AccessRule[] {
-  return [
-    { kind: RotationTarget, verbs: ["get", "list", "watch"], why: "to know the targets" },
-    { kind: RotationTarget, subresource: "status", verbs: ["patch"], why: "to report" },
-    ...kinds.map((kind): AccessRule => {
-      const isHistory = kind.group === "" && kind.plural === "secrets";
-      return {
-        kind,
-        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
-        why: isHistory
-          ? "to read sources, to write targets, and to keep the history; only metadata is watched"
-          : "to read sources and to write targets; only metadata is watched",
-      };
-    }),
-  ];
-}
-
-// The rotation controller: observe, plan, carry out. One key is one set.
-
 const controller = "rotation";
 const fieldManager = fieldManagerOf(keyturn, controller);
 /** Before something that the API server refused is tried again without anything having changed. */
 const refusalMs = 300_000;
 
 /** How the controller works. */
-export interface RotationOptions {
+interface RotationOptions {
   /** What can be rotated. */
   readonly kinds: readonly Kind[];
   /** Which targets are looked after. */
@@ -127,7 +106,7 @@ interface ReportContext {
   readonly run: Run;
 }
 
-/** Writes the statuses that say something new, and tells what that is. */
+/** Writes the statuses that say something new, and records what that is. */
 async function report(plan: RotationPlan, context: ReportContext): Promise<void> {
   const { targets } = context.observation;
   const reported = targets.filter(({ blocker }) => blocker?.reason !== "NotSelected");
@@ -137,9 +116,9 @@ async function report(plan: RotationPlan, context: ReportContext): Promise<void>
 async function reportTarget(target: TargetObservation, plan: RotationPlan, { observation, memory, events, run }: ReportContext): Promise<void> {
   const { namespace } = observation;
   const { name, uid } = target;
-  const tell = (notice: PlannedEvent): void => events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...notice });
-  // Told whether or not the status can be written: what happened has happened.
-  versionEvents(target, plan).forEach(tell);
+  const record = (event: PlannedEvent): void => events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...event });
+  // Recorded whether or not the status can be written: what happened has happened.
+  versionEvents(target, plan).forEach(record);
   if (statusDigest(statusOf(target, plan, { before: undefined, nowMs: run.now })) === target.statusDigest) return;
   const remembered = memory.statuses.get(uid);
   const isCurrent = remembered && statusDigest(remembered) === target.statusDigest;
@@ -153,7 +132,7 @@ async function reportTarget(target: TargetObservation, plan: RotationPlan, { obs
   const object = { metadata: { namespace, name, uid, resourceVersion: "" }, ...(before && { status: before }) };
   await writeStatus(run, { kind: reportedKind, object, status, fieldManager });
   memory.statuses.set(uid, status);
-  conditionEvents(before, status).forEach(tell);
+  conditionEvents(before, status).forEach(record);
 }
 
 /** The API server does not take the history itself, so that nothing can be moved. */
@@ -166,4 +145,23 @@ function outcomeOf({ nextAtMs, targets }: RotationPlan, { serverAheadMs = 0 }: S
   const dueMs = nextAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nextAtMs - (nowMs + serverAheadMs));
   const afterMs = Math.min(dueMs, isRefused ? refusalMs : Number.POSITIVE_INFINITY);
   return Number.isFinite(afterMs) ? { requeueAfterMs: afterMs } : {};
+}
+
+// Every right that the rotation controller needs for the kinds that it rotates.
+
+function rotationAccess(kinds: readonly Kind[]): readonly AccessRule[] {
+  return [
+    { kind: RotationTarget, verbs: ["get", "list", "watch"], why: "to know the targets" },
+    { kind: RotationTarget, subresource: "status", verbs: ["patch"], why: "to report" },
+    ...kinds.map((kind): AccessRule => {
+      const isHistory = kind.group === "" && kind.plural === "secrets";
+      return {
+        kind,
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+        why: isHistory
+          ? "to read sources, to write targets, and to keep the history; only metadata is watched"
+          : "to read sources and to write targets; only metadata is watched",
+      };
+    }),
+  ];
 }

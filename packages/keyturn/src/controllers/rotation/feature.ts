@@ -1,4 +1,4 @@
-// The contract filled in.
+// The feature "rotate" as the command line, the manifests and the docs know it.
 import type { Kind } from "@keyturn/runtime";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
 import { type Flag, listFlag } from "../../feature/flag.ts";
@@ -25,8 +25,6 @@ export const rotationFlags = { kinds, ...maintenanceFlags("rotation", "contents 
 export function rotationWindows(flag: FlagReader): MaintenanceWindows {
   return { ...flag(rotationFlags.maintenanceWindows), timeZone: flag(rotationFlags.maintenanceTimeZone) };
 }
-
-// The feature "rotate": what the command line, the manifests and the docs know about it.
 
 export const rotationFeature: Feature = {
   name: "rotation",

@@ -1,4 +1,4 @@
-// The plan played forward: the timelines of the document's example and of the open questions, in minutes.
+// The plan played forward: the timelines of the guide's example and of the open questions, in minutes.
 import { describe, expect, test } from "vitest";
 import { parseMaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { forecast } from "./forecast.ts";
@@ -61,7 +61,7 @@ test("nothing is there yet: all targets are filled at once, and then nothing hap
   expect(coming({ sources: [source(1)], targets: [target(1, 60), target(2, 5)] }, 0)).toEqual(["0 t2=v1", "0 t1=v1"]);
 });
 
-/** The document's example: v2 is live since 160, v1 before it. */
+/** The guide's example: v2 is live since 160, v1 before it. */
 const log: RotationLog = {
   source: { state: "present", uid: "s", sinceMs: 100 * minuteMs },
   commits: [
@@ -88,7 +88,7 @@ const first = target(1, 60, held("t1", 2, 160 * minuteMs));
 const second = target(2, 5, held("t2", 1, 0));
 const drifted = target(2, 5, held("t2", 1, 0, "edited"));
 
-test("the document's example: v2 is live, and the source became v3 at 300", () => {
+test("the guide's example: v2 is live, and the source became v3 at 300", () => {
   const targets = [first, second];
   expect(coming({ sources: [source(3)], targets, records }, 300)).toEqual(["305 t2=v2", "360 t1=v3"]);
   expect(coming({ sources: [source(2)], targets, records }, 300)).toEqual([]);

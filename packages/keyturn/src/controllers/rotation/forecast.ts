@@ -11,14 +11,14 @@ export interface ForecastStep {
 }
 
 /** What is to come. */
-export interface Forecast {
+interface Forecast {
   /** As of now, before anything is done. */
   readonly plan: RotationPlan;
   readonly steps: readonly ForecastStep[];
 }
 
-/** More passes than any chain needs: each one moves something. */
-const maxPasses = 1000;
+/** More rounds than any set needs: each one moves something. */
+const maxRounds = 1000;
 
 /** Looks ahead until only a change of the source, or of the set, can make anything happen. */
 export function forecast(observation: SetObservation, nowMs: number): Forecast {
@@ -27,7 +27,7 @@ export function forecast(observation: SetObservation, nowMs: number): Forecast {
   let world = observation;
   let timeMs = nowMs;
   let next = plan;
-  for (let pass = 0; pass < maxPasses; pass++) {
+  for (let round = 0; round < maxRounds; round++) {
     steps.push(...next.writes.flatMap((write) => stepOf(write, timeMs)));
     world = next.writes.reduce(afterWrite, world);
     if (next.nextAtMs === undefined || next.setBlocker?.reason === "ClockSkew") break;

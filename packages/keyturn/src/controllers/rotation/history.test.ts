@@ -1,6 +1,6 @@
 // Version records: what is written is what is read, and damage is noticed.
 import { deflateRawSync } from "node:zlib";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { logAnnotation, versionAnnotation } from "./api.ts";
 import { digestOf } from "./content.ts";
 import {
@@ -11,7 +11,9 @@ import {
   recordAnnotationsOf,
   recordName,
   recordSecret,
+  recordStem,
   type RotationLog,
+  suspectedRecordOf,
 } from "./history.ts";
 
 const log: RotationLog = {
@@ -33,9 +35,9 @@ test("a record is read as it was written", () => {
   expect(record.metadata.name).toBe("my-key-4");
   expect(record.immutable).toBe(true);
   expect(contentOfRecord(record, name)).toEqual(content);
-  const marks = recordAnnotationsOf(record);
-  expect(marks).toMatchObject({ set: "my-key", seq: 4, resource: "secrets", watchDigest: "w4", digest, seenAtMs: 1234, owners: ["t1"] });
-  expect(parseLog(marks?.log ?? "")).toEqual(log);
+  const annotations = recordAnnotationsOf(record);
+  expect(annotations).toMatchObject({ set: "my-key", seq: 4, resource: "secrets", watchDigest: "w4", digest, seenAtMs: 1234, owners: ["t1"] });
+  expect(parseLog(annotations?.log ?? "")).toEqual(log);
 });
 
 test("nothing of the content is in the metadata", () => {
@@ -83,6 +85,34 @@ test("other Secrets are no records, whatever annotations they have", () => {
   expect(recordAnnotationsOf({ metadata: { ...record.metadata, name: "my-key-5" } })).toBeUndefined();
   const huge = { ...record.metadata.annotations, [versionAnnotation]: "9007199254740991" };
   expect(recordAnnotationsOf({ metadata: { ...record.metadata, name: "my-key-9007199254740991", annotations: huge } })).toBeUndefined();
+});
+
+describe("a record that somebody has taken something from", () => {
+  const { metadata } = record;
+  const without = (values: Readonly<Record<string, string>> | undefined, name: string): Record<string, string> =>
+    Object.fromEntries(Object.entries(values ?? {}).filter(([other]) => other !== name));
+
+  test("is suspected whichever of its labels and annotations is gone or wrong, and also with none of them", () => {
+    for (const name of Object.keys(metadata.labels ?? {}))
+      expect(suspectedRecordOf({ metadata: { ...metadata, labels: without(metadata.labels, name) } })).toEqual({ stem: "my-key", set: "my-key" });
+    // What an unreadable log means is for the plan to say.
+    for (const name of Object.keys(metadata.annotations ?? {}).filter((other) => other !== logAnnotation))
+      for (const annotations of [without(metadata.annotations, name), { ...metadata.annotations, [name]: "" }])
+        expect(suspectedRecordOf({ metadata: { ...metadata, annotations } })).toEqual({ stem: "my-key", set: "my-key" });
+    expect(suspectedRecordOf({ metadata: { ...metadata, labels: {}, annotations: {} } })).toEqual({ stem: "my-key", set: "my-key" });
+  });
+
+  test("a record that is whole, a copy under a name that no record has, and other Secrets are not", () => {
+    expect(suspectedRecordOf(record)).toBeUndefined();
+    expect(suspectedRecordOf({ metadata: { ...metadata, name: "my-key-4-backup" } })).toBeUndefined();
+    expect(suspectedRecordOf({ metadata: { name: "my-key-4" } })).toBeUndefined();
+  });
+
+  test("of a set whose name is none is found by the stem", () => {
+    const odd = recordSecret({ namespace: "shop", set: "My_Key" }, write, { content, owners: [] }).metadata;
+    const suspected = suspectedRecordOf({ metadata: { ...odd, labels: without(odd.labels, "rotator.k8s.telekom.com/rotation-set") } });
+    expect(suspected?.stem).toBe(recordStem("My_Key"));
+  });
 });
 
 test("every set has names for its records, and no two sets share one", () => {

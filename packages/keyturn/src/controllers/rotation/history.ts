@@ -1,4 +1,4 @@
-// Version records, log, repair.
+// The history of a set: its log, how the log is repaired, and the version records that both are kept in.
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
@@ -66,21 +66,26 @@ export function latestTimeOf({ source, commits, frozen }: RotationLog): number {
   let latestMs = Math.max(source.sinceMs, frozen.at(-1)?.toMs ?? 0);
   for (const { at, departedMs = 0 } of commits) {
     latestMs = Math.max(latestMs, departedMs);
-    for (const target in at) latestMs = Math.max(latestMs, at[target] ?? 0);
+    for (const atMs of Object.values(at)) latestMs = Math.max(latestMs, atMs);
   }
   return latestMs;
 }
 
 /** The version that a target was last written with; undefined if with none. */
 export function heldBy(target: string, commits: readonly Commit[]): Commit | undefined {
-  return commits.findLast(({ at }) => at[target] !== undefined);
+  return commits.findLast(({ at }) => Object.hasOwn(at, target));
+}
+
+/** When a target was written with this very version; undefined if it was not. Names are people's: `constructor` is one like any other. */
+export function writtenMs({ at }: Commit, target: string): number | undefined {
+  return Object.hasOwn(at, target) ? at[target] : undefined;
 }
 
 /** When a target first held this version or a later one; undefined if it does not yet. */
 export function reachedMs(target: string, seq: number, commits: readonly Commit[]): number | undefined {
   let firstMs: number | undefined;
   for (const commit of commits) {
-    const atMs = commit.at[target];
+    const atMs = writtenMs(commit, target);
     if (commit.seq >= seq && atMs !== undefined) firstMs = Math.min(atMs, firstMs ?? atMs);
   }
   return firstMs;
@@ -88,12 +93,12 @@ export function reachedMs(target: string, seq: number, commits: readonly Commit[
 
 // The log as it really stands: a target's object says in one write what it holds and since when, so that it knows of commits that a crash kept out of the log.
 
-/** The commits that the targets' objects tell of. */
+/** The commits that the targets' objects report. */
 export function commitsOfObjects(targets: readonly TargetObservation[]): readonly Commit[] {
   return withObjects([], targets, 0);
 }
 
-/** The log with what the targets' objects tell, and without what cannot be held any more because both the object and its version are lost. */
+/** The log with what the targets' objects report, and without what cannot be held any more because both the object and its version are lost. */
 export function repairedLog(
   log: RotationLog,
   {
@@ -103,12 +108,14 @@ export function repairedLog(
   }: { readonly targets: readonly TargetObservation[]; readonly records: readonly RecordObservation[]; readonly headSeq: number },
 ): RotationLog {
   const names = new Set(targets.map(({ name }) => name));
-  const told = withObjects(withoutStrangers(log.commits, names), targets, headSeq);
-  const newlyTold = targets.filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, told) !== undefined).map(({ name }) => name);
-  const commits = targets.reduce((left, target) => withoutLost(left, target, records), told);
+  const reported = withObjects(withoutStrangers(log.commits, names), targets, headSeq);
+  const newlyReported = targets
+    .filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, reported) !== undefined)
+    .map(({ name }) => name);
+  const commits = targets.reduce((left, target) => withoutLost(left, target, records), reported);
   if (commits === log.commits) return log;
-  // A target that is told of for the first time holds what others hold too: it was filled in the pass that crashed.
-  const filled = newlyTold.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
+  // A target that is reported for the first time holds what others hold too: it was filled in the run that crashed.
+  const filled = newlyReported.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
   return { ...log, commits, backfilled: [...log.backfilled.filter((name) => names.has(name)), ...filled] };
 }
 
@@ -119,16 +126,16 @@ function withoutStrangers(commits: readonly Commit[], names: ReadonlySet<string>
 }
 
 function withObjects(commits: readonly Commit[], targets: readonly TargetObservation[], headSeq: number): readonly Commit[] {
-  let told = commits;
+  let reported = commits;
   for (const { name, objects } of targets) {
     for (const { ours, applied, digest } of objects) {
-      if (!ours || !applied || (heldBy(name, told)?.seq ?? -1) >= applied.seq) continue;
+      if (!ours || !applied || (heldBy(name, reported)?.seq ?? -1) >= applied.seq) continue;
       // A number beyond all records is believed only if the content is what it says: the record may have been lost.
       if (applied.seq > headSeq && applied.digest !== digest) continue;
-      told = withCommitted(told, name, applied);
+      reported = withCommitted(reported, name, applied);
     }
   }
-  return told;
+  return reported;
 }
 
 function withCommitted(
@@ -149,7 +156,7 @@ function withoutLost(commits: readonly Commit[], { name, objects }: TargetObserv
   if (isIntact) return commits;
   return commits
     .map((commit) =>
-      name in commit.at ? { ...commit, at: Object.fromEntries(Object.entries(commit.at).filter(([other]) => other !== name)) } : commit,
+      Object.hasOwn(commit.at, name) ? { ...commit, at: Object.fromEntries(Object.entries(commit.at).filter(([other]) => other !== name)) } : commit,
     )
     .filter(({ at }, index, all) => Object.keys(at).length > 0 || index === all.length - 1);
 }
@@ -178,23 +185,27 @@ export interface VersionContent {
 const versionContent = z.object({ apiVersion: z.string(), kind: z.string(), content: z.record(z.string(), z.unknown()) });
 
 const timeMs = z.number().min(0).max(latestTimeMs);
+/** No prototype, so that every name is only what the log says. */
+const times = z.record(z.string(), timeMs).transform((at): Readonly<Record<string, number>> => Object.assign(Object.create(null), at));
 const rotationLog = z.object({
   source: z.union([
     z.object({ state: z.literal("present"), uid: z.string(), sinceMs: timeMs }),
     z.object({ state: z.enum(["gone", "unreadable"]), sinceMs: timeMs }),
   ]),
-  commits: z.array(
-    z.object({ seq: z.int().min(1).max(highestVersion), digest: z.string(), departedMs: timeMs.exactOptional(), at: z.record(z.string(), timeMs) }),
-  ),
+  commits: z.array(z.object({ seq: z.int().min(1).max(highestVersion), digest: z.string(), departedMs: timeMs.exactOptional(), at: times })),
   frozen: z.array(z.object({ fromMs: timeMs, toMs: timeMs })),
   backfilled: z.array(z.string()),
 });
 
-/** The name of a record. A set whose name cannot be part of it is written with a digest instead. */
+/** The name of a record. */
 export function recordName(set: string, seq: number): string {
+  return `${recordStem(set)}-${seq}`;
+}
+
+/** What the names of a set's records begin with. A set whose name cannot be part of one is written with a digest instead. */
+export function recordStem(set: string): string {
   const isName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(set);
-  const stem = isName ? set : `${set.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-")}-${hash("sha256", set).slice(0, 8)}`;
-  return `${stem}-${seq}`;
+  return isName ? set : `${set.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-")}-${hash("sha256", set).slice(0, 8)}`;
 }
 
 /** The record of a new version. */
@@ -234,13 +245,36 @@ export function ownerReferenceOf({ name, uid }: { readonly name: string; readonl
   return { apiVersion: `${RotationTarget.group}/${RotationTarget.version}`, kind: RotationTarget.kind, name, uid };
 }
 
-/** What a record is, as far as its metadata tells; its log stays text until it is needed. */
+/** What a record is, as far as its metadata says; its log stays text until it is needed. */
 export interface RecordAnnotations extends Omit<RecordObservation, "uid" | "resourceVersion" | "log"> {
   readonly set: string;
   readonly log: string;
 }
 
-/** The marks of a record; undefined for any other Secret, such as a copy of one under another name. */
+/** A Secret that may be a version record which somebody has taken something from. Only its type says whether it is: metadata does not have it. */
+export interface SuspectedRecord {
+  /** The name without its number, which says the set: see `recordStem`. */
+  readonly stem: string;
+  /** The set that a label still names; as a rule the stem is the same. */
+  readonly set: string;
+}
+
+/** What of a record only records have, any of which gives away one that is no longer whole. */
+const recordOnlyAnnotations = [logAnnotation, watchDigestAnnotation, seenAtAnnotation, kindAnnotation];
+
+/** The record that this object seems to have been, by its name and whatever is left of its metadata; undefined for everything else, and for records that are whole. */
+export function suspectedRecordOf(object: KubeObject): SuspectedRecord | undefined {
+  const { name = "", labels = {}, annotations = {}, ownerReferences = [] } = object.metadata;
+  const stem = /^(.+)-[1-9]\d{0,8}$/.exec(name)?.[1];
+  const isLikeOne =
+    labels[componentLabel] === component ||
+    recordOnlyAnnotations.some((known) => annotations[known] !== undefined) ||
+    ownerReferences.some(({ apiVersion, kind }) => kind === RotationTarget.kind && apiVersion.startsWith(`${RotationTarget.group}/`));
+  if (stem === undefined || !isLikeOne || recordAnnotationsOf(object)) return undefined;
+  return { stem, set: labels[rotationSetAnnotation] ?? stem };
+}
+
+/** The annotations and labels of a record; undefined for any other Secret, such as a copy of one under another name. */
 export function recordAnnotationsOf({ metadata }: KubeObject): RecordAnnotations | undefined {
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   const set = labels[rotationSetAnnotation];
@@ -252,12 +286,12 @@ export function recordAnnotationsOf({ metadata }: KubeObject): RecordAnnotations
   return { set, seq, resource, digest, watchDigest, seenAtMs, log, owners: ownerReferences.map(({ uid }) => uid) };
 }
 
-/** The log in a record's annotation; undefined if somebody has damaged it. */
+/** The log in a record's annotation; undefined if somebody has damaged it: then only a person can say what has happened to the set. */
 export function parseLog(text: string): RotationLog | undefined {
   try {
     return rotationLog.safeParse(JSON.parse(text)).data;
   } catch {
-    // A text that is no JSON was edited: the log of another record counts.
+    // A text that is no JSON was edited.
     return undefined;
   }
 }

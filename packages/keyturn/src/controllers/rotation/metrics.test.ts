@@ -22,7 +22,7 @@ it("has nothing to show of a set in which all is well and nothing is due", () =>
   expect(numbersOf({ ...quiet, setBlocker: { reason: "NoSource" } })).toEqual({ reason: "NoSource", dueMs: undefined });
 });
 
-it("tells when the next step of any set is due, and 0 when none is", async () => {
+it("shows when the next step of any set is due, and 0 when none is", async () => {
   const metrics = createMetrics();
   const numbers = setMetrics(metrics);
   const due = async (): Promise<string | undefined> => /^keyturn_rotation_next_due_timestamp_seconds (.*)$/m.exec(await metrics.text())?.[1];

@@ -1,6 +1,5 @@
 // How sets fare, in numbers: for alerts about what does not move. There is no series for a set in which all is well, because there may be thousands.
-import { type KeyView, type Metrics, type MetricRow, metricsOf, nameOf, type ObjectKey } from "@keyturn/runtime";
-import { DueTimes } from "./rules.ts";
+import { type HeapItem, IndexedHeap, type KeyView, type Metrics, type MetricRow, metricsOf, nameOf, type ObjectKey } from "@keyturn/runtime";
 import type { RotationPlan } from "./plan.ts";
 
 export const rotationMetrics = {
@@ -75,4 +74,35 @@ export function setMetrics(metrics: Metrics): KeyView<SetNumbers> & { written(ke
 function reasonOf({ setBlocker, targets, policyConflict, unstableSinceMs }: RotationPlan): string | undefined {
   const blocker = [...targets.values()].find((target) => target.blocker)?.blocker;
   return setBlocker?.reason ?? blocker?.reason ?? (policyConflict ? "PolicyConflict" : unstableSinceMs === undefined ? undefined : "SourceUnstable");
+}
+
+interface Due extends HeapItem {
+  dueMs: number;
+}
+
+/** Holds a time for each key for which something is due. Idle keys cost nothing, and a change costs the logarithm of how many there are. */
+export class DueTimes {
+  readonly #times = new Map<string, Due>();
+  readonly #order = new IndexedHeap<Due>((a, b) => a.dueMs < b.dueMs);
+
+  /** The earliest time; undefined if nothing is due. */
+  get earliestMs(): number | undefined {
+    return this.#order.peek()?.dueMs;
+  }
+
+  /** Says when something is due for a key; undefined for never. */
+  set(key: string, dueMs: number | undefined): void {
+    const due = this.#times.get(key);
+    if (dueMs === undefined) {
+      if (due) this.#order.remove(due);
+      this.#times.delete(key);
+    } else if (due) {
+      due.dueMs = dueMs;
+      this.#order.update(due);
+    } else {
+      const added = { dueMs, position: -1 };
+      this.#times.set(key, added);
+      this.#order.push(added);
+    }
+  }
 }

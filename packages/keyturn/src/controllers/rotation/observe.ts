@@ -1,4 +1,4 @@
-// Targets, source, history → Observed.
+// What the plan for one set is made from, and how it is gathered: annotations from the caches, contents from the API server, and those only when their object has changed.
 import {
   type Client,
   covers,
@@ -17,13 +17,14 @@ import {
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { type Pause, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import { isRecorded, type RotationAnnotations, withBelievedAnnotations } from "./annotations.ts";
-import { highestVersion, type RotationTargetStatus } from "./api.ts";
+import { highestVersion, type RotationTargetStatus, versionRecordType } from "./api.ts";
+import { maxSkewMs } from "./blockers.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
-import { parseLog, readableContent, recordName, type RotationLog, type VersionContent } from "./history.ts";
+import { parseLog, readableContent, recordName, recordStem, type RotationLog, suspectedRecordOf, type VersionContent } from "./history.ts";
 import { type ReadSource, readSource } from "./source.ts";
-import { type Looked, type RotationWatches, wantedBy } from "./watches.ts";
+import { type Looked, type RotationWatches, setKey, wantedBy } from "./watches.ts";
 
-// Everything that the plan for one set is made from. Contents do not come here: versions are told apart by digests.
+// Everything that the plan for one set is made from. Contents do not come here: versions are distinguished by digests.
 
 /** What was observed of a set. All of it lies in one namespace. */
 export interface SetObservation {
@@ -80,7 +81,7 @@ export interface TargetObservation {
   readonly changePolicy: "Settled" | "Queue";
   /** The name of the object to keep. */
   readonly objectName: string;
-  /** Tells whether another status would say the same; undefined if there is none. */
+  /** A digest, to know whether another status would say the same; undefined if there is none. */
   readonly statusDigest: string | undefined;
   /** What there is under that name of the kinds in question: the sources', the records', and whatever is marked as this target's. */
   readonly objects: readonly ObjectObservation[];
@@ -128,13 +129,11 @@ export interface RecordObservation {
   readonly owners: readonly string[];
 }
 
-// Gathers what the plan for one set is made from: marks from the caches, contents from the API server, and those only when their object has changed.
-
 /** What is remembered of objects that were read, by uid and for one resourceVersion. Losing any of it costs a request and nothing else. */
 export interface ReadMemory {
   readonly sources: LruMap<
     string,
-    { readonly resourceVersion: string; readonly marks: RotationAnnotations["source"]; readonly read: Omit<ReadSource, "payload"> }
+    { readonly resourceVersion: string; readonly paths: RotationAnnotations["source"]; readonly read: Omit<ReadSource, "payload"> }
   >;
   /** The resourceVersions at which a target's object had exactly the content that it says it has. */
   readonly intact: LruMap<string, string>;
@@ -157,7 +156,7 @@ export function createReadMemory(): ReadMemory {
 }
 
 /** What an observation is made with. */
-export interface ObserveOptions {
+interface ObserveOptions {
   readonly watches: RotationWatches;
   readonly kinds: readonly Kind[];
   /** When contents may move. Default at any time. */
@@ -192,7 +191,8 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
     const target = await observeTarget(targetKey, { ...options, resources, records, recordNameOf });
     if (target) seen.push(target);
   }
-  const targets = withBelievedAnnotations(seen, { sources, records });
+  const targets = withBelievedAnnotations(seen, { sources, records, latestMs: serverTime(options) + maxSkewMs });
+  const damage = await damagedRecords(key, options);
   return {
     observation: {
       namespace,
@@ -201,6 +201,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
       targets,
       records,
       takenSeqs: takenSeqs(key, records, { watches, targets }),
+      ...(damage !== undefined && { damage }),
       ...(serverAheadMs !== undefined && { serverAheadMs }),
       ...(maintenance && { maintenance }),
     },
@@ -214,23 +215,23 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
   for (const kind of kinds) {
     const cache = watches.objects.get(resourceOf(kind));
     for (const sourceKey of cache?.byIndex("source", key) ?? []) {
-      const marks = cache?.get(sourceKey)?.source;
+      const paths = cache?.get(sourceKey)?.source;
       const identity = cache?.identity(sourceKey);
-      if (!marks || !identity) continue;
+      if (!paths || !identity) continue;
       const resource = resourceOf(kind);
       const { name } = nameOf(sourceKey);
       const known = memory.sources.get(identity.uid);
-      if (known?.resourceVersion === identity.resourceVersion && samePaths(known.marks, marks)) {
-        sources.push({ resource, name, uid: identity.uid, ...known.read, ...pausedBy(marks, options) });
+      if (known?.resourceVersion === identity.resourceVersion && samePaths(known.paths, paths)) {
+        sources.push({ resource, name, uid: identity.uid, ...known.read, ...pausedBy(paths, options) });
         continue;
       }
       const object = await client.get(kind, nameOf(sourceKey), signal);
       if (!object) continue;
-      const { payload, ...read } = readSource(object, resource, marks);
+      const { payload, ...read } = readSource(object, resource, paths);
       const { uid, resourceVersion } = object.metadata;
-      memory.sources.set(uid, { resourceVersion, marks, read });
+      memory.sources.set(uid, { resourceVersion, paths, read });
       if (payload) contents.set(uid, { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: payload });
-      sources.push({ resource, name, uid, ...read, ...pausedBy(marks, options) });
+      sources.push({ resource, name, uid, ...read, ...pausedBy(paths, options) });
     }
   }
   return sources;
@@ -250,9 +251,22 @@ export function recordsOf(key: ObjectKey, secrets: Looked<RotationAnnotations> |
     const record = secrets?.get(recordKey)?.record;
     const identity = secrets?.identity(recordKey);
     if (!record || !identity) return [];
-    const { set: _, log, ...marks } = record;
-    return [{ ...marks, uid: identity.uid, resourceVersion: identity.resourceVersion, log: parseLog(log) }];
+    const { set: _, log, ...rest } = record;
+    return [{ ...rest, uid: identity.uid, resourceVersion: identity.resourceVersion, log: parseLog(log) }];
   });
+}
+
+/** Says which Secrets are version records by type and name, and no longer by their metadata. Without them the history has holes that nobody can see. */
+async function damagedRecords(key: ObjectKey, { watches, client, signal }: ObserveOptions): Promise<string | undefined> {
+  const { namespace, name: set } = nameOf(key);
+  const suspected = watches.objects.get(resourceOf(Secret))?.byIndex("suspected", setKey(namespace, recordStem(set))) ?? [];
+  const damaged: string[] = [];
+  for (const secretKey of suspected) {
+    const secret = await client.get(Secret, nameOf(secretKey), signal);
+    if (secret?.type === versionRecordType && suspectedRecordOf(secret)) damaged.push(secretKey);
+  }
+  if (damaged.length === 0) return undefined;
+  return `version record ${damaged.toSorted().join(", ")} has lost or changed a label or an annotation: put it back, or delete the record, and its version is given up`;
 }
 
 interface TargetOptions extends ObserveOptions {
@@ -274,9 +288,10 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   for (const kind of kinds) {
     const cache = watches.objects.get(resourceOf(kind));
     if (!cache) continue;
-    const own = isKeptFor(cache, key, key) ? [key] : [];
-    const candidates = new Set([...(resources.has(resourceOf(kind)) ? [wantedKey] : []), ...own, ...cache.byIndex("owner", key)]);
-    for (const objectKey of candidates) {
+    // Under its own name a target had its object before it was given a targetName. Under any other name it is somebody's copy.
+    const isCandidate = (objectKey: ObjectKey): boolean =>
+      (objectKey === wantedKey && resources.has(resourceOf(kind))) || isKeptFor(cache, objectKey, key);
+    for (const objectKey of new Set([wantedKey, key].filter(isCandidate))) {
       const object = await observeObject(objectKey, { ...options, kind, cache, owner: { key, uid: settings.uid } });
       if (object) objects.push(object);
     }
@@ -311,11 +326,11 @@ interface ObjectOptions extends TargetOptions {
 async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<ObjectObservation | undefined> {
   const { kind, cache, owner, records, memory, client, signal } = options;
   const identity = cache.identity(key);
-  const marks = cache.get(key);
-  if (!identity || !marks) return undefined;
+  const annotations = cache.get(key);
+  if (!identity || !annotations) return undefined;
   const { uid, resourceVersion } = identity;
   const seen = { resource: resourceOf(kind), name: nameOf(key).name, uid, resourceVersion };
-  const { target } = marks;
+  const { target } = annotations;
   if (!target || !isKeptFor(cache, key, owner.key)) return { ...seen, ours: false, digest: "", ownedByTarget: false };
   const { applied, ownerUids } = target;
   const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };

@@ -1,9 +1,9 @@
-// Pure: the set's next steps, per-target status.
+// What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in rules.ts, those of the source in source.ts.
 import { earliest } from "@keyturn/runtime";
 import { nextOpeningMs } from "../../feature/maintenance-window.ts";
-import { pauseInWords } from "../../feature/pause-and-selection.ts";
 import { targetWrites, type Wanted } from "./act.ts";
 import { highestVersion } from "./api.ts";
+import { blockersOf, damageOf, endOfBlockers, pauseEnds, type SetBlocker, setBlockerOf, usedUpBlocker, withoutPastPauses } from "./blockers.ts";
 import {
   type Commit,
   commitsOfObjects,
@@ -15,12 +15,12 @@ import {
   preconditionOf,
   repairedLog,
   type RotationLog,
+  writtenMs,
 } from "./history.ts";
 import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import {
   type ChainInput,
   gapMsOf,
-  blockersOf,
   pendingOf,
   type Rank,
   ranksOf,
@@ -88,25 +88,6 @@ export type RotationWrite =
       readonly precondition: Precondition;
     };
 
-/** What holds up a whole set. */
-export type SetBlocker =
-  | { readonly reason: "NoSource" }
-  | {
-      readonly reason:
-        | "SourceConflict"
-        | "PathNotFound"
-        | "InvalidPath"
-        | "ContentTooLarge"
-        | "ClockSkew"
-        | "WriteRefused"
-        | "HistoryDamaged"
-        | "Paused"
-        | "NotSelected";
-      readonly message: string;
-      /** When it ends by itself, if that is known. */
-      readonly untilMs?: number | undefined;
-    };
-
 /** A version that a target is to get. */
 export interface PendingStep {
   readonly seq: number;
@@ -152,13 +133,8 @@ export interface RotationPlan {
   readonly nextAtMs: number | undefined;
 }
 
-// What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in rules.ts, those of the source in source.ts.
-
-/** With a clock that is further off than this, no time can be believed: nothing is noted and nothing moves. */
-export const maxSkewMs = 30_000;
 /** How long until a clock that is off is looked at again. */
 const skewRetryMs = 30_000;
-const usedUp = `versions are counted up to ${highestVersion}, and something claims the last of them: delete that record or object`;
 
 /** The plan for a set. Carried out in order, and begun anew after any of its writes, it comes to the same end. */
 export function planRotation(observed: SetObservation, nowMs: number): RotationPlan {
@@ -176,14 +152,16 @@ export function planRotation(observed: SetObservation, nowMs: number): RotationP
     policy: policies.size === 1 && policies.has("Queue") ? "Queue" : "Settled",
     policyConflict: policies.size > 1,
   };
-  const rest = setBlockerByPeople(observation);
-  if (rest) return standStill(world, rest, serverMs);
-  if (Math.abs(serverAheadMs) > maxSkewMs) return standStill(world, skewed(serverAheadMs), serverMs);
-  if (observation.damage !== undefined) return standStill(world, { reason: "HistoryDamaged", message: observation.damage }, serverMs);
+  const setBlocker = setBlockerOf(observation, serverMs);
+  if (setBlocker) {
+    const plan = blockedPlan(world, setBlocker, serverMs);
+    // What targets hold may be known only from a history that cannot be read, so nothing is put back either.
+    return damageOf(observation, serverMs) === undefined ? plan : { ...plan, writes: [] };
+  }
   const noted = noteSource(world, serverMs);
-  if (!noted) return standStill(world, setBlockerOf(world.sight), serverMs);
-  // A record beyond the last number would not be known as one, and be made again in every pass.
-  if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return standStill(world, { reason: "HistoryDamaged", message: usedUp }, serverMs);
+  if (!noted) return blockedPlan(world, sourceBlocker(world.sight), serverMs);
+  // A record beyond the last number would not be known as one, and be made again in every run.
+  if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return blockedPlan(world, usedUpBlocker(observation), serverMs);
   return advance(world, noted, serverMs);
 }
 
@@ -210,7 +188,7 @@ interface Noted {
   readonly nowMs: number;
 }
 
-/** The log and the record that has it: the newest whose log can be read. */
+/** The log and the record that has it: the newest, or of a damaged history the newest whose log can be read. */
 function headOf({ records, observation }: World): { readonly head: RecordObservation; readonly log: RotationLog } | undefined {
   const head = records.findLast(({ log }) => log !== undefined);
   return head?.log && { head, log: repairedLog(head.log, { targets: observation.targets, records, headSeq: head.seq }) };
@@ -247,16 +225,16 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
   const { observation, records, ranks, blockers, policy } = world;
   const { targets } = observation;
   const opensFrom = (timeMs: number): number => (observation.maintenance ? nextOpeningMs(observation.maintenance, timeMs) : timeMs);
-  const input: ChainInput = { ranks, hindered: new Set(blockers.keys()), policy, versions, nowMs, opensFrom };
+  const input: ChainInput = { ranks, blocked: new Set(blockers.keys()), policy, versions, nowMs, opensFrom };
   const due = sweep(noted, input);
   // What has never been filled is not protected yet, and need not wait for a window.
   const isOpen = opensFrom(nowMs) <= nowMs || !noted.commits.some(({ at }) => Object.keys(at).length > 0);
-  const settled = isOpen ? due : noted;
-  const log = trimmed(withOwnVersions(settled, ranks), targets, { versions, policy });
+  const moved = isOpen ? due : noted;
+  const log = trimmed(withOwnVersions(moved, ranks), targets, { versions, policy });
   const unstableMs = unstableAtMs(log, input);
   const view = lookAtTargets(world, {
     before: noted.commits,
-    after: settled.commits,
+    after: moved.commits,
     backfilled: log.backfilled,
     versions,
     pending: (target, rank) => pendingOf(target.name, log, rank, input),
@@ -270,14 +248,14 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
   const head = versions.at(-1);
   const nextTimeOf = (): number | undefined => {
     // What this plan makes due is for the next one.
-    if (isOpen && sweep(settled, input) !== settled) return clockMs;
+    if (isOpen && sweep(moved, input) !== moved) return clockMs;
     const steps = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
-    const heldBack = settled === due ? undefined : opensFrom(nowMs);
+    const heldBack = moved === due ? undefined : opensFrom(nowMs);
     const times = [...steps, heldBack, ...removalTimes(log, ranks), ...pauseEnds(blockers), unstableMs];
     return earliest(times.filter((timeMs) => timeMs === undefined || timeMs > nowMs));
   };
   return {
-    ...planOf(world, view, setBlockerOf(world.sight)),
+    ...planOf(world, view, sourceBlocker(world.sight)),
     writes: [
       ...(write ? [write] : []),
       ...view.writes,
@@ -298,7 +276,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
 }
 
 /** Nothing moves; what targets hold is kept as it is. */
-function standStill(world: World, setBlocker: SetBlocker | undefined, nowMs: number): RotationPlan {
+function blockedPlan(world: World, setBlocker: SetBlocker | undefined, nowMs: number): RotationPlan {
   const log = headOf(world)?.log;
   const commits = log?.commits ?? commitsOfObjects(world.observation.targets);
   const view = lookAtTargets(world, {
@@ -317,51 +295,8 @@ function standStill(world: World, setBlocker: SetBlocker | undefined, nowMs: num
     ...planOf(world, view, setBlocker),
     // Whether there should be an object at all may depend on the time. Half a set is nobody's to write.
     writes: setBlocker?.reason === "NotSelected" ? [] : view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
-    nextAtMs: setBlocker?.reason === "ClockSkew" ? nowMs + skewRetryMs : endOfSetBlocker(setBlocker, world),
+    nextAtMs: setBlocker?.reason === "ClockSkew" ? nowMs + skewRetryMs : endOfBlockers(setBlocker, world.blockers),
   };
-}
-
-/** People asked for nothing to move: on the source, or on every target; or they left some targets to somebody else. */
-function setBlockerByPeople({ sources, targets }: SetObservation): SetBlocker | undefined {
-  const foreign = targets.find(({ blocker }) => blocker?.reason === "NotSelected");
-  if (foreign) {
-    const message = `target ${foreign.name} of the same set is outside of --selector; label all targets of a set alike`;
-    return { reason: "NotSelected", message };
-  }
-  const source = sources.find(({ pause }) => pause);
-  if (source?.pause) {
-    const { pause, resource, name } = source;
-    return { reason: "Paused", message: `the source ${resource}/${name} is ${pauseInWords(pause)}`, untilMs: pause.untilMs };
-  }
-  const [first] = targets;
-  const all = targets.every(({ blocker }) => blocker?.reason === "Paused");
-  return all && first?.blocker ? { reason: "Paused", message: first.blocker.message } : undefined;
-}
-
-/** What was observed may be looked at again later, when some of its pauses are over. */
-function withoutPastPauses(observation: SetObservation, nowMs: number): SetObservation {
-  const isPast = (end: { readonly untilMs?: number | undefined } | undefined): boolean => end?.untilMs !== undefined && end.untilMs <= nowMs;
-  const { sources, targets } = observation;
-  if (!sources.some(({ pause }) => isPast(pause)) && !targets.some(({ blocker }) => isPast(blocker))) return observation;
-  return {
-    ...observation,
-    sources: sources.map((source) => (isPast(source.pause) ? without(source, "pause") : source)),
-    targets: targets.map((target) => (isPast(target.blocker) ? without(target, "blocker") : target)),
-  };
-}
-
-function without<T extends object, Key extends keyof T>(object: T, key: Key): Omit<T, Key> {
-  const { [key]: _, ...rest } = object;
-  return rest;
-}
-
-/** When a standstill, or the pause of one of the targets, ends by itself. */
-function endOfSetBlocker(setBlocker: SetBlocker | undefined, { blockers }: Pick<World, "blockers">): number | undefined {
-  return earliest([setBlocker && "untilMs" in setBlocker ? setBlocker.untilMs : undefined, ...pauseEnds(blockers)]);
-}
-
-function pauseEnds(blockers: World["blockers"]): readonly (number | undefined)[] {
-  return [...blockers.values()].map(({ untilMs }) => untilMs);
 }
 
 /** How a look at all targets is made. */
@@ -381,7 +316,7 @@ function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<Rota
   for (const rank of ranks.toReversed()) {
     for (const target of rank.members) {
       const held = heldBy(target.name, look.after);
-      const atMs = held?.at[target.name] ?? 0;
+      const atMs = (held && writtenMs(held, target.name)) ?? 0;
       const before = heldBy(target.name, look.before);
       const blocker = blockers.get(target.name);
       const removed = blocker?.reason !== "Paused" && look.isRemoved(target, rank);
@@ -442,23 +377,15 @@ function isNoted({ seq }: RecordObservation, write: RotationWrite | undefined): 
   return write?.verb === "noteRecord" && write.seq === seq;
 }
 
-function setBlockerOf(sight: ObservedSource): SetBlocker | undefined {
-  if (sight.type === "present") return undefined;
-  return sight.type === "gone" ? { reason: "NoSource" } : sight.setBlocker;
-}
-
-function skewed(serverAheadMs: number): SetBlocker {
-  const seconds = Math.round(Math.abs(serverAheadMs) / 1000);
-  const direction = serverAheadMs > 0 ? "behind" : "ahead of";
-  return {
-    reason: "ClockSkew",
-    message: `the operator's clock is ${seconds} s ${direction} the API server's; nothing moves until they agree to within ${maxSkewMs / 1000} s`,
-  };
-}
-
 function nextFree(seq: number, taken: readonly number[]): number {
   const all = new Set(taken);
   let free = seq;
   while (all.has(free)) free++;
   return free;
+}
+
+/** What holds up the set because of its source. */
+function sourceBlocker(sight: ObservedSource): SetBlocker | undefined {
+  if (sight.type === "present") return undefined;
+  return sight.type === "gone" ? { reason: "NoSource" } : sight.setBlocker;
 }

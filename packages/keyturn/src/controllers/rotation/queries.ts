@@ -1,4 +1,4 @@
-// `plan`, `history`.
+// The commands `keyturn plan` and `keyturn history`: a set as a person's own kubeconfig shows it.
 import {
   type Client,
   ConfigMap,
@@ -27,13 +27,11 @@ import { ranksOf } from "./rules.ts";
 import { sourceKinds } from "./source.ts";
 import { type Looked, markIndexes, setKey, targetIndexes } from "./watches.ts";
 
-// A set as a person's own kubeconfig shows it: the same observation that the controller makes, from lists instead of watches.
-
 /** What an observation depends on, but for kinds that only a set's history knows of. */
 export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap];
 
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
-export async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
+async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
   const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
   const secrets = await list(client, Secret, { namespace, signal, keep: keepAnnotations, indexes: markIndexes });
   const key = setKey(namespace, set);
@@ -157,13 +155,13 @@ function heldNow({ objects }: TargetObservation): number | undefined {
 }
 
 function remarksOf({ source, setBlocker, targets, unstableSinceMs, policyConflict }: RotationPlan): readonly string[] {
-  const hindered = [...targets].flatMap(([name, { blocker }]) => (blocker ? [`${name}: ${blocker.message}`] : []));
+  const blocked = [...targets].flatMap(([name, { blocker }]) => (blocker ? [`${name}: ${blocker.message}`] : []));
   return [
     source ? `source: ${source.resource}/${source.name}` : "source: none",
     ...(setBlocker ? [`nothing moves: ${setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message}`] : []),
     ...(unstableSinceMs === undefined ? [] : ["the source changes more often than the first target's delay lets it settle"]),
     ...(policyConflict ? ["the targets differ in changePolicy; Settled is used for all"] : []),
-    ...hindered,
+    ...blocked,
   ];
 }
 
@@ -217,7 +215,7 @@ interface VersionFacts {
   readonly appliedAt: Readonly<Record<string, string>>;
 }
 
-/** Enough of a digest to tell versions apart. */
+/** Enough of a digest to distinguish versions. */
 const shownDigits = 12;
 
 /** The history of a set, the newest version first. */

@@ -22,7 +22,7 @@ export type ConditionReason =
   | "NameConflict"
   /** The API server does not take the object, or the version's record. */
   | "WriteRefused"
-  /** The history itself stops the set: a version's record cannot be read, or the numbers of versions are used up. */
+  /** The history itself stops the set: a version's record or its log cannot be read, has lost a label or an annotation, or the numbers of versions are used up. */
   | "HistoryDamaged"
   /** The operator's clock and the API server's are too far apart for any time to be believed. */
   | "ClockSkew"

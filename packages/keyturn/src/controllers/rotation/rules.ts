@@ -1,7 +1,6 @@
-// Pure: order, ranks, due times, retention, blockers.
-import { type HeapItem, IndexedHeap } from "@keyturn/runtime";
+// The rules of a chain of targets: order, when contents move, what comes next, and which versions are still needed. Pure.
 import { type Commit, type FrozenStretch, heldBy, reachedMs, type RotationLog } from "./history.ts";
-import type { Blocker, SourceObservation, TargetObservation } from "./observe.ts";
+import type { TargetObservation } from "./observe.ts";
 import type { PendingStep } from "./plan.ts";
 
 // Time that counts: it stands still while the source is gone or unreadable.
@@ -57,7 +56,7 @@ export function ranksOf(targets: readonly TargetObservation[]): readonly Rank[] 
     });
 }
 
-// The settled chain: which target holds which version, from the log and the time alone. Contents move up one rank at a time and never back.
+// The chain: which target holds which version, from the log and the time alone. Contents move up one rank at a time and never back.
 
 /** A state of the source that is, or is about to be, recorded. */
 export interface Version {
@@ -72,7 +71,7 @@ export interface Version {
 export interface ChainInput {
   readonly ranks: readonly Rank[];
   /** Names of targets whose object cannot be written. */
-  readonly hindered: ReadonlySet<string>;
+  readonly blocked: ReadonlySet<string>;
   readonly policy: "Settled" | "Queue";
   /** Every version whose content is at hand, oldest first; the last is what the source was last seen as. */
   readonly versions: readonly Version[];
@@ -122,10 +121,7 @@ export function withOwnVersions(log: RotationLog, ranks: readonly Rank[]): Rotat
 }
 
 /** The next version of the first rank, and when it is due. */
-export function nextLive(
-  log: RotationLog,
-  { ranks, policy, versions }: ChainInput,
-): { readonly version: Version; readonly dueMs: number } | undefined {
+function nextLive(log: RotationLog, { ranks, policy, versions }: ChainInput): { readonly version: Version; readonly dueMs: number } | undefined {
   const last = log.commits.at(-1);
   const delayMs = ranks[0]?.delayMs ?? 0;
   if (log.source.state !== "present" || !last) return undefined;
@@ -141,7 +137,7 @@ export function nextLive(
  * When a target of rank 2 or more may take this commit: its delay after the source departed from the version that is then live behind it,
  * and its delay after the rank before got the content. Undefined if that has not happened yet.
  */
-export function followDueMs(log: RotationLog, index: number, rank: Rank, ranks: readonly Rank[]): number | undefined {
+function followDueMs(log: RotationLog, index: number, rank: Rank, ranks: readonly Rank[]): number | undefined {
   const { commits, frozen } = log;
   const wanted = commits[index];
   const before = ranks[rank.rank - 2];
@@ -161,21 +157,21 @@ export function followDueMs(log: RotationLog, index: number, rank: Rank, ranks: 
 }
 
 /** Where in the list of commits a target goes next. */
-export function nextIndex(target: string, commits: readonly Commit[]): number {
+function nextIndex(target: string, commits: readonly Commit[]): number {
   const held = heldBy(target, commits)?.seq ?? -1;
   const index = commits.findIndex(({ seq }) => seq > held);
   return index < 0 ? commits.length : index;
 }
 
 /** While no target holds anything, what the source is goes everywhere at once: nothing is protected yet. */
-function firstFill(log: RotationLog, { ranks, hindered, versions, nowMs }: ChainInput): RotationLog {
+function firstFill(log: RotationLog, { ranks, blocked, versions, nowMs }: ChainInput): RotationLog {
   const first = versions.at(-1);
   if (!first || log.commits.some(({ at }) => Object.keys(at).length > 0)) return log;
   const at: Record<string, number> = {};
   const backfilled: string[] = [];
   for (const { rank, members } of ranks) {
     for (const { name, whenUnfilled } of members) {
-      if (hindered.has(name) || (rank > 1 && whenUnfilled === "Absent")) continue;
+      if (blocked.has(name) || (rank > 1 && whenUnfilled === "Absent")) continue;
       at[name] = nowMs;
       if (rank > 1) backfilled.push(name);
     }
@@ -186,8 +182,8 @@ function firstFill(log: RotationLog, { ranks, hindered, versions, nowMs }: Chain
 
 /** The first rank takes what the source has been, without interruption, for its delay; a member that is behind takes what is live. */
 function stepFirstRank(log: RotationLog, { members }: Rank, input: ChainInput): RotationLog {
-  const { hindered, versions, nowMs } = input;
-  const writable = members.filter(({ name }) => !hindered.has(name));
+  const { blocked, versions, nowMs } = input;
+  const writable = members.filter(({ name }) => !blocked.has(name));
   const next = nextLive(log, input);
   const commits = next && next.dueMs <= nowMs && writable.length > 0 ? withCommit(log.commits, next.version, input) : log.commits;
   const live = commits.at(-1);
@@ -199,7 +195,7 @@ function stepFirstRank(log: RotationLog, { members }: Rank, input: ChainInput): 
 function stepRank(log: RotationLog, rank: Rank, input: ChainInput): RotationLog {
   let stepped = log;
   for (const member of rank.members) {
-    if (input.hindered.has(member.name)) continue;
+    if (input.blocked.has(member.name)) continue;
     const isUnfilled = heldBy(member.name, stepped.commits) === undefined;
     const due = lastDue(stepped, member.name, rank, input);
     if (due) stepped = taken(stepped, due.seq, { name: member.name, backfilled: false, nowMs: input.nowMs });
@@ -267,39 +263,6 @@ function withCommit(commits: readonly Commit[], { seq, digest }: Version, { poli
   return [...commits, { seq, digest, ...(followed !== undefined && { departedMs: followed }), at: {} }];
 }
 
-// When something is due, by key, and the earliest of these times.
-
-interface Due extends HeapItem {
-  dueMs: number;
-}
-
-/** Holds a time for each key for which something is due. Idle keys cost nothing, and a change costs the logarithm of how many there are. */
-export class DueTimes {
-  readonly #times = new Map<string, Due>();
-  readonly #order = new IndexedHeap<Due>((a, b) => a.dueMs < b.dueMs);
-
-  /** The earliest time; undefined if nothing is due. */
-  get earliestMs(): number | undefined {
-    return this.#order.peek()?.dueMs;
-  }
-
-  /** Says when something is due for a key; undefined for never. */
-  set(key: string, dueMs: number | undefined): void {
-    const due = this.#times.get(key);
-    if (dueMs === undefined) {
-      if (due) this.#order.remove(due);
-      this.#times.delete(key);
-    } else if (due) {
-      due.dueMs = dueMs;
-      this.#order.update(due);
-    } else {
-      const added = { dueMs, position: -1 };
-      this.#times.set(key, added);
-      this.#order.push(added);
-    }
-  }
-}
-
 // How each target stands and what comes next, if nothing changes but the time.
 
 /** A source that has been another for this many delays of the first rank, and never stayed, is unstable. */
@@ -307,7 +270,7 @@ const unstableDelays = 2;
 
 /** The version that a target gets next, if it is known when. */
 export function pendingOf(target: string, log: RotationLog, rank: Rank, input: ChainInput): PendingStep | undefined {
-  if (log.source.state !== "present" || input.hindered.has(target)) return undefined;
+  if (log.source.state !== "present" || input.blocked.has(target)) return undefined;
   if (rank.rank === 1) {
     const next = nextLive(log, input);
     return next && within({ seq: next.version.seq, notBeforeMs: next.dueMs, reason: "Settling" }, input);
@@ -396,36 +359,4 @@ function stillCounting({ source, commits, frozen }: RotationLog, versions: reado
     ...versions.filter(({ seq }) => seq > last).map(({ seenAtMs }) => seenAtMs),
   );
   return frozen.filter(({ toMs }) => toMs > anchorMs);
-}
-
-// What stands in the way of writing a target's object.
-
-/** The blockers by the names of the targets. A target that is hindered keeps its rank and what it holds; the ranks after it wait. */
-export function blockersOf(targets: readonly TargetObservation[], sources: readonly SourceObservation[]): ReadonlyMap<string, Blocker> {
-  return new Map(
-    targets.flatMap((target) => {
-      const blocker = target.blocker ?? ownSource(target, sources) ?? nameConflict(target);
-      return blocker ? [[target.name, blocker] as const] : [];
-    }),
-  );
-}
-
-function ownSource({ objects }: TargetObservation, sources: readonly SourceObservation[]): Blocker | undefined {
-  const source = sources.find(({ uid }) => objects.some((object) => object.uid === uid));
-  return (
-    source && {
-      reason: "SourceConflict",
-      message: `${source.resource}/${source.name} is this target's object and is marked as the source; it was left as it is`,
-    }
-  );
-}
-
-function nameConflict({ objects, objectName }: TargetObservation): Blocker | undefined {
-  const foreign = objects.find(({ ours, name }) => !ours && name === objectName);
-  if (!foreign) return undefined;
-  const what = `${foreign.resource}/${foreign.name}`;
-  return {
-    reason: "NameConflict",
-    message: `${what} exists and is not this target's; it was left as it is: remove it, or choose another targetName`,
-  };
 }

@@ -1,4 +1,4 @@
-// The source's content, digest, path.
+// The source of a set: what of it is watched and rotated, which version it is, and what a change of it means.
 import { Buffer } from "node:buffer";
 import { deflateRawSync } from "node:zlib";
 import { ConfigMap, defineKind, isRecord, type Kind, type KubeObject, type ObjectMeta, resourceOf, Secret } from "@keyturn/runtime";
@@ -17,12 +17,12 @@ import {
 } from "./content.ts";
 import { type Commit, maxContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
 import type { RecordObservation, SetObservation, SourceContent, SourceObservation } from "./observe.ts";
-import type { SetBlocker } from "./plan.ts";
+import type { SetBlocker } from "./blockers.ts";
 import { withStretch } from "./rules.ts";
 
 // Reads a source: which version it is, and what that version consists of.
 
-/** The paths of a source as its marks give them. */
+/** The paths of a source as its annotations or labels give them. */
 export interface SourcePaths {
   readonly watchPath: string | undefined;
   readonly rotatePath: string | undefined;
@@ -148,7 +148,7 @@ export type ObservedSource =
   | { readonly type: "unreadable"; readonly setBlocker: SetBlocker };
 
 /** The log after the step, and whether the source has become something that no record is about. */
-export interface SourceStep {
+interface SourceStep {
   readonly log: RotationLog;
   readonly isNewVersion: boolean;
 }
@@ -193,7 +193,7 @@ export function stepSource(
   const sinceMs = timeOfWrite(sight.source, { notedMs: latestTimeOf(log), nowMs });
   const source = presentSince(sight, sinceMs);
   if (isSameObject) return { log: { ...log, source }, isNewVersion };
-  // Back, or another object under the same mark: whatever was uninterrupted no longer is.
+  // Back, or another object with the same annotations: whatever was uninterrupted no longer is.
   return { log: { ...log, source, frozen: thawed(log, sinceMs), commits: returned(log.commits) }, isNewVersion };
 }
 

@@ -40,7 +40,7 @@ describe("the health of a RotationTarget", () => {
   });
 });
 
-it("tells the version, the names to look for, and what comes next as the plan has written it", () => {
+it("shows the version, the names to look for, and what comes next as the plan has written it", () => {
   const status = {
     conditions: [condition("Ready", "True", "Rotating")],
     sourceRef: { kind: "secrets", name: "key-latest" },

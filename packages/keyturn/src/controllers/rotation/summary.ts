@@ -30,12 +30,12 @@ export function rotationSummary(target: DeepReadonly<Stored<RotationTarget>>, no
 }
 
 function targetHealth(target: DeepReadonly<Stored<RotationTarget>>): HealthReport {
-  const verdict = readyHealth(target, healthOf);
+  const report = readyHealth(target, healthOf);
   const progressing = findCondition(target.status?.conditions, "Progressing");
   // Ready, and nothing moves all the same. Without a source that was somebody's wish.
   // A pause shows in Ready as well.
   const isHeldUp = progressing?.status === "False" && progressing.reason !== "NoSource";
-  return isHeldUp && (verdict.health === "healthy" || verdict.health === "moving") ? healthReportOf(progressing, "attention") : verdict;
+  return isHeldUp && (report.health === "healthy" || report.health === "moving") ? healthReportOf(progressing, "attention") : report;
 }
 
 function healthOf({ status, reason }: { readonly status: string; readonly reason: string }): Health {

@@ -22,7 +22,7 @@ export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
 /** What an observation is made from. */
 export interface RotationWatches {
   readonly targets: Looked<TargetSettings | undefined>;
-  /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and its marks. */
+  /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and what its annotations and labels say. */
   readonly objects: ReadonlyMap<string, Looked<RotationAnnotations>>;
 }
 
@@ -38,6 +38,8 @@ export const markIndexes = {
   source: ({ source }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (source ? [setKey(nameOf(key).namespace, source.set)] : []),
   owner: ({ target }: DeepReadonly<RotationAnnotations>) => (target?.owner === undefined ? [] : [target.owner]),
   record: ({ record }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (record ? [setKey(nameOf(key).namespace, record.set)] : []),
+  /** By the stem of its name. */
+  suspected: ({ suspected }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (suspected ? [setKey(nameOf(key).namespace, suspected.stem)] : []),
 } as const;
 
 /** The keys of the targets that want to keep the object of this key. */
@@ -68,7 +70,7 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
   scope.trigger(targets, (change) => statesOf(change).flatMap((target) => (target ? [setKey(nameOf(change.key).namespace, target.set)] : [])));
   for (const cache of objects.values()) {
     scope.trigger(cache, (change) => [
-      ...statesOf(change).flatMap((marks) => markedSets(marks, change.key, setsOf)),
+      ...statesOf(change).flatMap((annotations) => concernedSets(annotations, change.key, setsOf)),
       // A name that somebody takes or gives back.
       ...(change.type === "updated" ? [] : setsOf(wantedBy(targets, change.key))),
     ]);
@@ -76,8 +78,8 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
   return { targets, objects };
 }
 
-function markedSets(
-  { source, target, record }: DeepReadonly<RotationAnnotations>,
+function concernedSets(
+  { source, target, record, suspected }: DeepReadonly<RotationAnnotations>,
   key: ObjectKey,
   setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[],
 ): readonly ObjectKey[] {
@@ -85,6 +87,7 @@ function markedSets(
   return [
     ...(source ? [setKey(namespace, source.set)] : []),
     ...(record ? [setKey(namespace, record.set)] : []),
+    ...(suspected ? [setKey(namespace, suspected.set)] : []),
     ...(target ? setsOf([target.owner ?? key]) : []),
   ];
 }
