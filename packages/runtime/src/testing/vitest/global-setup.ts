@@ -14,7 +14,7 @@ declare module "vitest" {
   }
 }
 
-/** What a test file is told when it asks for the shared cluster. */
+/** What a test file gets when it asks for the shared cluster. */
 export type SharedClusterAnswer = { readonly folder: string } | { readonly error: string };
 
 /** Called by vitest before all tests; what it returns is called after them. */
