@@ -1,4 +1,4 @@
-// One run of one key: started, cut at its deadline or with its term, and abandoned if it does not listen.
+// One run of one key: allowed by a term, started, cut at its deadline or with its term, and abandoned if it does not listen.
 import type { Client } from "../client/client.ts";
 import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
 import { isFinalDeletion } from "../client/response.ts";
