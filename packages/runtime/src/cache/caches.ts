@@ -49,7 +49,7 @@ export interface Caches {
   /**
    * Resolves when `cache` shows the write or something newer. At once if the cache does not cover the written object.
    * A complete relist that began after the write settles it too, so restored servers whose resourceVersions went backwards cannot hold it up.
-   * Resolves to false if the write may have been undone without the cache ever showing it: then no change will tell, and the key must run again.
+   * Resolves to false if the write may have been undone without the cache ever showing it: then no change follows, and the key must run again.
    */
   whenObserved(cache: Cache<unknown>, write: WriteRecord, signal?: AbortSignal): Promise<boolean>;
 }

@@ -186,7 +186,7 @@ export class Store<V> {
     return this.#table.keysUnder(index, value);
   }
 
-  /** Replays what is there to `listener`, unless told not to; then tells it of every change. Returns the way to stop. */
+  /** Replays what is there to `listener`, unless asked not to; then notifies it of every change. Returns the way to stop. */
   subscribe(listener: Listener<V>, { replay = true }: SubscribeOptions = {}): () => void {
     // Wrapped, so that the same function can listen twice.
     const subscription = { listener };
@@ -256,7 +256,7 @@ export class Store<V> {
     this.#notify([...this.#listeners], { type: "deleted", key, previous: previous.value });
   }
 
-  /** Swaps the whole state at once; then tells of the differences in slices. Those who subscribe meanwhile have seen the new state already. */
+  /** Swaps the whole state at once; then notifies of the differences in slices. Those who subscribe meanwhile have observed the new state already. */
   async #commit(resourceVersion: string): Promise<void> {
     const incoming = this.#incoming;
     if (!incoming) throw new Error("the watch ended a list that it had not begun");

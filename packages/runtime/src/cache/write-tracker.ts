@@ -1,4 +1,4 @@
-// Tells when a store shows a write of ours, so that nothing is decided from a state older than it.
+// Finds out when a store has observed a write of ours, so that nothing is decided from a state older than it.
 import type { Selection } from "../client/client.ts";
 import { type Kind, nameOf, type ObjectKey } from "../client/kind.ts";
 import type { WriteRecord } from "../controller/run.ts";
@@ -19,7 +19,7 @@ interface Coverage {
  */
 const bookmarksThatSettle = 2;
 
-/** Tells whether a write can make a difference to a cache of this coverage, now or once an earlier write is undone. `held`: the cache has the object. */
+/** Whether a write can make a difference to a cache of this coverage, now or once an earlier write is undone. `held`: the cache has the object. */
 export function coverage({ kind, selection }: Coverage): (write: WriteRecord, held: boolean) => boolean {
   const onlyNamespace = kind.namespaced ? selection.namespace : undefined;
   const onlyName = selectedName(selection);
@@ -61,7 +61,7 @@ export class WriteTracker {
 
   /**
    * Resolves when the store shows `write` or something newer, or when a list begun after this call is complete: to true if the write was delivered,
-   * to false if it may have been undone (a server restored from a backup), in which case no change of the store tells of that. Rejects with the signal's reason.
+   * to false if it may have been undone (a server restored from a backup), in which case no change of the store reports that. Rejects with the signal's reason.
    */
   whenObserved(write: WriteRecord, signal?: AbortSignal): Promise<boolean> {
     const { listsBegun, bookmarks } = this.#store.position;

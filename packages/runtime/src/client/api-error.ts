@@ -138,7 +138,7 @@ const maxWords = 10_000;
 const withheld = "the API server's words are withheld, for they may quote a secret; its audit log has them";
 
 /**
- * Why a request was refused, for anybody to read. The server's own words are told only where their whole form is known; everything else is put
+ * Why a request was refused, for anybody to read. The server's own words are shown only where their whole form is known; everything else is put
  * together from kinds, names, fields and reasons, for webhooks, policies, decoders and patches quote values at will, under any status.
  */
 export function refusalText(status: number, { kind, code, reason, message, details }: StatusBody): string {
@@ -197,7 +197,7 @@ function fieldsIn(details: StatusBody["details"], byWebhook: boolean): readonly 
   });
 }
 
-/** What the server says of a field, with the path as `fieldPath` tells it. */
+/** What the server says of a field, with the path as `fieldPath` shows it. */
 function findingText(finding: string): string {
   const pathEnd = finding.startsWith(".") ? finding.lastIndexOf(": ") : -1;
   if (pathEnd < 0) return finding;

@@ -14,7 +14,7 @@ export interface RequestObservation {
   readonly durationMs: number;
 }
 
-/** What to tell, and by which clock. */
+/** What to report to, and by which clock. */
 export interface ObserveOptions {
   readonly clock: Clock;
   readonly onRequest: (observation: RequestObservation) => void;
@@ -41,7 +41,7 @@ export function observeTransport(transport: Transport, { clock, onRequest }: Obs
   };
 }
 
-// How far the API server's clock is from ours, from the Date header of its answers.
+// How far the API server's clock is from ours, from the Date header of its responses.
 
 /** What is known about the API server's clock. */
 export interface ServerClock {

@@ -103,7 +103,7 @@ export interface Outcome {
 /** Brings one key from what is observed to what is wanted. Throws `TransientError`, `TerminalError` or `WaitingError`; anything else counts as transient with the reason `InternalError`. */
 export type Reconcile = (run: Run) => Promise<Outcome | void>;
 
-// What the runtime tells about its work while it works; metrics are one listener.
+// What the runtime reports of its work while it works; metrics are one listener.
 
 /** How a run ended, as controller-runtime labels it where it has the case. */
 export type RunResult =

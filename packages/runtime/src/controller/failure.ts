@@ -110,7 +110,7 @@ function apiFailure(error: ApiError): Failure {
   };
 }
 
-// How a run is told to those who write conditions and Events.
+// How a run is reported to those who write conditions and Events.
 
 /** How a run ended without success, in words that may be shown to users: no secret is in them. */
 export interface ReportedOutcome {
@@ -133,7 +133,7 @@ export interface Report {
 
 /**
  * Writes down that a run failed or waits. Called after every such run of a controller that ended while it might act, one at a time per key.
- * Of success nobody is told: a reconcile that succeeds writes its own status, and most find nothing to do.
+ * Success is not reported: a reconcile that succeeds writes its own status, and most find nothing to do.
  * What it throws is logged and changes nothing else; at its signal's abort it is given up.
  */
 export type Reporter = (report: Report, signal: AbortSignal) => Promise<void>;

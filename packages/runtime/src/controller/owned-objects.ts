@@ -224,7 +224,7 @@ export function ownedWriter(options: {
     return new NameConflictError(kind, nameOf(keyOfObject(object)), { ownership: ownershipOf(object, operator, owner), holder });
   }
 
-  /** Creates the object, or leaves whatever has the name as it is and tells what that is. */
+  /** Creates the object, or leaves whatever has the name as it is and reports what that is. */
   async function create<T extends KubeObject>(kind: Kind<T>, wanted: T): Promise<Live | undefined> {
     try {
       const created = { ...wanted, metadata: { ...wanted.metadata, resourceVersion: neverStored } };

@@ -10,7 +10,7 @@ export type Write =
   | { readonly verb: "apply"; readonly kind: Kind; readonly object: KubeObject }
   | { readonly verb: "remove"; readonly kind: Kind; readonly name: ObjectName };
 
-/** Something that people should be told when the plan is carried out. */
+/** Something to record for people when the plan is carried out. */
 export interface PlannedEvent {
   readonly type: "Normal" | "Warning";
   /** PascalCase, one of the controller's reasons. */

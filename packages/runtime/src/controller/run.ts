@@ -1,4 +1,4 @@
-// One run of one key: started, cut at its deadline or with its term, and abandoned if it does not listen.
+// One run of one key: allowed by a term, started, cut at its deadline or with its term, and abandoned if it does not listen.
 import type { Client } from "../client/client.ts";
 import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
 import { isFinalDeletion } from "../client/response.ts";
@@ -177,12 +177,12 @@ export type WriteRecord =
     }
   | { readonly type: "deleted"; readonly kind: Kind; readonly key: ObjectKey; readonly uid: string | undefined };
 
-// A client that notes what the API server told it, so that nobody acts on a cache older than that.
+// A client that notes what the API server confirmed, so that nobody acts on a cache older than that.
 
 /**
  * A client like `client` that calls `onAnswer` once for each write that the server confirmed and stored, and for each object that `get` found,
  * before the promise resolves. A read counts because decisions are made on it: if the cache is older and what was read changes back before the cache
- * has seen it, no change of the cache would tell.
+ * has seen it, no change of the cache would follow.
  */
 export function trackAnswers(client: Client, onAnswer: (record: WriteRecord) => void): Client {
   const written = <Seen extends Stored<KubeObject>>(kind: Kind, object: Seen, dryRun: boolean | undefined): Seen => {

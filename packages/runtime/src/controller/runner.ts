@@ -125,7 +125,7 @@ export class ControllerRunner {
     }
   }
 
-  /** Tells the controller to close what it opened. Call it when no term will follow. */
+  /** Asks the controller to close what it opened. Call it when no term will follow. */
   close(): void {
     this.#closed.abort();
   }

@@ -95,7 +95,7 @@ export class SeriesEventRecorder {
     return { record: (event) => this.#record(event, reportingController) };
   }
 
-  /** Tells of each Event that is the first of its sort, as it is about to be written: without secrets, and within the limits. The listener must not throw. */
+  /** Reports each Event that is the first of its sort, as it is about to be written: without secrets, and within the limits. The listener must not throw. */
   subscribe(listener: (event: Event) => void): void {
     this.#listeners.add(listener);
   }

@@ -120,7 +120,7 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** A server could not listen where it was told to. */
+/** A server could not listen where it was to. */
 export class BindError extends Error {
   readonly code = "Bind";
   constructor(message: string, options?: ErrorOptions) {

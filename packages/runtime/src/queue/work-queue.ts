@@ -38,7 +38,7 @@ export interface TakenKey {
   readonly queuedMs: number;
 }
 
-/** What the queue needs and whom it tells. */
+/** What the queue needs, and what it reports. */
 interface WorkQueueOptions {
   readonly clock: Clock;
   /** Called whenever a key has become ready to be taken; it may be called again before that key is taken. */

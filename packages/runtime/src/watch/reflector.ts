@@ -56,7 +56,7 @@ interface ReflectorOptions<V> {
 /** Aborts a request whose deadline has passed. */
 const overdue = new Error("the watch's deadline has passed");
 
-/** A watch that runs until it is told to stop. */
+/** A watch that runs until it is stopped. */
 export class Reflector<V> {
   readonly #options: ReflectorOptions<V>;
   readonly #limits: WatchLimits;

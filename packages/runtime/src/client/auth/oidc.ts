@@ -112,7 +112,7 @@ async function askIssuer(url: string, request: Omit<TransportRequest, "path">, {
   const transport = createHttpTransport({ server: origin, credentials: fixedCredentials({ tls: ca ? { ca } : {} }), env, clock });
   try {
     const response = await transport.send({ ...request, path: `${pathname}${search}` });
-    // Only the status is told: bodies and forms hold tokens.
+    // Only the status is reported: bodies and forms hold tokens.
     if (response.status !== 200)
       throw new CredentialError(`OIDC issuer answered ${response.status} at ${origin}${pathname}: log in again if this goes on`);
     const chunks: Uint8Array[] = [];

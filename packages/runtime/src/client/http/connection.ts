@@ -12,7 +12,7 @@ export interface Exchange extends ResponseSink {
   readonly text: string;
   /** The exchange has got its connection, and is being sent. */
   onSent(connection: Connection): void;
-  /** The answer has been told whole. */
+  /** The whole response has been reported. */
   onEnd(): void;
   /** There will be no more of the answer. `reused` if the connection carried others before. */
   onFailure(cause: Error, reused: boolean): void;
@@ -72,7 +72,7 @@ export class Connection {
     this.#socket.resume();
   }
 
-  /** Closes it at once; the exchange under way is told nothing. */
+  /** Closes it at once; the exchange under way is not notified. */
   destroy(): void {
     this.#exchange = undefined;
     this.#close();

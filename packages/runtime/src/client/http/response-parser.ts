@@ -7,7 +7,7 @@ export interface ResponseHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Who is told about a response. */
+/** What takes a response, part by part. */
 export interface ResponseSink {
   onHead(head: ResponseHead): void;
   /** A piece of the body, never empty. */
@@ -62,7 +62,7 @@ function lineOf(read: (line: string) => void): MarkedText {
 /**
  * Reads one response after another.
  *
- * Guarantees: the same calls of the sink, but for where the body is cut, however the bytes are cut; a response that is told to its end was whole;
+ * Guarantees: the same calls of the sink, but for where the body is cut, however the bytes are cut; a response that is reported to its end was whole;
  * where two readings are possible, it throws or the connection is not `reusable`, so that no answer is taken for another's.
  */
 export class ResponseParser {

@@ -73,7 +73,7 @@ export function apiServer(binary: string, files: ClusterFiles, { port, hasContro
   };
 }
 
-// What the servers beside kube-apiserver are told alike: how to reach it, and where to answer themselves.
+// What the servers beside kube-apiserver are started with alike: how to reach it, and where to answer themselves.
 
 /** Flags of kube-controller-manager and kube-scheduler. There is one of each, and tests are not to wait for their rate limits. */
 function componentArgs(files: ClusterFiles, port: number): readonly string[] {

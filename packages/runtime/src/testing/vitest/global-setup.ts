@@ -15,7 +15,7 @@ declare module "vitest" {
   }
 }
 
-/** What a test file is told when it asks for a shared cluster. */
+/** What a test file gets when it asks for a shared cluster. */
 export type SharedClusterAnswer = { readonly folder: string } | { readonly error: string };
 
 /** Called by vitest before all tests; what it returns is called after them. */
