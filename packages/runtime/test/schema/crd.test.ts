@@ -291,10 +291,12 @@ describe("durations that were stored before they had a bound", () => {
     await cluster().client.apply(CustomResourceDefinition, crdOf(kind), { fieldManager: "test", force: true });
     const probe = { metadata: { namespace: "default", name: "probe" }, spec: { exact: "876001h" } };
     await soon(async () => {
-      const refused = await cluster().client.create<KubeObject>(Lasting, probe, { dryRun: true }).then(
-        () => false,
-        (error: unknown) => (isApiError(error, "Invalid") ? true : String(error)),
-      );
+      const refused = await cluster()
+        .client.create<KubeObject>(Lasting, probe, { dryRun: true })
+        .then(
+          () => false,
+          (error: unknown) => (isApiError(error, "Invalid") ? true : String(error)),
+        );
       if (refused !== isRefused) throw new Error("the CRD is not in use yet");
     });
   };
@@ -319,7 +321,9 @@ describe("durations that were stored before they had a bound", () => {
     const words = "must be a duration such as 30s, 720h or 1h30m, and not longer than 876000h (100 years)";
     for (const length of beyondBounds.slice(1)) {
       const object = Object.assign({ metadata: { namespace: "default", name: "new" } }, { spec: { loose: length } });
-      const refusal = await cluster().client.create<KubeObject>(Lasting, object, { dryRun: true }).catch((error: unknown) => error);
+      const refusal = await cluster()
+        .client.create<KubeObject>(Lasting, object, { dryRun: true })
+        .catch((error: unknown) => error);
       expect(refusal instanceof ApiError && refusal.body.details?.causes?.map(({ message }) => message)).toEqual([
         `Invalid value: "${length}": ${words}`,
       ]);

@@ -1,8 +1,7 @@
 // How often one object is worked on: the first never waits, later ones are spaced, and no window of a minute is ever overfull. And its numbers, which come and go with it.
-import { keyOf } from "@keyturn/runtime";
+import { createMetrics, keyOf } from "@keyturn/runtime";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createMetrics } from "../../../../runtime/src/observe/metrics.ts";
 import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
 import { keyMetrics, nextWriteAt, rememberWrite } from "./controller.ts";
 
