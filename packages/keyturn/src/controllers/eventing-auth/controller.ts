@@ -1,4 +1,4 @@
-// Watches, pools, idle keys, `reconcileWith`.
+// The controller that issues credentials: observes, decides the next step, carries it out, until there is nothing more to do; and what it reports.
 import { isDeepStrictEqual } from "node:util";
 import {
   type AccessRule,
