@@ -1,16 +1,23 @@
 // Private keys in every form that people have them in, and those that OpenSSL is not to see.
 import { Buffer } from "node:buffer";
-import { createPublicKey } from "node:crypto";
+import { createPublicKey, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { element, explicit, integer, objectIdentifier, octetString, sequence } from "@keyturn/runtime/testing";
 import { makeCertificate } from "../test/certificates.ts";
-import { certificateLimits, readCertificate, readPrivateKey } from "./certificate.ts";
+import { certificateLimits, readCertificate, readPrivateKey, validityDatesOf } from "./certificate.ts";
 
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 const pemOf = (label: string, der: Buffer): string => `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
 const rsa = makeCertificate({ keyType: "rsa2048" }).privateKey;
 const ec = makeCertificate({ keyType: "p256" }).privateKey;
 const sec1 = ec.export({ type: "sec1", format: "pem" }).toString();
+
+test("dates are those of the certificate, and none where OpenSSL cannot read them", () => {
+  const { certificate } = makeCertificate();
+  const read = new X509Certificate(certificate);
+  expect(validityDatesOf(read)).toEqual({ notBeforeMs: read.validFromDate.getTime(), notAfterMs: read.validToDate.getTime() });
+  expect(validityDatesOf({ validFrom: read.validFrom, validTo: "Bad time value" })).toBeUndefined();
+});
 
 describe("a private key is read", () => {
   test.each(["rsa2048", "p256", "p384", "p521", "secp256k1", "ed25519", "ed448"] as const)("of type %s", (keyType) => {

@@ -85,6 +85,22 @@ export function readCertificate(der: Uint8Array): X509Certificate | undefined {
   return der.length > certificateLimits.certificateBytes ? undefined : quietly(() => new X509Certificate(der));
 }
 
+/** When a certificate holds. */
+export interface ValidityDates {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/**
+ * The dates of a certificate; undefined if one of them is none. They are read from OpenSSL's text: `validToDate` does not look whether OpenSSL could
+ * read the date, and is whatever lay in memory if it could not (Node 24).
+ */
+export function validityDatesOf({ validFrom, validTo }: Pick<X509Certificate, "validFrom" | "validTo">): ValidityDates | undefined {
+  const notBeforeMs = Date.parse(validFrom);
+  const notAfterMs = Date.parse(validTo);
+  return Number.isNaN(notBeforeMs) || Number.isNaN(notAfterMs) ? undefined : { notBeforeMs, notAfterMs };
+}
+
 /** The first private key in a Secret's `tls.key` (base64, as the API server sends it). Encrypted ones cannot be read. */
 export function readPrivateKey(encoded: string): KeyObject | undefined {
   for (const { label, base64 } of pemBlocks(limitedText(encoded, certificateLimits.keyBytes) ?? "")) {

@@ -1,6 +1,6 @@
 // How the Secrets of a namespace differ from their published checksum: for `keyturn diff`, agents and announcements.
 import { type DeepReadonly, Secret, type Stored } from "@keyturn/runtime";
-import { leafOf } from "../../certificate.ts";
+import { leafOf, validityDatesOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
 import { SecretCheckSum } from "./api.ts";
 import { checksumOfSorted, contentDigestOfSorted, contentLine, type IdRules, type Member, type SecretContent, secretMember } from "./ids.ts";
@@ -115,7 +115,7 @@ export function secretObserver(rules: IdRules): (secret: SecretContent) => Obser
     const encoded = secret.data?.["tls.crt"];
     if (member.state === "leftOut" || !encoded) return { member };
     const leaf = leafOf(encoded);
-    return { member, ...(leaf && { notBeforeMs: leaf.validFromDate.getTime(), notAfterMs: leaf.validToDate.getTime() }) };
+    return { member, ...(leaf && validityDatesOf(leaf)) };
   };
 }
 

@@ -2,7 +2,15 @@
 import { Buffer } from "node:buffer";
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { LruMap } from "@keyturn/runtime";
-import { certificateLimits, type CertificatePem, limitedText, parseCertificatePem, readCertificate, readPrivateKey } from "../../certificate.ts";
+import {
+  certificateLimits,
+  type CertificatePem,
+  limitedText,
+  parseCertificatePem,
+  readCertificate,
+  readPrivateKey,
+  validityDatesOf,
+} from "../../certificate.ts";
 import { algorithmsFor, keyIdOf, keyTypeOf, publicJwkOf, type SignatureAlgorithm } from "./jwk.ts";
 import type { SourceKey } from "./key-history.ts";
 import type { SourceReason } from "./reasons.ts";
@@ -73,7 +81,8 @@ const chainsRead = new LruMap<string, { readonly chain: CertificateChain | undef
 
 function parseChain(base64: readonly string[]): CertificateChain | undefined {
   const leaf = readUsable(base64[0]);
-  if (!leaf) return undefined;
+  const dates = leaf && validityDatesOf(leaf);
+  if (!dates) return undefined;
   const issuers: X509Certificate[] = [];
   for (let last = leaf, next = readUsable(base64[1]); next && signedBy(last, next); next = readUsable(base64[issuers.length + 1])) {
     issuers.push(next);
@@ -82,8 +91,7 @@ function parseChain(base64: readonly string[]): CertificateChain | undefined {
   return {
     certificates: [derOf(leaf), ...issuers.map(derOf)],
     publicKey: leaf.publicKey,
-    notBeforeMs: leaf.validFromDate.getTime(),
-    notAfterMs: leaf.validToDate.getTime(),
+    ...dates,
   };
 }
 
@@ -91,8 +99,7 @@ function readUsable(base64: string | undefined): X509Certificate | undefined {
   const certificate = base64 ? readCertificate(Buffer.from(base64, "base64")) : undefined;
   try {
     // OpenSSL reads the key and the dates only when asked to, and a certificate without either is of no use here.
-    const hasDates = [certificate?.validFromDate, certificate?.validToDate].every((date) => date && !Number.isNaN(date.getTime()));
-    return hasDates && certificate?.publicKey ? certificate : undefined;
+    return certificate && validityDatesOf(certificate) && certificate.publicKey ? certificate : undefined;
   } catch {
     // Node has no other way to ask whether a key can be read, and its messages may quote the input.
     return undefined;
