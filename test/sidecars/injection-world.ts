@@ -104,7 +104,7 @@ export class InjectionWorld implements AsyncDisposable {
       const pod = await this.#cluster.client.create(Pod, draftPod(marked), { dryRun: true });
       return { called: this.#calledFor(id), sidecar: sidecarOf(pod, { whole: true }) };
     } catch (error) {
-      if (!/webhook|forbidden|Internal error/.test(String(error))) throw error;
+      if (!/webhook|forbidden|InternalError/.test(String(error))) throw error;
       return { called: this.#calledFor(id), sidecar: "refused" };
     }
   }
