@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/node/bin:$(CURDIR)/node_modules/.bin:$(PAT
 
 INSTALLED := node_modules/.installed
 
-.PHONY: help run test lint format generate build audit bench bench-quick clean setup
+.PHONY: help run test check lint format generate build audit bench bench-quick clean setup
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,11 @@ test: setup ## check everything: generated files, lint, types, all tests (K8S=ol
 	@npm run --silent lint
 	@npm run --silent typecheck
 	@npm run --silent test
+
+check: $(INSTALLED) ## the daily loop: lint, types and the tests that need no cluster
+	@npm run --silent lint
+	@npm run --silent typecheck
+	@node tools/test.ts packages/runtime/src packages/keyturn/src packages/dashboard/src
 
 lint: $(INSTALLED) ## lint and check the format
 	@npm run --silent lint

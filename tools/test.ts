@@ -10,7 +10,11 @@ interface FileOutcome {
   readonly passed: number;
   readonly failed: number;
   readonly ok: boolean;
+  readonly ms: number;
 }
+
+/** How many of the slowest files are named. */
+const slowestNamed = 10;
 
 /** What came of each file, by its project and path: some files run in two projects. */
 type Outcome = ReadonlyMap<string, FileOutcome>;
@@ -20,6 +24,7 @@ const second = process.env["RERUN_FAILED_FILES"] === "1" ? await rerun(failedFil
 const last = [...new Map([...first, ...second]).values()];
 const passed = sum(last.map((file) => file.passed));
 const failed = sum(last.map((file) => file.failed));
+console.log(slowestOf([...first.values()]));
 // The very last line, after everything that tears down.
 process.once("exit", () => {
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
@@ -41,7 +46,7 @@ async function runTests(files: readonly string[], options: { readonly maxWorkers
   const outcome = vitest.state.getTestModules().map((module) => [`${module.project.name} ${module.moduleId}`, outcomeOf(module)] as const);
   await vitest.close();
   // Errors that belong to no file cannot be mended by running a file again.
-  return new Map([...outcome, ...(strays > 0 ? ([["", { path: "", passed: 0, failed: strays, ok: false }]] as const) : [])]);
+  return new Map([...outcome, ...(strays > 0 ? ([["", { path: "", passed: 0, failed: strays, ok: false, ms: 0 }]] as const) : [])]);
 }
 
 /** What failed outside a test, such as a hook or an import, counts as one failure each: its tests did not run. */
@@ -52,7 +57,14 @@ function outcomeOf(module: TestModule): FileOutcome {
     passed: [...module.children.allTests("passed")].length,
     failed: [...module.children.allTests("failed")].length + brokenSuites,
     ok: module.ok(),
+    ms: module.diagnostic().duration,
   };
+}
+
+/** Where the time goes, for those who want it back. */
+function slowestOf(files: readonly FileOutcome[]): string {
+  const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, slowestNamed);
+  return ["\nslowest files:", ...slowest.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(8)} s  ${path}`)].join("\n");
 }
 
 function failedFiles(outcome: Outcome): readonly string[] {
