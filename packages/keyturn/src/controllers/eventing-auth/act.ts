@@ -1,5 +1,6 @@
 // Looks and actions.
 import {
+  isBeingDeleted,
   type Client,
   type ControllerScope,
   dropFinalizer,
@@ -42,7 +43,8 @@ export interface StepContext {
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
   readonly onAbandoned: () => void;
   /** To be told when an application is asked for. */
-  readonly onAsked: (atMs: number) => void;
+  /** Undefined if nothing that was asked for is to be awaited any more. */
+  readonly onAsked: (atMs: number | undefined) => void;
   /** Whether this run has asked for an application. It never asks for another. */
   hasAsked: boolean;
   /** A secret that came with the application and is still to be written. */
@@ -119,7 +121,19 @@ async function recordAskedAt(observation: Observation, context: StepContext): Pr
 /** Deletes the application whose id is in the status. */
 export async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
   await providerOf(context).delete(refTo(id, observation, context), context.run.signal);
-  return { ...observation, tenant: { ...known(observation), application: "deleted" } };
+  const deleted = { ...observation, tenant: { ...known(observation), application: "deleted" } } as const;
+  return isBeingDeleted(observation.object) ? awaitNothing(deleted, context) : deleted;
+}
+
+/** Takes back that an application was asked for: the object goes, and what was deleted for certain must not be awaited by the next run. */
+async function awaitNothing({ askedAtMs: _, ...observation }: Observation, context: StepContext): Promise<Observation> {
+  const { namespace = "", name, uid, annotations } = observation.object.metadata;
+  context.onAsked(undefined);
+  if (annotations?.[askedAtAnnotation] === undefined) return observation;
+  const patch = { metadata: { uid, annotations: { [askedAtAnnotation]: null } } };
+  const object = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, writerOf(context));
+  context.onWritten(object);
+  return { ...observation, object };
 }
 
 /** Writes down that an application is this object's. */

@@ -359,6 +359,7 @@ async function stepUntilRest(
     onIssued: (why) => reporting.issued(why),
     onAbandoned: () => reporting.abandoned(),
     onAsked(atMs) {
+      if (atMs === undefined) return void askedAt.delete(first.object.metadata.uid);
       for (const [uid, beforeMs] of askedAt) if (atMs - beforeMs >= shownWithinMs) askedAt.delete(uid);
       askedAt.set(first.object.metadata.uid, atMs);
     },

@@ -178,7 +178,9 @@ export class IssuingWorld {
         return { endpoints };
       case "deleteApplication":
         this.applications.delete(step.id);
-        return cut ? undefined : { application: "deleted" };
+        if (cut) return undefined;
+        if (this.deletedAt) [this.askedAt, this.rememberedAtMs] = [undefined, undefined];
+        return { application: "deleted" };
       case "issue": {
         const application = this.applications.get(step.application.id);
         if (!application) return undefined;

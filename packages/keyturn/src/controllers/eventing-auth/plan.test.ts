@@ -219,6 +219,8 @@ describe("deletion", () => {
     world.trouble = { reason: "TargetUnreachable", message: "connect ECONNREFUSED" };
     expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 3_600_000 });
     expect(world.applications.size).toBe(0);
+    // The next run finds no application, and knows that it was there: nothing is awaited that was asked for a minute ago.
+    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 3_600_000 });
     expect(world.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ reason: "DeletionWaiting" });
     world.nowMs += 3_600_000;
     world.run();
