@@ -126,7 +126,8 @@ export async function deleteApplication({ id }: ActOf<"deleteApplication">, obse
 }
 
 /** Takes back that an application was asked for: the object goes, and what was deleted for certain must not be awaited by the next run. */
-async function awaitNothing({ askedAtMs: _, ...observation }: Observation, context: StepContext): Promise<Observation> {
+async function awaitNothing(before: Observation, context: StepContext): Promise<Observation> {
+  const { askedAtMs: _, ...observation } = before;
   const { namespace = "", name, uid, annotations } = observation.object.metadata;
   context.onAsked(undefined);
   if (annotations?.[askedAtAnnotation] === undefined) return observation;

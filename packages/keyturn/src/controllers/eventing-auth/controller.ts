@@ -359,7 +359,10 @@ async function stepUntilRest(
     onIssued: (why) => reporting.issued(why),
     onAbandoned: () => reporting.abandoned(),
     onAsked(atMs) {
-      if (atMs === undefined) return void askedAt.delete(first.object.metadata.uid);
+      if (atMs === undefined) {
+        askedAt.delete(first.object.metadata.uid);
+        return;
+      }
       for (const [uid, beforeMs] of askedAt) if (atMs - beforeMs >= shownWithinMs) askedAt.delete(uid);
       askedAt.set(first.object.metadata.uid, atMs);
     },
