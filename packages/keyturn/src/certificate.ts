@@ -13,7 +13,7 @@ export const certificateLimits = {
 } as const;
 
 /** Something that begins as a PEM block does. */
-export interface PemBlock {
+interface PemBlock {
   /** Such as `CERTIFICATE`. */
   readonly label: string;
   /** Its content without white space; undefined if it does not end as it begins, or holds what is no base64. */
@@ -86,7 +86,7 @@ export function readCertificate(der: Uint8Array): X509Certificate | undefined {
 }
 
 /** When a certificate holds. */
-export interface ValidityDates {
+interface ValidityDates {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }
@@ -199,7 +199,7 @@ function quietly<T>(read: () => T): T | undefined {
 // The certificate that a Secret's id is made from: the first PEM block of `tls.crt`.
 
 /** SHA-1 of the leaf's DER in lower-case hex, as `openssl x509 -fingerprint -sha1` prints it without colons; or why there is none. */
-export type LeafFingerprint =
+type LeafFingerprint =
   | { readonly ok: true; readonly sha1: string }
   | { readonly ok: false; readonly reason: "CertificateMissing" | "CertificateInvalid" | "KeyInvalid" | "KeyMismatch" };
 

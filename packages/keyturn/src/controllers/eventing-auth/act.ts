@@ -27,7 +27,7 @@ import { askTarget, type Target, TargetError } from "./target.ts";
 // What steps are carried out with, in one run.
 
 /** The change of one type. */
-export type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
+type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
 
 /** One run's means. */
 export interface StepContext {
@@ -52,17 +52,17 @@ export interface StepContext {
 }
 
 /** Whose application it is, as identity providers want to know it. */
-export function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
+function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
   return { name: object.metadata.name, uid: object.metadata.uid, grants };
 }
 
 /** An application of the object. */
-export function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
+function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
   return { ...applicationOwner(observation, context), id };
 }
 
 /** The identity provider, which is open whenever a step at it was planned. */
-export function providerOf({ provider }: StepContext): IdentityProvider {
+function providerOf({ provider }: StepContext): IdentityProvider {
   if (!provider) throw new Error("a step was planned at an identity provider that is not open");
   return provider;
 }
@@ -74,7 +74,7 @@ export function targetOf({ target }: StepContext): Target {
 }
 
 /** Who writes. */
-export function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
+function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
   return { fieldManager: fieldManagerOf(keyturn, controller) };
 }
 
@@ -84,7 +84,7 @@ export function writerOf({ controller }: Pick<StepContext, "controller">): { rea
  * Makes an application. That one is asked for is written down first, and its id before anything else is made. Of two replicas only one gets that far,
  * and whatever is lost on the way, the next run finds the application by the trace in it and goes on with it.
  */
-export async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
+async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
   const provider = providerOf(context);
   if (context.hasAsked)
     throw new TransientError("an application was asked for in this run; the next run sees what became of it", { reason: "Conflict" });
@@ -138,14 +138,14 @@ async function awaitNothing(before: Observation, context: StepContext): Promise<
 }
 
 /** Writes down that an application is this object's. */
-export async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
+async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
   const object = await recordApplication(observation, id, context);
   context.notify({ type: "Normal", reason: "Adopted", message: `application ${id} was made for this object, or its runtime uses it; it is kept` });
   return { ...observation, object, tenant: known(observation) };
 }
 
 /** Takes the id of an application out of the status. */
-export async function forgetApplication(observation: Observation, context: StepContext): Promise<Observation> {
+async function forgetApplication(observation: Observation, context: StepContext): Promise<Observation> {
   return { ...observation, object: await recordStatus(observation, { iasApplication: "none" }, context), tenant: known(observation) };
 }
 
@@ -235,7 +235,7 @@ const issuedEvents = {
 } as const;
 
 /** Puts right what is not secret about the Secret, the mark of its owner included. */
-export async function mendSecret({ application, endpoints }: ActOf<"mend">, observation: Observation, context: StepContext): Promise<Observation> {
+async function mendSecret({ application, endpoints }: ActOf<"mend">, observation: Observation, context: StepContext): Promise<Observation> {
   const secret = secretIn(observation);
   if (secret?.digest === undefined) throw new Error("a Secret without a client secret cannot be mended");
   const content = targetSecretObject({
@@ -257,7 +257,7 @@ export async function mendSecret({ application, endpoints }: ActOf<"mend">, obse
 }
 
 /** Deletes client secrets that nobody should use any more. */
-export async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation: Observation, context: StepContext): Promise<Observation> {
+async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation: Observation, context: StepContext): Promise<Observation> {
   for (const hint of step.hints) await providerOf(context).deleteSecret(refTo(step.id, observation, context), hint, context.run.signal);
   const message = `client secrets that nobody should use any more were deleted: ${step.hints.length}`;
   context.notify({ type: "Normal", reason: "OldSecretsDeleted", message });

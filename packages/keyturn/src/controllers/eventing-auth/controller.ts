@@ -47,7 +47,7 @@ export const kymaAccess: readonly AccessRule[] = [
 ];
 
 /** For the controller that issues credentials; `keepsGrants` if the identity provider hands out a right per application that must be kept. */
-export function issuingAccess(settings: EventingAuthSettings, keepsGrants: boolean): readonly AccessRule[] {
+function issuingAccess(settings: EventingAuthSettings, keepsGrants: boolean): readonly AccessRule[] {
   const { providerSecret, kubeconfigs } = settings;
   const read = ["get", "list", "watch"] as const;
   return [
@@ -71,7 +71,7 @@ export function issuingAccess(settings: EventingAuthSettings, keepsGrants: boole
 // Tells how an EventingAuth fares: its status, Events and numbers.
 
 /** What reporting is done with. */
-export interface ReportingOptions {
+interface ReportingOptions {
   readonly scope: Pick<ControllerScope, "events">;
   readonly controller: string;
   readonly numbers: Pick<EventingAuthMetrics, "issued" | "abandoned">;
@@ -86,7 +86,7 @@ const toleratedFailures = 2;
 const terminalRetryMs = 300_000;
 
 /** Reports for all objects of the controller. */
-export class Reporting {
+class Reporting {
   readonly #options: ReportingOptions;
 
   constructor(options: ReportingOptions) {
@@ -251,7 +251,7 @@ function fingerprintOf({ object, target }: Observed["observation"]): string {
 // The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
 
 /** How the controller is made. */
-export interface IssuingOptions {
+interface IssuingOptions {
   /** Which EventingAuths are looked after. */
   readonly selects: Selects;
   readonly settings: EventingAuthSettings;

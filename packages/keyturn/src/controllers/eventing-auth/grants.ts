@@ -18,7 +18,7 @@ import { keyturn } from "../../feature/feature.ts";
 import type { GrantKeeper } from "./identity/provider.ts";
 
 /** What grants are kept with. */
-export interface GrantKeeperOptions {
+interface GrantKeeperOptions {
   /** Not bound to a run: a grant that arrives after its run was cut must still be kept. */
   readonly client: Client;
   /** The EventingAuth that the application is for. */
@@ -28,7 +28,7 @@ export interface GrantKeeperOptions {
 }
 
 /** The Secret's name. A digest, because a name and a namespace together may be longer than a name can be. */
-export function grantSecretName(owner: Owner, namespace: string): ObjectName {
+function grantSecretName(owner: Owner, namespace: string): ObjectName {
   return { namespace, name: `eventing-auth-grant-${createHash("sha256").update(keyOf(owner.name)).digest("hex").slice(0, 32)}` };
 }
 

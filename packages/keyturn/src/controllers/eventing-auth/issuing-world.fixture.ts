@@ -10,7 +10,7 @@ import type { TargetTrouble } from "./target.ts";
 export const endpoints = { issuer: "https://tenant", tokenUrl: "https://tenant/token", jwksUrl: "https://tenant/certs" };
 
 /** An application of the miniature tenant. */
-export interface WorldApplication {
+interface WorldApplication {
   readonly id: string;
   readonly clientId: string;
   /** Whether it carries the trace of this world's object. */

@@ -19,14 +19,14 @@ import { kymaAccess } from "./controller.ts";
 // What is to be done about the EventingAuth of one Kyma: a pure function of both objects.
 
 /** As much of a Kyma as matters here. */
-export interface ObservedKyma {
+interface ObservedKyma {
   readonly name: string;
   readonly uid: string;
   readonly beingDeleted: boolean;
 }
 
 /** What to do. */
-export type KymaStep =
+type KymaStep =
   | { readonly type: "nothing" }
   | { readonly type: "create"; readonly ownerReference: OwnerReference }
   /** The object has another owner than it should, or none. */
@@ -55,7 +55,7 @@ export function newEventingAuth(key: { readonly namespace: string; readonly name
 }
 
 /** The Kyma that controls the object, by its reference. */
-export function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
+function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
   return metadata.ownerReferences?.find(
     ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
   );

@@ -24,7 +24,7 @@ import type { Target, TargetPool, ObservedTarget } from "./target.ts";
 // What the issuing controller watches in the control plane, and which EventingAuths a change concerns.
 
 /** The caches of the controller. */
-export interface IssuingWatches {
+interface IssuingWatches {
   readonly objects: Cache<Stored<EventingAuth>>;
   /** The identity provider's credentials: the one Secret whose content is kept, because every run needs it. */
   readonly credentials: Cache<Readonly<Record<string, string>>>;
@@ -87,7 +87,7 @@ export interface Observation {
   >;
 }
 
-export type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
+type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
 
 /** Answers of the identity provider. */
 export interface ObservedTenant {
@@ -173,7 +173,7 @@ function openProvider({ watches, settings, providers }: ObserveOptions): {
 // When the credentials of an EventingAuth were issued, as far as its status tells.
 
 /** What is known: exact if a token was issued for these very credentials, else since when there is a Secret at all. */
-export interface IssuedAt {
+interface IssuedAt {
   readonly atMs: number;
   readonly exact: boolean;
 }

@@ -126,7 +126,7 @@ export const shownWithinMs = 60_000;
 const firstLookMs = 1_000;
 
 /** While an application that was asked for may still turn up: what is said about it, and when to look again, more and more rarely. */
-export function awaitedApplication(
+function awaitedApplication(
   { object, askedAtMs: rememberedMs }: Observation,
   nowMs: number,
 ): { readonly message: string; readonly nextAtMs: number } | Extract<Act, { readonly type: "redate" }> | undefined {
@@ -152,7 +152,7 @@ function waitForApplication(observation: Observation, nowMs: number): Step | und
 }
 
 /** Whether a Secret is of an application. One without a client ID has none. */
-export function isUsedBy(secret: TargetSecret | undefined, { clientId }: Application): secret is TargetSecret {
+function isUsedBy(secret: TargetSecret | undefined, { clientId }: Application): secret is TargetSecret {
   return clientId !== undefined && secret?.clientId === clientId;
 }
 

@@ -176,7 +176,7 @@ function troubleOf(status: number, server: string): TargetTrouble | undefined {
 // The clusters of all runtimes: one connection pool and one watch each, opened when first needed and whenever a kubeconfig changes.
 
 /** What the pool is made with. */
-export interface TargetPoolOptions {
+interface TargetPoolOptions {
   readonly settings: EventingAuthSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -187,7 +187,7 @@ export interface TargetPoolOptions {
 }
 
 /** A runtime's cluster that can be worked with, or why there is none. */
-export type OpenedTarget = { readonly type: "open"; readonly target: Target } | { readonly type: "refused"; readonly trouble: TargetTrouble };
+type OpenedTarget = { readonly type: "open"; readonly target: Target } | { readonly type: "refused"; readonly trouble: TargetTrouble };
 
 interface Entry {
   readonly kubeconfigDigest: string;

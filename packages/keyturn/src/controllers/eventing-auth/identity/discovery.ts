@@ -5,13 +5,13 @@ import type { Endpoints } from "./provider.ts";
 import { decode, IdentityError, oddAnswer, type ProviderAnswer, type ProviderHttp, refusalOf } from "./provider-http.ts";
 
 /** What is used of the document. */
-export interface Discovered extends Endpoints {
+interface Discovered extends Endpoints {
   /** RFC 7591; absent where clients cannot be registered. */
   readonly registrationUrl?: string;
 }
 
 /** How a document is asked for. */
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   /** The tenant's address; for OpenID servers, the issuer. */
   readonly url: string;
   readonly allowHttp: boolean;

@@ -40,7 +40,7 @@ export function filterByName(name: string): string | undefined {
 }
 
 /** What is left at an application to know it by: the API gives it out again with every list. */
-export function descriptionFor(uid: string): string {
+function descriptionFor(uid: string): string {
   return `made by Keyturn for the EventingAuth with the uid ${uid}`;
 }
 
@@ -72,21 +72,21 @@ export const pageSchema = z.object({
   nextCursor: z.string().nullish(),
 });
 
-export type ListedApplication = z.infer<typeof pageSchema>["applications"][number];
+type ListedApplication = z.infer<typeof pageSchema>["applications"][number];
 
 /** What shows that the directory answers at all: the list without a filter, which is never empty. */
-export const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
+const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
 
 /** One application. */
-export const applicationSchema = z.object({
+const applicationSchema = z.object({
   [authenticationSchema]: z.object({ clientID: z.string().min(1).nullish() }),
 });
 
 /** A new secret. */
-export const createdSecretSchema = z.object({ secret: z.string().min(5), hint: z.string().length(4).optional() });
+const createdSecretSchema = z.object({ secret: z.string().min(5), hint: z.string().length(4).optional() });
 
 /** The secrets of an application, without what is secret about them. */
-export const secretsSchema = z.object({
+const secretsSchema = z.object({
   secrets: z.array(z.object({ hint: z.string(), validTo: z.string().nullish() })).nullish(),
 });
 
@@ -109,7 +109,7 @@ export function idInLocation(location: string | undefined): string | undefined {
 // SAP Cloud Identity Services as an identity provider, through its Application Directory API.
 
 /** A tenant and its administrator. */
-export interface IasSettings {
+interface IasSettings {
   /** `https://<tenant>.accounts.ondemand.com`. */
   readonly url: string;
   readonly username: string;
@@ -119,7 +119,7 @@ export interface IasSettings {
 }
 
 /** What the provider needs besides its settings. */
-export interface IasDependencies {
+interface IasDependencies {
   readonly http: ProviderHttp;
   readonly allowHttp: boolean;
 }

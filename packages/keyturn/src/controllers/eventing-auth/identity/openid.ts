@@ -20,7 +20,7 @@ import type { ApplicationOwner, ApplicationRef, CreatedApplication, IdentityProv
 // The right to manage one registered client (RFC 7592), as it is kept between requests.
 
 /** What is kept. Whoever has it can read, change and delete the client. */
-export interface RegistrationGrant {
+interface RegistrationGrant {
   /** The server that gave it: with another one it is worth nothing. */
   readonly issuer: string;
   readonly clientId: string;
@@ -68,10 +68,10 @@ export function hintOf(secret: string): string {
 // The wire form of OpenID dynamic client registration (RFC 7591) and its management (RFC 7592).
 
 /** How registered clients log in: the one way that every server has (RFC 6749, 2.3.1). */
-export const tokenAuthMethod = "client_secret_basic";
+const tokenAuthMethod = "client_secret_basic";
 
 /** The client that is registered: one that fetches tokens for itself and nothing else. */
-export function newClientMetadata(name: string): Readonly<Record<string, unknown>> {
+function newClientMetadata(name: string): Readonly<Record<string, unknown>> {
   return {
     client_name: name,
     grant_types: ["client_credentials"],
@@ -82,7 +82,7 @@ export function newClientMetadata(name: string): Readonly<Record<string, unknown
 }
 
 /** A client, as the server tells it after registration, on reading and after an update. */
-export const clientSchema = z.looseObject({
+const clientSchema = z.looseObject({
   client_id: z.string().min(1),
   client_secret: z.string().min(1).optional(),
   /** Seconds since the epoch; 0 for never. */
@@ -90,7 +90,7 @@ export const clientSchema = z.looseObject({
   registration_access_token: z.string().min(1).optional(),
   registration_client_uri: z.string().min(1).optional(),
 });
-export type RegisteredClient = z.infer<typeof clientSchema>;
+type RegisteredClient = z.infer<typeof clientSchema>;
 
 /**
  * The body of an update that changes nothing. RFC 7592, 2.2: everything that was read, without the four members that are the server's own.
@@ -109,7 +109,7 @@ export function updateBody(client: RegisteredClient): string {
 }
 
 /** When the client's secret runs out. */
-export function secretEndMs({ client_secret_expires_at: seconds }: RegisteredClient): number | undefined {
+function secretEndMs({ client_secret_expires_at: seconds }: RegisteredClient): number | undefined {
   return seconds ? seconds * 1000 : undefined;
 }
 
@@ -119,18 +119,18 @@ export function secretEndMs({ client_secret_expires_at: seconds }: RegisteredCli
 type ManagingGrant = RegistrationGrant & Required<Pick<RegistrationGrant, "management">>;
 
 /** A client that exists, and the grant to it as it is now. */
-export interface KnownClient {
+interface KnownClient {
   readonly client: RegisteredClient;
   readonly grant: ManagingGrant;
 }
 
 /** A secret after an update. */
-export interface UpdatedSecret extends IssuedSecret {
+interface UpdatedSecret extends IssuedSecret {
   readonly fresh: boolean;
 }
 
 /** What clients are registered with. */
-export interface RegistrationsOptions {
+interface RegistrationsOptions {
   readonly http: ProviderHttp;
   readonly allowHttp: boolean;
   readonly issuer: string;
@@ -146,7 +146,7 @@ const deleting = "failed to delete the client's registration";
  * The clients of one server. Every grant that the server hands out is kept before a method resolves.
  * No method takes a signal: a grant that is on its way must not be lost.
  */
-export class Registrations {
+class Registrations {
   readonly #options: RegistrationsOptions;
 
   constructor(options: RegistrationsOptions) {
@@ -359,7 +359,7 @@ function grantError(problem: string, cause: unknown): IdentityError {
 // Any OpenID server with dynamic client registration (RFC 7591) and its management (RFC 7592) as an identity provider.
 
 /** A server, and what it wants to see before it registers a client. */
-export interface OpenidSettings {
+interface OpenidSettings {
   /** The issuer. */
   readonly url: string;
   /** RFC 7591, section 1.2; absent where registration is open. */
@@ -367,7 +367,7 @@ export interface OpenidSettings {
 }
 
 /** What the provider needs besides its settings. */
-export interface OpenidDependencies {
+interface OpenidDependencies {
   readonly http: ProviderHttp;
   readonly allowHttp: boolean;
 }

@@ -41,7 +41,7 @@ export type IdentityStep =
   | "keep-grant";
 
 /** What an identity error carries besides its message. */
-export interface IdentityErrorOptions extends ErrorOptions {
+interface IdentityErrorOptions extends ErrorOptions {
   readonly code: IdentityErrorCode;
   readonly step: IdentityStep;
   /** The HTTP status, if there was an answer. */
@@ -209,7 +209,7 @@ export interface RequestRecord {
 }
 
 /** What requests are made with. Everything but the first two is the same for all tenants of a process. */
-export interface ProviderHttpOptions {
+interface ProviderHttpOptions {
   /** Values that must never be seen in a message, whatever they look like. */
   readonly secrets: readonly string[];
   /** PEM certificates to trust instead of the machine's own. */

@@ -139,12 +139,12 @@ export interface IdentityProvider {
 // What the Secret with the identity provider's credentials says, read and checked.
 
 /** The credentials of a tenant. */
-export type ProviderSettings =
+type ProviderSettings =
   | { readonly type: "ias"; readonly url: string; readonly username: string; readonly password: string; readonly ca?: string }
   | { readonly type: "openid"; readonly url: string; readonly initialAccessToken?: string; readonly ca?: string };
 
 /** Which provider is used. */
-export type ProviderType = ProviderSettings["type"];
+type ProviderType = ProviderSettings["type"];
 
 /** The data of a Secret, in base64 as the API server has it. */
 export type SecretData = Readonly<Record<string, string>>;
