@@ -49,6 +49,7 @@ test("no secret is in logs, Events, status, metrics, or what is noted on the Sec
   // Asked for after every creation, so that it is met even by a run that is under way.
   const page = tenant.fail("read", { type: "body", text: `<html>${echo}</html>`, contentType: "text/html" });
   refused.stop();
+  await place.skipMinute();
   await place.putCredentials({ note: "tried again" });
   await soon(() => expect(page.hits).toBeGreaterThan(0));
   await look();
