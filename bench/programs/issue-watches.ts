@@ -17,7 +17,7 @@ await openClusters(async (kubeconfig) => {
     random: systemRandom,
     log,
     onChange: () => {
-      if (target.sight().type === "seen") resolve();
+      if (target.observe().type === "observed") resolve();
     },
   });
   targets.push(target);

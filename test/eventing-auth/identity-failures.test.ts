@@ -244,7 +244,7 @@ describe("an answer that is lost after its effect", () => {
     const { ias, clock, provider } = world;
     const owner = someOwner();
     ias.fail("create", { type: "lost-answer" }, 1);
-    expect(await identityErrorOf(withoutPauses(clock, provider.create(owner)))).toMatchObject({ code: "Transient", step: "create" });
+    expect(await identityErrorOf(withoutPauses(clock, provider.create(owner)))).toMatchObject({ code: "Transient", operation: "create" });
     expect(ias.applications(owner.name)).toHaveLength(1);
     expect(await provider.find(owner)).toEqual(ias.applications(owner.name).map(({ id }) => ({ id, isOurs: true })));
   });
@@ -267,21 +267,21 @@ describe("an application counts as gone", () => {
       const { ias, clock, application } = world;
       ias.directory.delete(application.id);
       ias.fail(step, failure);
-      expect(await identityErrorOf(withoutPauses(clock, call(world)))).toMatchObject({ code: "Transient", step, status: 404 });
+      expect(await identityErrorOf(withoutPauses(clock, call(world)))).toMatchObject({ code: "Transient", operation: step, status: 404 });
     });
 
     it("not while the list has it, whatever is said of its id", async () => {
       await using world = await openWorld();
       world.ias.fail(step, { type: "status", status: 404 });
       const error = await identityErrorOf(withoutPauses(world.clock, call(world)));
-      expect(error).toMatchObject({ code: "Transient", step });
+      expect(error).toMatchObject({ code: "Transient", operation: step });
       expect(error.message).toContain("is not found by its id, but is listed");
     });
 
     it("not if the list is answered with a 404 for everything", async () => {
       await using world = await openWorld();
       for (const asked of [step, "find"] as const) world.ias.fail(asked, { type: "status", status: 404 });
-      expect(await identityErrorOf(withoutPauses(world.clock, call(world)))).toMatchObject({ step: "find", status: 404 });
+      expect(await identityErrorOf(withoutPauses(world.clock, call(world)))).toMatchObject({ operation: "find", status: 404 });
     });
 
     it("if IAS says so and the list does not have it, also where an empty list is a 404", async () => {
@@ -305,7 +305,7 @@ describe("an application does not count as gone", () => {
     const { ias, clock, provider, application } = world;
     ias.fail("delete", failure, 1);
     const error = await identityErrorOf(withoutPauses(clock, provider.delete(application)));
-    expect(error).toMatchObject({ code: "Transient", step: "delete" });
+    expect(error).toMatchObject({ code: "Transient", operation: "delete" });
     expect(error.message).toContain("is still there");
     await withoutPauses(clock, provider.delete(application));
     expect(ias.applications()).toEqual([]);
@@ -329,7 +329,7 @@ describe("an application does not count as gone", () => {
     for (const text of ['{"status":"UP"}', '{"applications":null}']) {
       const failure = ias.fail("find", { type: "body", text });
       const error = await identityErrorOf(withoutPauses(clock, provider.find(application)));
-      expect(error).toMatchObject({ code: "Transient", step: "find" });
+      expect(error).toMatchObject({ code: "Transient", operation: "find" });
       expect(error.message).toMatch(/promises: applications$/);
       failure.stop();
     }
@@ -343,7 +343,7 @@ describe("an application does not count as gone", () => {
     const stop = ias.onStep((step, moment) => {
       if (step === "find" && moment === "after") ias.fail("find", { type: "status", status: 404 }, 1);
     });
-    expect(await identityErrorOf(withoutPauses(clock, provider.find(owner)))).toMatchObject({ step: "find", status: 404 });
+    expect(await identityErrorOf(withoutPauses(clock, provider.find(owner)))).toMatchObject({ operation: "find", status: 404 });
     stop();
   });
 });

@@ -127,8 +127,8 @@ describe("a header that asks to wait for ever", () => {
   });
 });
 
-describe("what is told of requests", () => {
-  it("is the step, the status and the time that each try took", async () => {
+describe("what is recorded of requests", () => {
+  it("is the operation, the status and the time that each try took", async () => {
     await using ias = await startIasStandIn();
     const clock = new VirtualClock();
     const records: RequestRecord[] = [];
@@ -136,10 +136,10 @@ describe("what is told of requests", () => {
     ias.fail("find", { type: "cut" }, 1);
     ias.fail("find", { type: "status", status: 500 }, 1);
     await withoutPauses(clock, providers.forSecret(dataOf(ias)).find(someOwner()));
-    expect(records.map(({ step, status }) => ({ step, status }))).toEqual([
-      { step: "find", status: undefined },
-      { step: "find", status: 500 },
-      { step: "find", status: 200 },
+    expect(records.map(({ operation, status }) => ({ operation, status }))).toEqual([
+      { operation: "find", status: undefined },
+      { operation: "find", status: 500 },
+      { operation: "find", status: 200 },
     ]);
   });
 });
@@ -169,7 +169,7 @@ describe("the way to a tenant", () => {
   it("through a proxy that cannot be used is refused", async () => {
     using providers = openProviders({ env: { HTTPS_PROXY: "socks5://proxy.example" } });
     const provider = providers.forSecret(secretData({ url: "https://tenant.example", username: "u", password: "p" }));
-    expect(await identityErrorOf(provider.find(someOwner()))).toMatchObject({ code: "Terminal", step: "find" });
+    expect(await identityErrorOf(provider.find(someOwner()))).toMatchObject({ code: "Terminal", operation: "find" });
   });
 
   it("is closed for good when it is closed", async () => {

@@ -103,7 +103,7 @@ describe("a client of an OpenID server", () => {
     await using world = await openWorld({ rotatesSecrets: false });
     const client = await register(world);
     const error = await identityErrorOf(world.provider.issueSecret(client, { rotate: true }));
-    expect(error).toMatchObject({ code: "Terminal", step: "issue-secret" });
+    expect(error).toMatchObject({ code: "Terminal", operation: "issue-secret" });
     expect(error.message).toContain("issues no new secret on an update");
     expect(await world.provider.accepts({ clientId: client.id, clientSecret: client.secret })).toBe(true);
     expect(await world.provider.read(client)).toBeDefined();
@@ -161,7 +161,7 @@ describe("a registration", () => {
   it("whose answer makes no sense is not tried again at once", async () => {
     await using world = await openWorld({ spoilRegistration: () => ({ something: "else" }) });
     const error = await identityErrorOf(world.provider.create(world.owner));
-    expect(error).toMatchObject({ code: "Terminal", step: "create" });
+    expect(error).toMatchObject({ code: "Terminal", operation: "create" });
     expect(error.message).toMatch(/promises: client_id; look for clients without an owner there$/);
     expect(world.server.clients()).toHaveLength(1);
   });
@@ -171,7 +171,7 @@ describe("a registration", () => {
     const { server, provider, keeper } = world;
     const failing = { read: () => keeper.read(), keep: () => Promise.reject(new Error("the Secret is somebody else's")) };
     const error = await identityErrorOf(provider.create(someOwner(failing)));
-    expect(error).toMatchObject({ code: "Transient", step: "keep-grant" });
+    expect(error).toMatchObject({ code: "Transient", operation: "keep-grant" });
     expect(error.message).toContain("the Secret is somebody else's");
     expect(server.clients()).toEqual([]);
   });
@@ -290,7 +290,7 @@ describe("a client does not count as gone", () => {
     const { server, provider } = world;
     const client = await register(world);
     server.answerInstead(({ method }) => (method === "DELETE" ? answer : undefined));
-    expect(await identityErrorOf(provider.delete(client))).toMatchObject({ code: "Transient", step: "delete" });
+    expect(await identityErrorOf(provider.delete(client))).toMatchObject({ code: "Transient", operation: "delete" });
     server.answerInstead(() => undefined);
     await provider.delete(client);
     expect(server.clients()).toEqual([]);
@@ -302,7 +302,7 @@ describe("a client does not count as gone", () => {
     using providers = openProviders({ type: "openid" });
     const nowhere = providers.forSecret(secretData({ url: "http://127.0.0.1:1" }));
     for (const call of ["read", "find", "delete"] as const) {
-      expect(await identityErrorOf(nowhere[call](client))).toMatchObject({ code: "Transient", step: "discover" });
+      expect(await identityErrorOf(nowhere[call](client))).toMatchObject({ code: "Transient", operation: "discover" });
     }
   });
 
@@ -323,7 +323,7 @@ describe("what a crash costs", () => {
     const { server, provider, owner, keeper } = world;
     let lost = 1;
     server.loseAnswers(({ method }) => method === "POST" && lost-- > 0);
-    expect(await identityErrorOf(provider.create(owner))).toMatchObject({ code: "Transient", step: "create" });
+    expect(await identityErrorOf(provider.create(owner))).toMatchObject({ code: "Transient", operation: "create" });
     expect(keeper.grant).toBeUndefined();
     expect(await provider.find(owner)).toEqual([]);
     const client = await register(world);
@@ -336,7 +336,7 @@ describe("what a crash costs", () => {
     const { server, provider } = world;
     const client = await register(world);
     server.loseAnswers(({ method }) => method === "PUT");
-    expect(await identityErrorOf(provider.issueSecret(client, { rotate: true }))).toMatchObject({ code: "Transient", step: "issue-secret" });
+    expect(await identityErrorOf(provider.issueSecret(client, { rotate: true }))).toMatchObject({ code: "Transient", operation: "issue-secret" });
     server.loseAnswers(() => false);
     expect(await provider.read(client)).toBeUndefined();
     expect(await identityErrorOf(provider.issueSecret(client, { rotate: false }))).toMatchObject({ code: "SecretLost" });

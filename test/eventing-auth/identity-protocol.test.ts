@@ -86,7 +86,7 @@ describe.each(clientIdsFrom)("an application of IAS that has its client ID from 
     const password = "wrong-Passw0rd!";
     const wrong = { ...tenant.data, ...secretData({ password }) };
     const error = await identityErrorOf(providers.forSecret(wrong).find(someOwner()));
-    expect(error).toMatchObject({ code: "Terminal", step: "find", status: 401 });
+    expect(error).toMatchObject({ code: "Terminal", operation: "find", status: 401 });
     expect(error.message).toMatch(/^failed to fetch existing applications: the identity provider answered 401/);
     expect(error.message).not.toContain(password);
   });

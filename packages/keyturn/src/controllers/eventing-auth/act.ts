@@ -1,11 +1,11 @@
-// Looks and actions.
+// Carries one step out and resolves to what is then known. What fails is thrown; what was done before stays, and the next run finds it.
 import {
-  isBeingDeleted,
   type Client,
   type ControllerScope,
   dropFinalizer,
   fieldManagerOf,
   isApiError,
+  isBeingDeleted,
   type PlannedEvent,
   type Run,
   Secret,
@@ -14,22 +14,17 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { askedAtAnnotation, EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
-import { type StatusFacts, statusOf, type ConditionReport } from "./conditions.ts";
+import { type ConditionReport, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import type { grantKeeper } from "./grants.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
 import { type Observation, ownerOfObservation } from "./observe.ts";
-import { type Act, type Look, tokenIssued } from "./plan.ts";
+import type { Act, Look } from "./plan.ts";
 import type { EventReason } from "./reasons.ts";
 import { credentialsIn, keepTargetSecret, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import { askTarget, type Target, TargetError } from "./target.ts";
 
-// What steps are carried out with, in one run.
-
-/** The change of one type. */
-type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
-
-/** One run's means. */
+/** What the steps of one run are carried out with. */
 export interface StepContext {
   readonly run: Run;
   readonly scope: Pick<ControllerScope, "clock">;
@@ -37,13 +32,12 @@ export interface StepContext {
   readonly provider: IdentityProvider | undefined;
   readonly target: Target | undefined;
   readonly grants: ReturnType<typeof grantKeeper>;
-  readonly notify: (notice: PlannedEvent & { readonly reason: EventReason }) => void;
-  /** To be told of writes to the object in a step that can still fail: its failure is reported on the object as it then is. */
+  readonly record: (event: PlannedEvent & { readonly reason: EventReason }) => void;
+  /** Called after each write to the object in a step that can still fail: its failure is reported on the object as it then is. */
   readonly onWritten: (object: Stored<EventingAuth>) => void;
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
   readonly onAbandoned: () => void;
-  /** To be told when an application is asked for. */
-  /** Undefined if nothing that was asked for is to be awaited any more. */
+  /** Called when an application was asked for; with undefined once nothing that was asked for is to be awaited any more. */
   readonly onAsked: (atMs: number | undefined) => void;
   /** Whether this run has asked for an application. It never asks for another. */
   hasAsked: boolean;
@@ -51,34 +45,85 @@ export interface StepContext {
   firstSecret: IssuedSecret | undefined;
 }
 
-/** Whose application it is, as identity providers want to know it. */
-function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
-  return { name: object.metadata.name, uid: object.metadata.uid, grants };
+/** The change of one type. */
+type ActOf<Type extends Act["type"]> = Extract<Act, { readonly type: Type }>;
+
+/** Asks the identity provider. Resolves to the observation with its response. */
+export async function carryOutLook(step: Look, observation: Observation, context: StepContext): Promise<Observation> {
+  const { signal } = context.run;
+  const provider = providerOf(context);
+  const known = (tenant: Observation["tenant"]): Observation => ({ ...observation, tenant: { ...observation.tenant, ...tenant } });
+  switch (step.at) {
+    case "application":
+      return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
+    case "namesakes":
+      return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
+    case "namesake":
+      return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
+    case "secrets":
+      return known({ secrets: await provider.listSecrets(refTo(step.id, observation, context), signal) });
+    case "endpoints":
+    default:
+      return known({ endpoints: await provider.endpoints(signal) });
+  }
 }
 
-/** An application of the object. */
-function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
-  return { ...applicationOwner(observation, context), id };
+/** Makes a change. Resolves to the observation after it, or to undefined if the object was let go. */
+export async function carryOutAct(step: Act, observation: Observation, context: StepContext): Promise<Observation | undefined> {
+  switch (step.type) {
+    case "create":
+      return createApplication(observation, context);
+    case "redate":
+      return recordAsked("now", observation, context);
+    case "adopt":
+      return adoptApplication(step, observation, context);
+    case "forget":
+      return forgetApplication(observation, context);
+    case "deleteApplication":
+      return deleteApplication(step, observation, context);
+    case "issue":
+      return issueSecret(step, observation, context);
+    case "mend":
+      return mendSecret(step, observation, context);
+    case "deleteSecrets":
+      return deleteOldSecrets(step, observation, context);
+    case "check":
+      return { ...observation, tenant: { ...observation.tenant, credentials: await checkCredentials(observation, context) } };
+    case "deleteTargetSecret":
+      return deleteTargetSecret(observation, context);
+    case "release":
+    default:
+      return release(step.abandoned, observation, context);
+  }
 }
 
-/** The identity provider, which is open whenever a step at it was planned. */
-function providerOf({ provider }: StepContext): IdentityProvider {
-  if (!provider) throw new Error("a step was planned at an identity provider that is not open");
-  return provider;
+/** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
+export async function writeStatusOf(
+  client: Client,
+  object: Stored<EventingAuth>,
+  { status, controller }: { readonly status: EventingAuthStatus; readonly controller: string },
+): Promise<Stored<EventingAuth>> {
+  const { name, namespace = "", uid, resourceVersion } = object.metadata;
+  const applied: EventingAuth = { metadata: { name, namespace, uid, resourceVersion }, spec: undefined, status };
+  return client.apply(EventingAuth, applied, { ...writerOf({ controller }), force: true, subresource: "status" });
 }
 
-/** The runtime's cluster, which is open whenever a step in it was planned. */
-export function targetOf({ target }: StepContext): Target {
-  if (!target) throw new Error("a step was planned in a cluster that is not open");
-  return target;
+/** Lets the object go, and says what was left behind. */
+async function release(abandoned: readonly string[], observation: Observation, context: StepContext): Promise<undefined> {
+  let { object } = observation;
+  if (context.provider?.type === "openid" && observation.isServed) {
+    // Without the grant nothing can be proven of an application, should the object not be let go after that.
+    if (object.status?.iasApplication) ({ object } = await forgetApplication(observation, context));
+    await context.grants.forget();
+  }
+  await dropFinalizer(context.run.client, { kind: EventingAuth, object }, eventingAuthFinalizer);
+  if (abandoned.length === 0) return undefined;
+  context.onAbandoned();
+  context.record({ type: "Warning", reason: "Abandoned", message: `${abandoned.join(" and ")} was left behind` });
+  return undefined;
 }
 
-/** Who writes. */
-function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
-  return { fieldManager: fieldManagerOf(keyturn, controller) };
-}
-
-// Steps that change applications, and what the status says of them.
+// Applications, and what the status says of them.
 
 /**
  * Makes an application. That one is asked for is written down first, and its id before anything else is made. Of two replicas only one gets that far,
@@ -89,11 +134,11 @@ async function createApplication(observation: Observation, context: StepContext)
   if (context.hasAsked)
     throw new TransientError("an application was asked for in this run; the next run sees what became of it", { reason: "Conflict" });
   context.hasAsked = true;
-  const asking = await recordAskedAt(observation, context);
+  const asking = await recordAsked("now", observation, context);
   const created = await provider.create(applicationOwner(asking, context), context.run.signal);
   const object = await recordApplication(asking, created.id, context);
   context.firstSecret = created.secret;
-  context.notify({ type: "Normal", reason: "ApplicationCreated", message: `application ${created.id} was created` });
+  context.record({ type: "Normal", reason: "ApplicationCreated", message: `application ${created.id} was created` });
   return {
     ...asking,
     object,
@@ -106,41 +151,37 @@ async function createApplication(observation: Observation, context: StepContext)
   };
 }
 
-/** Writes down that now is when an application is asked for. */
-async function recordAskedAt(observation: Observation, context: StepContext): Promise<Observation> {
-  const { namespace = "", name, uid, resourceVersion } = observation.object.metadata;
-  const askedAtMs = context.scope.clock.now();
-  const annotations = { [askedAtAnnotation]: new Date(askedAtMs).toISOString() };
-  const patch = { metadata: { uid, resourceVersion, annotations } };
-  const written = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, writerOf(context));
-  context.onAsked(askedAtMs);
-  context.onWritten(written);
-  return { ...observation, object: written, askedAtMs };
+/**
+ * Records when an application was asked for: `now`, for which the object must still be as it was observed; or `never`, when the object is being
+ * deleted and its application was deleted for certain, so that the next run does not await it.
+ */
+async function recordAsked(when: "now" | "never", before: Observation, context: StepContext): Promise<Observation> {
+  const { askedAtMs: _before, ...observation } = before;
+  const { namespace = "", name, uid, resourceVersion, annotations } = observation.object.metadata;
+  const askedAtMs = when === "now" ? context.scope.clock.now() : undefined;
+  if (askedAtMs === undefined) context.onAsked(undefined);
+  if (askedAtMs === undefined && annotations?.[askedAtAnnotation] === undefined) return observation;
+  const metadata =
+    askedAtMs === undefined
+      ? { uid, annotations: { [askedAtAnnotation]: null } }
+      : { uid, resourceVersion, annotations: { [askedAtAnnotation]: new Date(askedAtMs).toISOString() } };
+  const object = await context.run.client.mergePatch(EventingAuth, { namespace, name }, { metadata }, writerOf(context));
+  if (askedAtMs !== undefined) context.onAsked(askedAtMs);
+  context.onWritten(object);
+  return { ...observation, object, ...(askedAtMs !== undefined && { askedAtMs }) };
 }
 
 /** Deletes the application whose id is in the status. */
-export async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
+async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
   await providerOf(context).delete(refTo(id, observation, context), context.run.signal);
   const deleted = { ...observation, tenant: { ...known(observation), application: "deleted" } } as const;
-  return isBeingDeleted(observation.object) ? awaitNothing(deleted, context) : deleted;
-}
-
-/** Takes back that an application was asked for: the object goes, and what was deleted for certain must not be awaited by the next run. */
-async function awaitNothing(before: Observation, context: StepContext): Promise<Observation> {
-  const { askedAtMs: _, ...observation } = before;
-  const { namespace = "", name, uid, annotations } = observation.object.metadata;
-  context.onAsked(undefined);
-  if (annotations?.[askedAtAnnotation] === undefined) return observation;
-  const patch = { metadata: { uid, annotations: { [askedAtAnnotation]: null } } };
-  const object = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, writerOf(context));
-  context.onWritten(object);
-  return { ...observation, object };
+  return isBeingDeleted(observation.object) ? recordAsked("never", deleted, context) : deleted;
 }
 
 /** Writes down that an application is this object's. */
 async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
   const object = await recordApplication(observation, id, context);
-  context.notify({ type: "Normal", reason: "Adopted", message: `application ${id} was made for this object, or its runtime uses it; it is kept` });
+  context.record({ type: "Normal", reason: "Adopted", message: `application ${id} was made for this object, or its runtime uses it; it is kept` });
   return { ...observation, object, tenant: known(observation) };
 }
 
@@ -158,26 +199,15 @@ function recordStatus(observation: Observation, facts: StatusFacts, context: Ste
   return writeStatusOf(context.run.client, observation.object, { status, controller: context.controller });
 }
 
-/** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
-export async function writeStatusOf(
-  client: Client,
-  object: Stored<EventingAuth>,
-  { status, controller }: { readonly status: EventingAuthStatus; readonly controller: string },
-): Promise<Stored<EventingAuth>> {
-  const { name, namespace = "", uid, resourceVersion } = object.metadata;
-  const applied: EventingAuth = { metadata: { name, namespace, uid, resourceVersion }, spec: undefined, status };
-  return client.apply(EventingAuth, applied, { ...writerOf({ controller }), force: true, subresource: "status" });
-}
-
 /** What stays known of a tenant when its applications have changed. */
 function known({ tenant }: Observation): Observation["tenant"] {
   return tenant.endpoints ? { endpoints: tenant.endpoints } : {};
 }
 
-// Steps that change the Secret in the runtime's cluster, and the client secrets that are written there.
+// The Secret in the runtime's cluster, and the client secrets that are written there.
 
 /** Issues a client secret and writes it to the runtime's cluster. */
-export async function issueSecret(step: ActOf<"issue">, observation: Observation, context: StepContext): Promise<Observation> {
+async function issueSecret(step: ActOf<"issue">, observation: Observation, context: StepContext): Promise<Observation> {
   const provider = providerOf(context);
   const { signal } = context.run;
   const ref = refTo(step.application.id, observation, context);
@@ -204,13 +234,13 @@ export async function issueSecret(step: ActOf<"issue">, observation: Observation
     });
     after = await write(content, observation, context);
   } catch (error) {
-    // Not even sent, or refused for certain, so nobody has it. After a lost answer it may be in the cluster, and stays: the next run sees which.
+    // Not even sent, or refused for certain, so nobody has it. After a lost response it may be in the cluster, and stays: the next run sees which.
     const isRefused = error instanceof TargetError && isApiError(error.cause) && error.cause.status < 500;
     if ((isRefused || error instanceof IdentityError) && provider.secretsOverlap) await provider.deleteSecret(ref, issued.hint, signal);
     throw error;
   }
   context.onIssued(step.why);
-  context.notify(issuedEvents[step.why]);
+  context.record(issuedEvents[step.why]);
   const secrets = [...(after.tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }];
   return { ...after, tenant: { ...after.tenant, application: { id: step.application.id, clientId }, secrets } };
 }
@@ -221,7 +251,7 @@ async function clientIdOf({ application }: ActOf<"issue">, observation: Observat
   const read = await providerOf(context).read(refTo(application.id, observation, context), context.run.signal);
   if (read?.clientId !== undefined) return read.clientId;
   const problem = read ? "has a secret and no client ID" : "is not there";
-  throw new IdentityError(`failed to retrieve client ID: application ${application.id} ${problem}`, { code: "Transient", step: "read" });
+  throw new IdentityError(`failed to retrieve client ID: application ${application.id} ${problem}`, { code: "Transient", operation: "read" });
 }
 
 const issuedEvents = {
@@ -234,7 +264,7 @@ const issuedEvents = {
   rotation: { type: "Normal", reason: "SecretRotated", message: "the Secret in the cluster of the runtime has new credentials" },
 } as const;
 
-/** Puts right what is not secret about the Secret, the mark of its owner included. */
+/** Puts right what is not secret about the Secret, the labels of its owner included. */
 async function mendSecret({ application, endpoints }: ActOf<"mend">, observation: Observation, context: StepContext): Promise<Observation> {
   const secret = secretIn(observation);
   if (secret?.digest === undefined) throw new Error("a Secret without a client secret cannot be mended");
@@ -247,7 +277,7 @@ async function mendSecret({ application, endpoints }: ActOf<"mend">, observation
     credentials: { type: "kept", digest: secret.digest, hint: secret.noted.hint },
   });
   if (secret.noted.application === undefined) {
-    context.notify({
+    context.record({
       type: "Normal",
       reason: "Adopted",
       message: `the Secret in the cluster of the runtime is that of application ${application.id}, and is kept`,
@@ -260,32 +290,32 @@ async function mendSecret({ application, endpoints }: ActOf<"mend">, observation
 async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation: Observation, context: StepContext): Promise<Observation> {
   for (const hint of step.hints) await providerOf(context).deleteSecret(refTo(step.id, observation, context), hint, context.run.signal);
   const message = `client secrets that nobody should use any more were deleted: ${step.hints.length}`;
-  context.notify({ type: "Normal", reason: "OldSecretsDeleted", message });
+  context.record({ type: "Normal", reason: "OldSecretsDeleted", message });
   const secrets = observation.tenant.secrets?.filter(({ hint }) => !step.hints.includes(hint)) ?? [];
   return { ...observation, tenant: { ...observation.tenant, secrets } };
 }
 
 /** Deletes the Secret that was observed. */
-export async function deleteTargetSecret(observation: Observation, context: StepContext): Promise<Observation> {
+async function deleteTargetSecret(observation: Observation, context: StepContext): Promise<Observation> {
   const target = targetOf(context);
   const secret = secretIn(observation);
   if (!secret) return observation;
   const { uid, resourceVersion } = secret;
   await askTarget(() => target.client.delete(Secret, observation.settings.targetSecret, { uid, resourceVersion }, context.run.signal));
   target.wrote(undefined, uid);
-  return { ...observation, target: { type: "seen", secret: undefined } };
+  return { ...observation, target: { type: "observed", secret: undefined } };
 }
 
-/** Fetches a token. That the endpoint cannot be asked is a verdict too: it stands in nobody's way. */
-export async function checkCredentials(observation: Observation, context: StepContext): Promise<ConditionReport> {
-  const seen = secretIn(observation);
+/** Fetches a token. That the endpoint cannot be asked is reported too: it blocks nothing. */
+async function checkCredentials(observation: Observation, context: StepContext): Promise<ConditionReport> {
+  const observed = secretIn(observation);
   const secret = await askTarget(() => targetOf(context).client.get(Secret, observation.settings.targetSecret, context.run.signal));
   const credentials = secret && credentialsIn(secret);
-  if (!seen || !credentials || secret.metadata.resourceVersion !== seen.resourceVersion) {
+  if (!observed || !credentials || secret.metadata.resourceVersion !== observed.resourceVersion) {
     throw new TransientError("the Secret in the cluster of the runtime has changed meanwhile", { reason: "Conflict" });
   }
   try {
-    if (await providerOf(context).accepts(credentials, context.run.signal)) return tokenIssued(seen.issuedAtMs);
+    if (await providerOf(context).accepts(credentials, context.run.signal)) return tokenIssued(observed.issuedAtMs);
     return { holds: false, reason: "CredentialsRefused", message: "the token endpoint does not accept the credentials" };
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error;
@@ -301,7 +331,7 @@ async function write(content: Secret, observation: Observation, context: StepCon
     found ? patch(found, content, observation, context) : target.client.create(Secret, content, writerOf(context), context.run.signal),
   );
   target.wrote(stored, stored.metadata.uid);
-  return { ...observation, target: { type: "seen", secret: keepTargetSecret(stored) } };
+  return { ...observation, target: { type: "observed", secret: keepTargetSecret(stored) } };
 }
 
 /** A merge patch, because other parts of the Secret may be other people's. */
@@ -316,70 +346,34 @@ function patch(
 }
 
 function secretIn({ target }: Observation): TargetSecret | undefined {
-  return target.type === "seen" ? target.secret : undefined;
+  return target.type === "observed" ? target.secret : undefined;
 }
 
-// Carries one step out and tells what is then known. What fails is thrown; what was done before stays, and the next run finds it.
+// Means of the run.
 
-/** Asks the identity provider. Resolves to the observation with its answer. */
-export async function carryOutLook(step: Look, observation: Observation, context: StepContext): Promise<Observation> {
-  const { signal } = context.run;
-  const provider = providerOf(context);
-  const known = (tenant: Observation["tenant"]): Observation => ({ ...observation, tenant: { ...observation.tenant, ...tenant } });
-  switch (step.at) {
-    case "application":
-      return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
-    case "namesakes":
-      return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
-    case "namesake":
-      return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
-    case "secrets":
-      return known({ secrets: await provider.listSecrets(refTo(step.id, observation, context), signal) });
-    case "endpoints":
-    default:
-      return known({ endpoints: await provider.endpoints(signal) });
-  }
+/** Whose application it is, as identity providers want to know it. */
+function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
+  return { name: object.metadata.name, uid: object.metadata.uid, grants };
 }
 
-/** Makes a change. Resolves to the observation after it, or to undefined if the object was let go. */
-export async function carryOutAct(step: Act, observation: Observation, context: StepContext): Promise<Observation | undefined> {
-  switch (step.type) {
-    case "create":
-      return createApplication(observation, context);
-    case "redate":
-      return recordAskedAt(observation, context);
-    case "adopt":
-      return adoptApplication(step, observation, context);
-    case "forget":
-      return forgetApplication(observation, context);
-    case "deleteApplication":
-      return deleteApplication(step, observation, context);
-    case "issue":
-      return issueSecret(step, observation, context);
-    case "mend":
-      return mendSecret(step, observation, context);
-    case "deleteSecrets":
-      return deleteOldSecrets(step, observation, context);
-    case "check":
-      return { ...observation, tenant: { ...observation.tenant, credentials: await checkCredentials(observation, context) } };
-    case "deleteTargetSecret":
-      return deleteTargetSecret(observation, context);
-    case "release":
-    default:
-      return release(step.abandoned, observation, context);
-  }
+/** An application of the object. */
+function refTo(id: string, observation: Observation, context: StepContext): ApplicationRef {
+  return { ...applicationOwner(observation, context), id };
 }
 
-async function release(abandoned: readonly string[], observation: Observation, context: StepContext): Promise<undefined> {
-  let { object } = observation;
-  if (context.provider?.type === "openid" && observation.isServed) {
-    // Without the grant nothing can be proven of an application, should the object not be let go after that.
-    if (object.status?.iasApplication) ({ object } = await forgetApplication(observation, context));
-    await context.grants.forget();
-  }
-  await dropFinalizer(context.run.client, { kind: EventingAuth, object }, eventingAuthFinalizer);
-  if (abandoned.length === 0) return undefined;
-  context.onAbandoned();
-  context.notify({ type: "Warning", reason: "Abandoned", message: `${abandoned.join(" and ")} was left behind` });
-  return undefined;
+/** The identity provider, which is open whenever a step at it was planned. */
+function providerOf({ provider }: StepContext): IdentityProvider {
+  if (!provider) throw new Error("a step was planned at an identity provider that is not open");
+  return provider;
+}
+
+/** The runtime's cluster, which is open whenever a step in it was planned. */
+function targetOf({ target }: StepContext): Target {
+  if (!target) throw new Error("a step was planned in a cluster that is not open");
+  return target;
+}
+
+/** Who writes. */
+function writerOf({ controller }: Pick<StepContext, "controller">): { readonly fieldManager: string } {
+  return { fieldManager: fieldManagerOf(keyturn, controller) };
 }

@@ -14,7 +14,7 @@ import * as z from "zod";
 
 const group = "operator.kyma-project.io";
 
-/** Holds the deletion of an EventingAuth until its application and its Secret are gone. The original's, so that either of the two can finish what the other began. */
+/** Holds the deletion of an EventingAuth until its application and its Secret are gone. The predecessor's, so that either of the two can finish what the other began. */
 export const eventingAuthFinalizer = "eventingauth.operator.kyma-project.io/finalizer";
 
 /** On an EventingAuth that is being deleted: what is to be left behind, `target`, `application` or both separated by a comma. */
@@ -22,11 +22,11 @@ export const abandonAnnotation = "keyturn.io/abandon";
 
 /**
  * When an application was last asked for, written before the request is sent. For a while after that nothing is concluded from an application's not
- * being there, and no other is asked for, whatever became of the process or of the answer.
+ * being there, and no other is asked for, whatever became of the process or of the response.
  */
 export const askedAtAnnotation = "keyturn.io/application-asked-at";
 
-/** The original's schema: the fields, what is required, and no merging by type. Its users' manifests and its own tests hold for ours. */
+/** The predecessor's schema: the fields, what is required, and no merging by type. Its users' manifests and its own tests hold for ours. */
 const status = z.object({
   state: z.enum(["Ready", "NotReady"]).describe("Ready once the application and the Secret are there."),
   conditions: z.array(conditionSchema).optional().meta({ listType: "atomic" }).describe("What is known about the application and the Secret."),

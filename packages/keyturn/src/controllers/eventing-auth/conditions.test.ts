@@ -2,7 +2,7 @@
 import type { Stored } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import type { EventingAuth, EventingAuthStatus } from "./api.ts";
-import { applicationCreated, applicationFailed, secretCreated, statusOf, targetReached } from "./conditions.ts";
+import { applicationCreated, applicationFailed, issuedAtOf, secretCreated, statusOf, targetReached, tokenIssued } from "./conditions.ts";
 
 const at = (status?: EventingAuthStatus): Stored<EventingAuth> => ({
   metadata: { name: "runtime", uid: "u", resourceVersion: "1", generation: 2 },
@@ -39,4 +39,22 @@ test("facts stay until they are taken out", () => {
   const before = statusOf(at(), good, { nowMs: firstMs, iasApplication });
   expect(statusOf(at(before), good, { nowMs: firstMs }).iasApplication).toEqual(iasApplication);
   expect(statusOf(at(before), good, { nowMs: firstMs, iasApplication: "none" })).not.toHaveProperty("iasApplication");
+});
+
+const issuedMs = Date.UTC(2026, 5, 1, 12, 30, 15, 250);
+const condition = (type: string, status: "True" | "False", message: string) => ({
+  type,
+  status,
+  reason: "R",
+  message,
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+const checked = condition("CredentialsValid", "True", tokenIssued(issuedMs).message);
+const written = condition("SecretReady", "True", "");
+
+test("the date of credentials is exact once a token was issued, else since there is a Secret, else not known", () => {
+  expect(issuedAtOf([written, checked])).toEqual({ atMs: issuedMs, exact: true });
+  expect(issuedAtOf([written])).toEqual({ atMs: Date.UTC(2026, 0, 1), exact: false });
+  expect(issuedAtOf([condition("CredentialsValid", "False", checked.message), condition("SecretReady", "False", "")])).toBeUndefined();
+  expect(issuedAtOf(undefined)).toBeUndefined();
 });

@@ -1,9 +1,9 @@
-// What the status of an EventingAuth says, in the original's words where it has them.
-import { type Condition, setCondition, type Stored } from "@keyturn/runtime";
+// What the status of an EventingAuth says, in the predecessor's words where it has them.
+import { type Condition, type DeepReadonly, findCondition, setCondition, type Stored } from "@keyturn/runtime";
 import type { EventingAuth, EventingAuthStatus } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
 
-/** One condition's verdict. */
+/** What one condition says. */
 export interface ConditionReport {
   readonly holds: boolean;
   readonly reason: ConditionReason;
@@ -20,7 +20,7 @@ export interface ConditionReports {
   readonly blocker?: ConditionReport;
 }
 
-/** The original's two good verdicts, word for word: its users' scripts may look for them. */
+/** The predecessor's two good conditions, word for word: its users' scripts may look for them. */
 export const applicationCreated: ConditionReport = {
   holds: true,
   reason: "IASApplicationCreated",
@@ -41,7 +41,7 @@ export function secretFailed(message: string): ConditionReport {
   return { holds: false, reason: "SecretCreationFailed", message };
 }
 
-/** What the status is made from, besides verdicts. */
+/** What the status is made from, besides reports. */
 export interface StatusFacts {
   /** `none` takes it out; absent leaves it as it is. */
   readonly iasApplication?: EventingAuthStatus["iasApplication"] | "none";
@@ -50,13 +50,13 @@ export interface StatusFacts {
 
 const types = { application: "IASApplicationReady", secret: "SecretReady", target: "TargetReachable", credentials: "CredentialsValid" } as const;
 
-/** The original's first; whichever was set first, people find them in the same place. */
+/** The predecessor's first; whichever was set first, people find them in the same place. */
 const order: readonly string[] = [...Object.values(types), "Ready"];
 
 /** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
 export function statusOf(
   object: Stored<EventingAuth>,
-  verdicts: ConditionReports,
+  reports: ConditionReports,
   facts: StatusFacts & { readonly nowMs: number },
 ): EventingAuthStatus {
   const before = object.status;
@@ -66,10 +66,10 @@ export function statusOf(
     conditions = setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration }, facts.nowMs);
   };
   for (const aspect of ["application", "secret", "target", "credentials"] as const) {
-    const verdict = verdicts[aspect];
-    if (verdict) set(types[aspect], verdict);
+    const report = reports[aspect];
+    if (report) set(types[aspect], report);
   }
-  const missing = verdicts.blocker ?? firstBlocker(conditions);
+  const missing = reports.blocker ?? firstBlocker(conditions);
   set("Ready", missing ?? { holds: true, reason: "Ready", message: "the application and the Secret are there" });
   const iasApplication = facts.iasApplication === "none" ? undefined : (facts.iasApplication ?? before?.iasApplication);
   const secret = facts.secret ?? before?.secret;
@@ -77,10 +77,10 @@ export function statusOf(
   return { state: missing ? "NotReady" : "Ready", conditions: ordered, ...(iasApplication && { iasApplication }), ...(secret && { secret }) };
 }
 
-/** A verdict, or what an earlier one says in the status. */
+/** A report, or what the status says of an earlier one. */
 type Blocker = Omit<ConditionReport, "reason"> & { readonly reason: string };
 
-/** The original's rule: ready once both conditions are true. */
+/** The predecessor's rule: ready once both conditions are true. */
 function firstBlocker(conditions: readonly Condition[]): Blocker | undefined {
   for (const type of [types.application, types.secret]) {
     const condition = conditions.find((each) => each.type === type);
@@ -88,4 +88,29 @@ function firstBlocker(conditions: readonly Condition[]): Blocker | undefined {
     if (condition.status !== "True") return { holds: false, reason: condition.reason, message: condition.message };
   }
   return undefined;
+}
+
+// When the credentials were issued: written into a condition with the token that they were tried with, and read from there for people.
+
+/** What is said when a token was given for credentials; their date shows later whether it is about the present ones. */
+export function tokenIssued(issuedAtMs: number): ConditionReport {
+  return { holds: true, reason: "TokenIssued", message: `a token was issued for the credentials of ${new Date(issuedAtMs).toISOString()}` };
+}
+
+/** What is known: exact if a token was issued for these very credentials, else since when there is a Secret at all. */
+interface IssuedAt {
+  readonly atMs: number;
+  readonly exact: boolean;
+}
+
+const date = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/;
+
+/** Reads the date that `tokenIssued` puts into the condition. */
+export function issuedAtOf(conditions: readonly DeepReadonly<Condition>[] | undefined): IssuedAt | undefined {
+  const checked = findCondition(conditions, "CredentialsValid");
+  const checkedMs = checked?.status === "True" ? Date.parse(date.exec(checked.message)?.[0] ?? "") : Number.NaN;
+  if (!Number.isNaN(checkedMs)) return { atMs: checkedMs, exact: true };
+  const secret = findCondition(conditions, "SecretReady");
+  const secretMs = secret?.status === "True" ? Date.parse(secret.lastTransitionTime ?? "") : Number.NaN;
+  return Number.isNaN(secretMs) ? undefined : { atMs: secretMs, exact: false };
 }

@@ -1,4 +1,4 @@
-// The controller that issues credentials: observes, decides the next step, carries it out, until there is nothing more to do; and what it reports.
+// The controller that issues credentials: observe, plan the next step, carry it out, until there is nothing more to do; then report.
 import { isDeepStrictEqual } from "node:util";
 import {
   type AccessRule,
@@ -13,9 +13,9 @@ import {
   isConditionTrue,
   keyOfObject,
   nameOf,
-  type PlannedEvent,
   type ObjectKey,
   type Outcome,
+  type PlannedEvent,
   type Random,
   type Run,
   Secret,
@@ -23,232 +23,18 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { afterPause, servingFor, type Pause, pausedConditions, pausedEvent, type Selects } from "../../feature/pause-and-selection.ts";
+import { afterPause, type Pause, pausedConditions, pausedEvent, type Selects, servingFor } from "../../feature/pause-and-selection.ts";
 import { carryOutAct, carryOutLook, type StepContext, writeStatusOf } from "./act.ts";
-import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
-import { applicationFailed, secretFailed, statusOf, type ConditionReport, type ConditionReports } from "./conditions.ts";
+import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
+import { applicationFailed, type ConditionReport, type ConditionReports, secretFailed, statusOf } from "./conditions.ts";
 import { type EventingAuthSettings, keyOfRuntime, runtimeOf } from "./flags.ts";
 import { grantKeeper } from "./grants.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import { IdentityProviders, type IdentityProvidersOptions } from "./identity/provider.ts";
 import { type EventingAuthMetrics, eventingAuthNumbers, type ObjectNumbers } from "./metrics.ts";
 import { type Observation, type Observed, observeEventingAuth, ownerOfObservation, watchIssuing } from "./observe.ts";
-import { planDeletionStep, planStep, type Rest, shownWithinMs } from "./plan.ts";
+import { type Idle, planDeletionStep, planStep, shownWithinMs } from "./plan.ts";
 import { TargetError, TargetPool } from "./target.ts";
-
-// Every right that the controllers of this feature need. Secrets are read in the namespaces that hold kubeconfigs and credentials, and nowhere else.
-
-/** For the controller that makes EventingAuths. */
-export const kymaAccess: readonly AccessRule[] = [
-  { kind: Kyma, verbs: ["get", "list", "watch"], why: "to see which runtimes there are" },
-  // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
-  { kind: Kyma, subresource: "finalizers", verbs: ["update"], why: "to make a runtime the owner of its EventingAuth" },
-  { kind: EventingAuth, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to keep one for every runtime" },
-];
-
-/** For the controller that issues credentials; `keepsGrants` if the identity provider hands out a right per application that must be kept. */
-function issuingAccess(settings: EventingAuthSettings, keepsGrants: boolean): readonly AccessRule[] {
-  const { providerSecret, kubeconfigs } = settings;
-  const read = ["get", "list", "watch"] as const;
-  return [
-    { kind: EventingAuth, verbs: ["get", "list", "watch", "patch"], why: "to see whose credentials are wanted, and to hold its finalizer" },
-    { kind: EventingAuth, subresource: "status", verbs: ["patch"], why: "to report" },
-    { kind: Secret, namespace: kubeconfigs.namespace, verbs: read, why: "to read the runtimes' kubeconfigs" },
-    { kind: Secret, namespace: providerSecret.namespace, verbs: read, why: "to read the identity provider's credentials" },
-    ...(keepsGrants
-      ? [
-          {
-            kind: Secret,
-            namespace: providerSecret.namespace,
-            verbs: ["create", "patch", "delete"] as const,
-            why: "to keep the right to manage each application",
-          },
-        ]
-      : []),
-  ];
-}
-
-// Tells how an EventingAuth fares: its status, Events and numbers.
-
-/** What reporting is done with. */
-interface ReportingOptions {
-  readonly scope: Pick<ControllerScope, "events">;
-  readonly controller: string;
-  readonly numbers: Pick<EventingAuthMetrics, "issued" | "abandoned">;
-  /** Shows the numbers of an object, or that it has none. */
-  readonly show: (key: ObjectKey, numbers: ObjectNumbers | undefined) => void;
-  readonly settings: EventingAuthSettings;
-}
-
-/** Failures in a row before an object that was ready is said not to be: what passes by itself is not worth an alarm. */
-const toleratedFailures = 2;
-/** A right at the identity provider may be given at any time, and nobody tells. */
-const terminalRetryMs = 300_000;
-
-/** Reports for all objects of the controller. */
-class Reporting {
-  readonly #options: ReportingOptions;
-
-  constructor(options: ReportingOptions) {
-    this.#options = options;
-  }
-
-  /** Writes the status that a rest comes to, if it is new. Resolves to the observation with the object as it then is. */
-  async rest(observation: Observation, { verdicts, quiet }: Rest, run: Run): Promise<Observation> {
-    return quiet ? observation : { ...observation, object: await this.#write(observation, verdicts, run) };
-  }
-
-  /** Writes down why a run failed, and resolves to what is to be thrown. */
-  async failure(observation: Observation, error: unknown, run: Run): Promise<unknown> {
-    if (run.signal.aborted || error instanceof TransientError || error instanceof ConnectionError) return error;
-    // Part of optimistic concurrency: the next run, in a moment, sees what is new.
-    if (isApiError(error, "Conflict", "AlreadyExists", "NotFound")) return error;
-    const { object } = observation;
-    const passes = !(error instanceof IdentityError) || error.code === "Transient";
-    const verdicts = failureReports(error);
-    if (object.status?.state !== "Ready" || !passes || run.failures >= toleratedFailures) {
-      const blocker = blockerOf(verdicts);
-      const deleting = isBeingDeleted(object) && blocker ? { blocker: { ...blocker, reason: "DeletionWaiting" as const } } : {};
-      await this.#write(observation, { ...verdicts, ...deleting }, run);
-    }
-    if (error instanceof IdentityError) {
-      const retryAfterMs = error.retryAfterMs ?? (passes ? undefined : terminalRetryMs);
-      return new TransientError(error.message, {
-        reason: "IdentityProviderFailed",
-        cause: error,
-        ...(retryAfterMs !== undefined && { retryAfterMs }),
-      });
-    }
-    return error instanceof TargetError ? new TransientError(error.message, { reason: "TargetFailed", cause: error }) : error;
-  }
-
-  /** Says that nothing is done for the object, if that is new. */
-  async paused(object: Stored<EventingAuth>, pause: Pause, run: Run): Promise<void> {
-    const before = object.status?.conditions ?? [];
-    const conditions = pausedConditions(before, pause, { generation: object.metadata.generation, nowMs: run.now });
-    if (conditions === before) return;
-    const status = { state: "NotReady" as const, ...object.status, conditions: [...conditions] };
-    await writeStatusOf(run.client, object, { status, controller: this.#options.controller });
-    this.notify(object, pausedEvent(pause));
-  }
-
-  notify(object: Stored<EventingAuth>, { type, reason, message }: PlannedEvent): void {
-    this.#options.scope.events.record({
-      kind: EventingAuth,
-      object: { ...nameOf(keyOfObject(object)), uid: object.metadata.uid },
-      type,
-      reason,
-      message,
-    });
-  }
-
-  issued(why: "first" | "repair" | "rotation"): void {
-    this.#options.numbers.issued.inc({ why });
-  }
-
-  abandoned(): void {
-    this.#options.numbers.abandoned.inc();
-  }
-
-  /** The object is gone. */
-  forget(key: ObjectKey): void {
-    this.#options.show(key, undefined);
-  }
-
-  async #write(observation: Observation, verdicts: ConditionReports, run: Run): Promise<Stored<EventingAuth>> {
-    const { object, target } = observation;
-    const { targetSecret } = this.#options.settings;
-    const written = verdicts.secret?.holds;
-    const secret = { clusterId: object.metadata.name, namespacedName: `${targetSecret.namespace}/${targetSecret.name}` };
-    const status = statusOf(object, verdicts, { nowMs: run.now, ...(written && { secret }) });
-    const issuedAtMs = target.type === "seen" ? target.secret?.issuedAtMs : undefined;
-    const reachable = isConditionTrue(status.conditions, "TargetReachable");
-    this.#options.show(keyOfObject(object), { ready: status.state === "Ready", reachable, issuedAtMs });
-    if (isDeepStrictEqual(object.status, status)) return object;
-    this.#tell(object, verdicts);
-    return writeStatusOf(run.client, object, { status, controller: this.#options.controller });
-  }
-
-  /** An Event for what went wrong, told once: for as long as the condition says the same, nothing is new. */
-  #tell(object: Stored<EventingAuth>, verdicts: ConditionReports): void {
-    const blocker = verdicts.blocker ?? blockerOf(verdicts);
-    const before = object.status?.conditions?.find(({ type }) => type === "Ready");
-    if (!blocker || (before?.reason === blocker.reason && before.message === blocker.message)) return;
-    this.notify(object, { type: "Warning", reason: blocker.reason, message: blocker.message });
-  }
-}
-
-function blockerOf({ blocker, application, secret }: ConditionReports): ConditionReport | undefined {
-  return blocker ?? [application, secret].find((verdict) => verdict?.holds === false);
-}
-
-function failureReports(error: unknown): ConditionReports {
-  if (error instanceof IdentityError) return { application: applicationFailed(error.message) };
-  if (error instanceof TargetError) return { secret: secretFailed(error.message) };
-  if (isApiError(error)) return { blocker: { holds: false, reason: "ControlPlaneRefused", message: error.message } };
-  const name = error instanceof Error ? error.name : "unknown error";
-  return {
-    blocker: {
-      holds: false,
-      reason: "InternalError",
-      message: `an unexpected error stopped the work on this object (${name}); the operator's log says where`,
-    },
-  };
-}
-
-// Objects that were found as they should be: nobody need be asked about them again until something changes or a while has passed.
-
-interface Idle {
-  /** Whom it was settled with: another one has to be asked again. */
-  readonly provider: Observed["provider"];
-  readonly fingerprint: string;
-  readonly untilMs: number;
-}
-
-/** Saves requests to the identity provider. Nothing is decided from it but whether to look again now or later. */
-export class IdleKeys {
-  readonly #settled = new Map<ObjectKey, Idle>();
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #checkEveryMs: number;
-
-  constructor({ clock, random, checkEveryMs }: { readonly clock: Clock; readonly random: Random; readonly checkEveryMs: number }) {
-    this.#clock = clock;
-    this.#random = random;
-    this.#checkEveryMs = checkEveryMs;
-  }
-
-  /** How long the key can be left alone; undefined if it has to be looked at now. */
-  waitFor(key: ObjectKey, { observation, provider }: Observed): number | undefined {
-    const settled = this.#settled.get(key);
-    const nowMs = this.#clock.monotonic();
-    if (!settled || nowMs >= settled.untilMs || settled.provider !== provider || settled.fingerprint !== fingerprintOf(observation)) return undefined;
-    return settled.untilMs - nowMs;
-  }
-
-  /** Remembers what a run came to, and tells when the next one is due. */
-  settle(key: ObjectKey, { observation, provider }: Observed, { rest, nowMs }: { readonly rest: Rest; readonly nowMs: number }): Outcome {
-    // Spread, so that what came in together is not asked about together.
-    const checkMs = this.#checkEveryMs * (0.8 + 0.2 * this.#random());
-    const waitMs = Math.max(0, Math.min(checkMs, rest.nextAtMs === undefined ? Infinity : rest.nextAtMs - nowMs));
-    if (rest.settled) this.#settled.set(key, { provider, fingerprint: fingerprintOf(observation), untilMs: this.#clock.monotonic() + waitMs });
-    else this.#settled.delete(key);
-    return { requeueAfterMs: waitMs };
-  }
-
-  forget(key: ObjectKey): void {
-    this.#settled.delete(key);
-  }
-}
-
-/** Everything but the identity provider's answers. */
-function fingerprintOf({ object, target }: Observed["observation"]): string {
-  const { deletionTimestamp, annotations } = object.metadata;
-  const sight = target.type === "seen" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
-  return JSON.stringify([object.status, deletionTimestamp, annotations, target.type, sight]);
-}
-
-// The issuing controller: observe, decide the next step, carry it out, until there is nothing more to do.
 
 /** How the controller is made. */
 interface IssuingOptions {
@@ -277,9 +63,9 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         ...provider,
         clock,
         random,
-        observe({ step, status, durationMs }) {
-          numbers.requests.inc({ step, code: status === undefined ? "<error>" : String(status) });
-          numbers.durations.observe({ step }, durationMs / 1000);
+        observe({ operation, status, durationMs }) {
+          numbers.requests.inc({ step: operation, code: status === undefined ? "<error>" : String(status) });
+          numbers.durations.observe({ step: operation }, durationMs / 1000);
         },
       });
       const pool = new TargetPool({
@@ -294,13 +80,13 @@ export function issuingController({ selects, settings, provider }: IssuingOption
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
       /** By the uid of the object: the annotation that says so can be taken away. */
       const askedAt = new Map<string, number>();
-      const settled = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
+      const idleKeys = new IdleKeys({ clock, random, checkEveryMs: settings.checkEveryMs });
       const show = scope.show<ObjectNumbers>({
         show: (key, shown) => numbers.objects.show(key, shown),
         hide(key) {
           numbers.objects.hide(key);
           // In the next term the first run has to look, or nothing would be shown until it is time again.
-          settled.forget(key);
+          idleKeys.forget(key);
         },
       });
       const reporting = new Reporting({ scope, controller: name, numbers, show, settings });
@@ -309,7 +95,7 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         const object = watches.objects.get(run.key);
         const serving = object && servingFor(object.metadata, selects, run.now);
         if (object && serving?.type === "paused") {
-          settled.forget(run.key);
+          idleKeys.forget(run.key);
           await reporting.paused(object, serving, run);
           return afterPause(serving, run.now);
         }
@@ -319,14 +105,14 @@ export function issuingController({ selects, settings, provider }: IssuingOption
         if (!observed) {
           const runtime = runtimeOf(settings, run.key);
           if (runtime !== undefined) pool.close(runtime);
-          settled.forget(run.key);
+          idleKeys.forget(run.key);
           return reporting.forget(run.key);
         }
-        const waitMs = settled.waitFor(run.key, observed);
+        const waitMs = idleKeys.waitFor(run.key, observed);
         if (waitMs !== undefined) return { requeueAfterMs: waitMs };
-        const reached = await stepUntilRest(run, observed, { scope, settings, reporting, askedAt });
+        const reached = await stepUntilIdle(run, observed, { scope, settings, reporting, askedAt });
         if (!reached) return;
-        return settled.settle(run.key, { ...observed, observation: reached.observation }, { rest: reached.rest, nowMs: clock.now() });
+        return idleKeys.record(run.key, { ...observed, observation: reached.observation }, { idle: reached.idle, nowMs: clock.now() });
       };
     },
   };
@@ -339,12 +125,12 @@ interface Work {
   readonly askedAt: Map<string, number>;
 }
 
-/** Goes on until there is nothing more to do, and reports. Resolves to undefined if the object was let go, or nothing may be changed. */
-async function stepUntilRest(
+/** Carries out step after step until there is nothing more to do, and reports. Resolves to undefined if the object was let go, or nothing may be changed. */
+async function stepUntilIdle(
   run: Run,
   { observation: first, provider, target }: Observed,
   { scope, settings, reporting, askedAt }: Work,
-): Promise<{ readonly observation: Observation; readonly rest: Rest } | undefined> {
+): Promise<{ readonly observation: Observation; readonly idle: Idle } | undefined> {
   let observation = first;
   const deleting = isBeingDeleted(first.object);
   const context: StepContext = {
@@ -354,7 +140,7 @@ async function stepUntilRest(
     provider,
     target,
     grants: grantKeeper({ client: scope.client, owner: ownerOfObservation(first), namespace: settings.providerSecret.namespace, controller: name }),
-    notify: (notice) => reporting.notify(observation.object, notice),
+    record: (event) => reporting.record(observation.object, event),
     onWritten: (object) => (observation = { ...observation, object }),
     onIssued: (why) => reporting.issued(why),
     onAbandoned: () => reporting.abandoned(),
@@ -377,7 +163,7 @@ async function stepUntilRest(
       // Not the time at which the run began: what it has done since would lie in the future.
       const nowMs = scope.clock.now();
       const step = deleting ? planDeletionStep(observation, nowMs) : planStep(observation, nowMs);
-      if (step.type === "rest") return { observation: await reporting.rest(observation, step, run), rest: step };
+      if (step.type === "idle") return { observation: await reporting.idle(observation, step, run), idle: step };
       if (step.type === "look") {
         observation = await carryOutLook(step, observation, context);
         continue;
@@ -390,7 +176,7 @@ async function stepUntilRest(
       if (!next) return undefined;
       observation = next;
     }
-    throw new Error(`no rest after ${maxSteps} steps`);
+    throw new Error(`not idle after ${maxSteps} steps`);
   } catch (error) {
     throw await reporting.failure(observation, error, run);
   }
@@ -415,4 +201,208 @@ function closeWith(
     },
     { once: true },
   );
+}
+
+// Rights. Secrets are read in the namespaces that hold kubeconfigs and credentials, and nowhere else.
+
+/** `keepsGrants` if the identity provider hands out a right per application that must be kept. */
+function issuingAccess(settings: EventingAuthSettings, keepsGrants: boolean): readonly AccessRule[] {
+  const { providerSecret, kubeconfigs } = settings;
+  const read = ["get", "list", "watch"] as const;
+  return [
+    { kind: EventingAuth, verbs: ["get", "list", "watch", "patch"], why: "to see whose credentials are wanted, and to hold its finalizer" },
+    { kind: EventingAuth, subresource: "status", verbs: ["patch"], why: "to report" },
+    { kind: Secret, namespace: kubeconfigs.namespace, verbs: read, why: "to read the runtimes' kubeconfigs" },
+    { kind: Secret, namespace: providerSecret.namespace, verbs: read, why: "to read the identity provider's credentials" },
+    ...(keepsGrants
+      ? [
+          {
+            kind: Secret,
+            namespace: providerSecret.namespace,
+            verbs: ["create", "patch", "delete"] as const,
+            why: "to keep the right to manage each application",
+          },
+        ]
+      : []),
+  ];
+}
+
+// Reports: status, Events and metrics of each EventingAuth.
+
+/** What reporting is done with. */
+interface ReportingOptions {
+  readonly scope: Pick<ControllerScope, "events">;
+  readonly controller: string;
+  readonly numbers: Pick<EventingAuthMetrics, "issued" | "abandoned">;
+  /** Shows the numbers of an object, or that it has none. */
+  readonly show: (key: ObjectKey, numbers: ObjectNumbers | undefined) => void;
+  readonly settings: EventingAuthSettings;
+}
+
+/** Failures in a row before an object that was ready is said not to be: a failure that ends by itself is not worth an alarm. */
+const toleratedFailures = 2;
+/** A right at the identity provider may be given at any time, which cannot be watched. */
+const terminalRetryMs = 300_000;
+
+/** Reports for all objects of the controller. */
+class Reporting {
+  readonly #options: ReportingOptions;
+
+  constructor(options: ReportingOptions) {
+    this.#options = options;
+  }
+
+  /** Writes the status of an object that is idle, if it is new. Resolves to the observation with the object as it then is. */
+  async idle(observation: Observation, { reports, quiet }: Idle, run: Run): Promise<Observation> {
+    return quiet ? observation : { ...observation, object: await this.#write(observation, reports, run) };
+  }
+
+  /** Writes down why a run failed, and resolves to what is to be thrown. */
+  async failure(observation: Observation, error: unknown, run: Run): Promise<unknown> {
+    if (run.signal.aborted || error instanceof TransientError || error instanceof ConnectionError) return error;
+    // Part of optimistic concurrency: the next run, in a moment, sees what is new.
+    if (isApiError(error, "Conflict", "AlreadyExists", "NotFound")) return error;
+    const { object } = observation;
+    const isTransient = !(error instanceof IdentityError) || error.code === "Transient";
+    const reports = failureReports(error);
+    if (object.status?.state !== "Ready" || !isTransient || run.failures >= toleratedFailures) {
+      const blocker = blockerOf(reports);
+      const deleting = isBeingDeleted(object) && blocker ? { blocker: { ...blocker, reason: "DeletionWaiting" as const } } : {};
+      await this.#write(observation, { ...reports, ...deleting }, run);
+    }
+    if (error instanceof IdentityError) {
+      const retryAfterMs = error.retryAfterMs ?? (isTransient ? undefined : terminalRetryMs);
+      return new TransientError(error.message, {
+        reason: "IdentityProviderFailed",
+        cause: error,
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
+      });
+    }
+    return error instanceof TargetError ? new TransientError(error.message, { reason: "TargetFailed", cause: error }) : error;
+  }
+
+  /** Says that nothing is done for the object, if that is new. */
+  async paused(object: Stored<EventingAuth>, pause: Pause, run: Run): Promise<void> {
+    const before = object.status?.conditions ?? [];
+    const conditions = pausedConditions(before, pause, { generation: object.metadata.generation, nowMs: run.now });
+    if (conditions === before) return;
+    const status = { state: "NotReady" as const, ...object.status, conditions: [...conditions] };
+    await writeStatusOf(run.client, object, { status, controller: this.#options.controller });
+    this.record(object, pausedEvent(pause));
+  }
+
+  record(object: Stored<EventingAuth>, { type, reason, message }: PlannedEvent): void {
+    this.#options.scope.events.record({
+      kind: EventingAuth,
+      object: { ...nameOf(keyOfObject(object)), uid: object.metadata.uid },
+      type,
+      reason,
+      message,
+    });
+  }
+
+  issued(why: "first" | "repair" | "rotation"): void {
+    this.#options.numbers.issued.inc({ why });
+  }
+
+  abandoned(): void {
+    this.#options.numbers.abandoned.inc();
+  }
+
+  /** The object is gone. */
+  forget(key: ObjectKey): void {
+    this.#options.show(key, undefined);
+  }
+
+  async #write(observation: Observation, reports: ConditionReports, run: Run): Promise<Stored<EventingAuth>> {
+    const { object, target } = observation;
+    const { targetSecret } = this.#options.settings;
+    const written = reports.secret?.holds;
+    const secret = { clusterId: object.metadata.name, namespacedName: `${targetSecret.namespace}/${targetSecret.name}` };
+    const status = statusOf(object, reports, { nowMs: run.now, ...(written && { secret }) });
+    const issuedAtMs = target.type === "observed" ? target.secret?.issuedAtMs : undefined;
+    const reachable = isConditionTrue(status.conditions, "TargetReachable");
+    this.#options.show(keyOfObject(object), { ready: status.state === "Ready", reachable, issuedAtMs });
+    if (isDeepStrictEqual(object.status, status)) return object;
+    this.#recordBlocker(object, reports);
+    return writeStatusOf(run.client, object, { status, controller: this.#options.controller });
+  }
+
+  /** An Event for what went wrong, recorded once: for as long as the condition says the same, nothing is new. */
+  #recordBlocker(object: Stored<EventingAuth>, reports: ConditionReports): void {
+    const blocker = reports.blocker ?? blockerOf(reports);
+    const before = object.status?.conditions?.find(({ type }) => type === "Ready");
+    if (!blocker || (before?.reason === blocker.reason && before.message === blocker.message)) return;
+    this.record(object, { type: "Warning", reason: blocker.reason, message: blocker.message });
+  }
+}
+
+function blockerOf({ blocker, application, secret }: ConditionReports): ConditionReport | undefined {
+  return blocker ?? [application, secret].find((report) => report?.holds === false);
+}
+
+function failureReports(error: unknown): ConditionReports {
+  if (error instanceof IdentityError) return { application: applicationFailed(error.message) };
+  if (error instanceof TargetError) return { secret: secretFailed(error.message) };
+  if (isApiError(error)) return { blocker: { holds: false, reason: "ControlPlaneRefused", message: error.message } };
+  const name = error instanceof Error ? error.name : "unknown error";
+  return {
+    blocker: {
+      holds: false,
+      reason: "InternalError",
+      message: `an unexpected error stopped the work on this object (${name}); the operator's log says where`,
+    },
+  };
+}
+
+// Objects that were found as they should be: the identity provider is not asked about them again until something changes or a while has gone by.
+
+interface IdleKey {
+  /** Who was asked: another one has to be asked again. */
+  readonly provider: Observed["provider"];
+  readonly fingerprint: string;
+  readonly untilMs: number;
+}
+
+/** Saves requests to the identity provider. Nothing is decided from it but whether to look again now or later. */
+export class IdleKeys {
+  readonly #keys = new Map<ObjectKey, IdleKey>();
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #checkEveryMs: number;
+
+  constructor({ clock, random, checkEveryMs }: { readonly clock: Clock; readonly random: Random; readonly checkEveryMs: number }) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#checkEveryMs = checkEveryMs;
+  }
+
+  /** How long the key can be left alone; undefined if it has to be looked at now. */
+  waitFor(key: ObjectKey, { observation, provider }: Observed): number | undefined {
+    const idle = this.#keys.get(key);
+    const nowMs = this.#clock.monotonic();
+    if (!idle || nowMs >= idle.untilMs || idle.provider !== provider || idle.fingerprint !== fingerprintOf(observation)) return undefined;
+    return idle.untilMs - nowMs;
+  }
+
+  /** Records what a run came to. Returns when the next one is due. */
+  record(key: ObjectKey, { observation, provider }: Observed, { idle, nowMs }: { readonly idle: Idle; readonly nowMs: number }): Outcome {
+    // Spread, so that what came in together is not asked about together.
+    const checkMs = this.#checkEveryMs * (0.8 + 0.2 * this.#random());
+    const waitMs = Math.max(0, Math.min(checkMs, idle.nextAtMs === undefined ? Infinity : idle.nextAtMs - nowMs));
+    if (idle.complete) this.#keys.set(key, { provider, fingerprint: fingerprintOf(observation), untilMs: this.#clock.monotonic() + waitMs });
+    else this.#keys.delete(key);
+    return { requeueAfterMs: waitMs };
+  }
+
+  forget(key: ObjectKey): void {
+    this.#keys.delete(key);
+  }
+}
+
+/** Everything but the identity provider's answers. */
+function fingerprintOf({ object, target }: Observed["observation"]): string {
+  const { deletionTimestamp, annotations } = object.metadata;
+  const observed = target.type === "observed" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
+  return JSON.stringify([object.status, deletionTimestamp, annotations, target.type, observed]);
 }

@@ -1,13 +1,13 @@
 // The feature "issue": what the command line, the manifests and the docs know about it.
-import { selectionOf } from "../../feature/pause-and-selection.ts";
 import type { Feature } from "../../feature/feature.ts";
+import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { EventingAuth } from "./api.ts";
+import { issuingController } from "./controller.ts";
 import { eventingAuthFlags as flags, readSettings } from "./flags.ts";
 import { kymaController } from "./kyma.ts";
 import { eventingAuthMetrics } from "./metrics.ts";
-import { issuingController } from "./controller.ts";
 
-/** From sending a request to the identity provider to the end of its answer; three tries of it fit into a run. */
+/** From sending a request to the identity provider to the end of its response; three tries of it fit into a run. */
 const providerTimeoutMs = 10_000;
 
 export const eventingAuthFeature: Feature = {

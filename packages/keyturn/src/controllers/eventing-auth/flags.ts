@@ -1,9 +1,9 @@
-// Flags and settings.
+// The flags of this feature, and how the controllers work, read from them.
 import { keyOf, nameOf, type ObjectKey, type ObjectName } from "@keyturn/runtime";
 import type { FlagReader } from "../../feature/feature.ts";
 import { choiceFlag, durationFlag, switchFlag, textFlagWithDefault, UsageError } from "../../feature/flag.ts";
 
-// The flags of this feature. Names of Secrets and namespaces default to those of the original.
+// Names of Secrets and namespaces default to those of the predecessor.
 
 export const eventingAuthFlags = {
   provider: choiceFlag({
@@ -99,7 +99,7 @@ export const eventingAuthFlags = {
   }),
 };
 
-// How the controller works, read from its flags.
+// The settings that the flags come to.
 
 /** Everything that can be chosen, except for the identity provider's own settings. */
 export interface EventingAuthSettings {

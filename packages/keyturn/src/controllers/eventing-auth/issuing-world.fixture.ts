@@ -1,9 +1,9 @@
 // A world in miniature for tests of the plan: one EventingAuth, one tenant, one cluster, and steps that do there what the real ones do.
 import type { Stored } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
-import { type Act, type Look, planDeletionStep, planStep, type Rest, tokenIssued } from "./plan.ts";
+import { type Act, type Idle, type Look, planDeletionStep, planStep } from "./plan.ts";
 import { type Observation, ownerOfObservation, type ObservedTenant } from "./observe.ts";
-import { statusOf } from "./conditions.ts";
+import { statusOf, tokenIssued } from "./conditions.ts";
 import { keepTargetSecret, type TargetContent, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
 
@@ -65,7 +65,7 @@ export class IssuingWorld {
     return {
       object: this.object,
       isServed: this.served,
-      target: { type: "seen", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
+      target: { type: "observed", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
       provider: this.closed === undefined ? { type: "open", secretsOverlap: true } : { type: "closed", message: this.closed },
       tenant,
       ...(this.rememberedAtMs !== undefined && { askedAtMs: this.rememberedAtMs }),
@@ -121,15 +121,15 @@ export class IssuingWorld {
     return application?.secrets.values().some((secret) => secret === this.clientSecret) ?? false;
   }
 
-  /** Runs until there is nothing more to do, or the crash. Resolves to the rest; undefined after a crash or when the object was let go. */
-  run(crash?: Crash): Rest | undefined {
+  /** Runs until there is nothing more to do, or the crash. Resolves to what the plan comes to; undefined after a crash or when the object was let go. */
+  run(crash?: Crash): Idle | undefined {
     let tenant: ObservedTenant = {};
     for (let steps = 0, acts = 0; steps < 40; steps++) {
       const observation = this.observe(tenant);
       const step = this.deletedAt ? planDeletionStep(observation, this.nowMs) : planStep(observation, this.nowMs);
-      if (step.type === "rest") {
+      if (step.type === "idle") {
         const secret = { clusterId: "runtime", namespacedName: "kyma-system/eventing-webhook-auth" };
-        this.status = statusOf(this.object, step.verdicts, { nowMs: this.nowMs, ...(step.verdicts.secret?.holds && { secret }) });
+        this.status = statusOf(this.object, step.reports, { nowMs: this.nowMs, ...(step.reports.secret?.holds && { secret }) });
         return step;
       }
       if (step.type === "look") {
@@ -142,7 +142,7 @@ export class IssuingWorld {
       if (!after || here === "after" || this.released) return undefined;
       tenant = after;
     }
-    throw new Error("no rest after 40 steps");
+    throw new Error("not idle after 40 steps");
   }
 
   #look(step: Look): ObservedTenant {
@@ -150,8 +150,8 @@ export class IssuingWorld {
     if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, isOurs }) => ({ id, isOurs })) };
     const application = this.applications.get(step.id);
     if (step.at === "secrets") return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined })) };
-    const sight = application ? { id: application.id, clientId: this.clientIdOf(application) } : "gone";
-    return step.at === "application" ? { application: sight } : { namesake: sight };
+    const observed = application ? { id: application.id, clientId: this.clientIdOf(application) } : "gone";
+    return step.at === "application" ? { application: observed } : { namesake: observed };
   }
 
   /** Undefined if it was cut off in the middle: what is made at the tenant stays, what should have followed does not happen. */

@@ -1,5 +1,6 @@
-// The second controller: a Kyma has an EventingAuth.
+// The controller that keeps an EventingAuth for every Kyma.
 import {
+  type AccessRule,
   apiVersionOf,
   type ControllerDefinition,
   fieldManagerOf,
@@ -12,73 +13,24 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { afterPause, servingFor, pausedAnnotation, type Selects } from "../../feature/pause-and-selection.ts";
+import { afterPause, pausedAnnotation, type Selects, servingFor } from "../../feature/pause-and-selection.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
-import { kymaAccess } from "./controller.ts";
-
-// What is to be done about the EventingAuth of one Kyma: a pure function of both objects.
-
-/** As much of a Kyma as matters here. */
-interface ObservedKyma {
-  readonly name: string;
-  readonly uid: string;
-  readonly beingDeleted: boolean;
-}
-
-/** What to do. */
-type KymaStep =
-  | { readonly type: "nothing" }
-  | { readonly type: "create"; readonly ownerReference: OwnerReference }
-  /** The object has another owner than it should, or none. */
-  | { readonly type: "own"; readonly ownerReferences: readonly OwnerReference[] }
-  /** The Kyma that it was made for is gone. */
-  | { readonly type: "delete" };
-
-/**
- * One EventingAuth for every Kyma that is there to stay. One whose Kyma is gone goes too, also where no garbage collector does it; one that never had
- * a Kyma is left alone: people may write their own.
- */
-export function planKyma(kyma: ObservedKyma | undefined, auth: Stored<EventingAuth> | undefined): KymaStep {
-  if (!kyma) return auth && !isBeingDeleted(auth) && controllingKyma(auth) ? { type: "delete" } : { type: "nothing" };
-  if (kyma.beingDeleted) return { type: "nothing" };
-  const wanted = referenceTo(kyma);
-  if (!auth) return { type: "create", ownerReference: wanted };
-  if (isBeingDeleted(auth)) return { type: "nothing" };
-  const present = auth.metadata.ownerReferences ?? [];
-  if (present.some((reference) => isSame(reference, wanted))) return { type: "nothing" };
-  return { type: "own", ownerReferences: [...present.filter(({ controller, uid }) => !controller && uid !== kyma.uid), wanted] };
-}
-
-/** A new EventingAuth. It has its finalizer from the beginning, so that nothing can be made for it that its deletion would not undo. */
-export function newEventingAuth(key: { readonly namespace: string; readonly name: string }, ownerReference: OwnerReference): EventingAuth {
-  return { metadata: { ...key, finalizers: [eventingAuthFinalizer], ownerReferences: [ownerReference] }, spec: {} };
-}
-
-/** The Kyma that controls the object, by its reference. */
-function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
-  return metadata.ownerReferences?.find(
-    ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
-  );
-}
-
-function referenceTo({ name, uid }: ObservedKyma): OwnerReference {
-  return { apiVersion: apiVersionOf(Kyma), kind: Kyma.kind, name, uid, controller: true, blockOwnerDeletion: true };
-}
-
-function isSame(a: OwnerReference, b: OwnerReference): boolean {
-  return a.uid === b.uid && a.apiVersion === b.apiVersion && a.kind === b.kind && a.name === b.name && a.controller === b.controller;
-}
-
-// The controller that keeps an EventingAuth for every Kyma.
 
 const name = "eventing-auth-kyma";
 const writer = { fieldManager: fieldManagerOf(keyturn, name), answer: "metadata" } as const;
+
+const access: readonly AccessRule[] = [
+  { kind: Kyma, verbs: ["get", "list", "watch"], why: "to see which runtimes there are" },
+  // With OwnerReferencesPermissionEnforcement, who sets blockOwnerDeletion must be allowed to set finalizers.
+  { kind: Kyma, subresource: "finalizers", verbs: ["update"], why: "to make a runtime the owner of its EventingAuth" },
+  { kind: EventingAuth, verbs: ["get", "list", "watch", "create", "patch", "delete"], why: "to keep one for every runtime" },
+];
 
 /** The controller, for the Kymas that are looked after. */
 export function kymaController(selects: Selects): ControllerDefinition {
   return {
     name,
-    access: kymaAccess,
+    access,
     concurrency: 32,
     setup(scope) {
       const kymas = scope.watch(Kyma, { only: "metadata", keep: keepKyma(selects) });
@@ -94,9 +46,9 @@ export function kymaController(selects: Selects): ControllerDefinition {
         if (servings.some((serving) => serving?.type === "notSelected")) return {};
         const pause = servings.find((serving) => serving?.type === "paused");
         if (pause) return afterPause(pause, now);
-        const step = planKyma(kyma, auth);
-        if (step.type === "create") {
-          const bare = newEventingAuth({ namespace, name: runtime }, step.ownerReference);
+        const action = planKyma(kyma, auth);
+        if (action.type === "create") {
+          const bare = newEventingAuth({ namespace, name: runtime }, action.ownerReference);
           // What is made for a Kyma that is looked after must be looked after, too.
           const labels = selects(bare.metadata) ? undefined : (await client.get(Kyma, { namespace, name: runtime }))?.metadata.labels;
           const created = labels ? { ...bare, metadata: { ...bare.metadata, labels } } : bare;
@@ -107,13 +59,13 @@ export function kymaController(selects: Selects): ControllerDefinition {
           });
           done("created an EventingAuth for a Kyma");
         }
-        if (step.type === "own" && auth) {
+        if (action.type === "own" && auth) {
           const { resourceVersion } = auth.metadata;
-          const patch = { metadata: { resourceVersion, ownerReferences: step.ownerReferences } };
+          const patch = { metadata: { resourceVersion, ownerReferences: action.ownerReferences } };
           await client.mergePatch(EventingAuth, { namespace, name: runtime }, patch, writer);
           done("made a Kyma the owner of its EventingAuth");
         }
-        if (step.type === "delete" && auth) {
+        if (action.type === "delete" && auth) {
           // The cache may be behind, and credentials that are in use are at stake.
           const live = await client.get(Kyma, { namespace, name: runtime });
           if (live?.metadata.uid === controllingKyma(auth)?.uid) return {};
@@ -147,4 +99,57 @@ function keepKyma(selects: Selects): (object: Stored<KubeObject>) => RegardedKym
       annotations: paused === undefined ? notPaused : { [pausedAnnotation]: paused },
     };
   };
+}
+
+// What is to be done about the EventingAuth of one Kyma: a pure function of both objects.
+
+/** As much of a Kyma as matters here. */
+interface ObservedKyma {
+  readonly name: string;
+  readonly uid: string;
+  readonly beingDeleted: boolean;
+}
+
+/** What to do. */
+type KymaAction =
+  | { readonly type: "nothing" }
+  | { readonly type: "create"; readonly ownerReference: OwnerReference }
+  /** The object has another owner than it should, or none. */
+  | { readonly type: "own"; readonly ownerReferences: readonly OwnerReference[] }
+  /** The Kyma that it was made for is gone. */
+  | { readonly type: "delete" };
+
+/**
+ * One EventingAuth for every Kyma that is there to stay. One whose Kyma is gone goes too, also where no garbage collector does it; one that never had
+ * a Kyma is left alone: people may write their own.
+ */
+export function planKyma(kyma: ObservedKyma | undefined, auth: Stored<EventingAuth> | undefined): KymaAction {
+  if (!kyma) return auth && !isBeingDeleted(auth) && controllingKyma(auth) ? { type: "delete" } : { type: "nothing" };
+  if (kyma.beingDeleted) return { type: "nothing" };
+  const wanted = referenceTo(kyma);
+  if (!auth) return { type: "create", ownerReference: wanted };
+  if (isBeingDeleted(auth)) return { type: "nothing" };
+  const present = auth.metadata.ownerReferences ?? [];
+  if (present.some((reference) => isSame(reference, wanted))) return { type: "nothing" };
+  return { type: "own", ownerReferences: [...present.filter(({ controller, uid }) => !controller && uid !== kyma.uid), wanted] };
+}
+
+/** A new EventingAuth. It has its finalizer from the beginning, so that nothing can be made for it that its deletion would not undo. */
+export function newEventingAuth(key: { readonly namespace: string; readonly name: string }, ownerReference: OwnerReference): EventingAuth {
+  return { metadata: { ...key, finalizers: [eventingAuthFinalizer], ownerReferences: [ownerReference] }, spec: {} };
+}
+
+/** The Kyma that controls the object, by its reference. */
+function controllingKyma({ metadata }: EventingAuth): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(
+    ({ controller, kind, apiVersion }) => controller && kind === Kyma.kind && apiVersion.startsWith(`${Kyma.group}/`),
+  );
+}
+
+function referenceTo({ name, uid }: ObservedKyma): OwnerReference {
+  return { apiVersion: apiVersionOf(Kyma), kind: Kyma.kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+function isSame(a: OwnerReference, b: OwnerReference): boolean {
+  return a.uid === b.uid && a.apiVersion === b.apiVersion && a.kind === b.kind && a.name === b.name && a.controller === b.controller;
 }

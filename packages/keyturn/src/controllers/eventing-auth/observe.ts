@@ -1,27 +1,116 @@
-// Caches → Observed.
+// Everything that the next step for one EventingAuth is planned from. Nothing but the time of a request is remembered between runs.
 import { createHash } from "node:crypto";
-import {
-  type Cache,
-  type Condition,
-  type ControllerScope,
-  type DeepReadonly,
-  findCondition,
-  keyOf,
-  keyOfObject,
-  nameOf,
-  type Owner,
-  type Run,
-  Secret,
-  type Stored,
-} from "@keyturn/runtime";
+import { type Cache, type ControllerScope, keyOf, keyOfObject, nameOf, type Owner, type Run, Secret, type Stored } from "@keyturn/runtime";
 import { EventingAuth } from "./api.ts";
 import type { ConditionReport } from "./conditions.ts";
 import { type EventingAuthSettings, keyOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { Application, Endpoints, FoundApplication, IdentityProvider, IdentityProviders, SecretListing } from "./identity/provider.ts";
-import type { Target, TargetPool, ObservedTarget } from "./target.ts";
+import type { ObservedTarget, Target, TargetPool } from "./target.ts";
 
-// What the issuing controller watches in the control plane, and which EventingAuths a change concerns.
+/** What was observed. */
+export interface Observation {
+  readonly object: Stored<EventingAuth>;
+  /** False in every namespace but that of the kubeconfigs: whoever may write there decides which clusters are reached. */
+  readonly isServed: boolean;
+  /** The runtime's cluster; `unknown` if there is no kubeconfig, so that nobody knows of any cluster. */
+  readonly target: ObservedTarget | { readonly type: "unknown"; readonly message: string };
+  /** Whether the identity provider's credentials could be read. */
+  readonly provider: ObservedProvider;
+  /** What the identity provider has answered in this run; what is missing has not been asked for. */
+  readonly tenant: ObservedTenant;
+  /** When this process last asked for an application for this object: counts where the annotation that says so was taken away. */
+  readonly askedAtMs?: number;
+  readonly settings: Pick<
+    EventingAuthSettings,
+    "kubeconfigs" | "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs"
+  >;
+}
+
+type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
+
+/** Answers of the identity provider. */
+export interface ObservedTenant {
+  /** The application whose id is in the status; `deleted` if that was done in this run. */
+  readonly application?: Application | "gone" | "deleted";
+  /** All applications of this name. */
+  readonly namesakes?: readonly FoundApplication[];
+  /** The only one of them, looked at closely. */
+  readonly namesake?: Application | "gone";
+  /** The application's secrets. */
+  readonly secrets?: readonly SecretListing[];
+  readonly endpoints?: Endpoints;
+  /** Whether a token was given for what is in the runtime's cluster. */
+  readonly credentials?: ConditionReport;
+  /** The client secret is lost, and this application gives no other. */
+  readonly secretLost?: boolean;
+}
+
+/** The observed object as an owner of others. */
+export function ownerOfObservation({ object }: Pick<Observation, "object">): Owner {
+  return { kind: EventingAuth, name: nameOf(keyOfObject(object)) };
+}
+
+// What is known without asking the identity provider.
+
+/** What an observation is made with. */
+interface ObserveOptions {
+  readonly watches: IssuingWatches;
+  readonly settings: EventingAuthSettings;
+  readonly pool: TargetPool;
+  readonly providers: Pick<IdentityProviders, "forSecret">;
+  /** When this process last asked for an application, by the uid of the object. */
+  readonly askedAt: ReadonlyMap<string, number>;
+}
+
+/** What was observed, and the two that it was observed of. */
+export interface Observed {
+  readonly observation: Observation;
+  readonly provider: IdentityProvider | undefined;
+  readonly target: Target | undefined;
+}
+
+/** The observation of one EventingAuth, or undefined if there is none of this key. */
+export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "client">, options: ObserveOptions): Promise<Observed | undefined> {
+  const { watches, settings } = options;
+  const object = watches.objects.get(key);
+  if (!object) return undefined;
+  const runtime = runtimeOf(settings, key);
+  const { provider, observed } = openProvider(options);
+  const askedAtMs = options.askedAt.get(object.metadata.uid);
+  const shared = { object, isServed: runtime !== undefined, provider: observed, tenant: {}, settings, ...(askedAtMs !== undefined && { askedAtMs }) };
+  if (runtime === undefined) return { observation: { ...shared, target: { type: "unknown", message: "not served" } }, provider, target: undefined };
+  const digest = watches.kubeconfigs.get(keyOf(kubeconfigName(settings, runtime)));
+  if (!digest) {
+    options.pool.close(runtime);
+    const message = `there is no kubeconfig for the runtime: Secret ${keyOf(kubeconfigName(settings, runtime))} does not exist`;
+    return { observation: { ...shared, target: { type: "unknown", message } }, provider, target: undefined };
+  }
+  const opened = await options.pool.open(runtime, digest, client);
+  if (opened.type === "refused")
+    return { observation: { ...shared, target: { type: "unobserved", trouble: opened.trouble } }, provider, target: undefined };
+  return { observation: { ...shared, target: opened.target.observe() }, provider, target: opened.target };
+}
+
+function openProvider({ watches, settings, providers }: ObserveOptions): {
+  readonly provider: IdentityProvider | undefined;
+  readonly observed: ObservedProvider;
+} {
+  const data = watches.credentials.get(keyOf(settings.providerSecret));
+  if (!data) {
+    const message = `there are no credentials for the identity provider: Secret ${keyOf(settings.providerSecret)} does not exist`;
+    return { provider: undefined, observed: { type: "closed", message } };
+  }
+  try {
+    const provider = providers.forSecret(data);
+    return { provider, observed: { type: "open", secretsOverlap: provider.secretsOverlap } };
+  } catch (error) {
+    if (!(error instanceof IdentityError)) throw error;
+    return { provider: undefined, observed: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };
+  }
+}
+
+// What the controller watches in the control plane, and which EventingAuths a change concerns.
 
 /** The caches of the controller. */
 interface IssuingWatches {
@@ -56,136 +145,6 @@ export function watchIssuing(scope: ControllerScope, settings: EventingAuthSetti
   return watches;
 }
 
-/** The digest of a runtime's kubeconfig; undefined if there is none. */
-export function kubeconfigDigest({ kubeconfigs }: IssuingWatches, settings: EventingAuthSettings, runtime: string): string | undefined {
-  const { namespace, prefix } = settings.kubeconfigs;
-  return kubeconfigs.get(keyOf({ namespace, name: `${prefix}${runtime}` })) || undefined;
-}
-
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
-}
-
-// Everything that the next step for one EventingAuth is decided from. Nothing but the time of a request is remembered between runs.
-
-/** What was observed. */
-export interface Observation {
-  readonly object: Stored<EventingAuth>;
-  /** False in every namespace but that of the kubeconfigs: whoever may write there decides which clusters are reached. */
-  readonly isServed: boolean;
-  /** The runtime's cluster; `unknown` if there is no kubeconfig, so that nobody knows of any cluster. */
-  readonly target: ObservedTarget | { readonly type: "unknown"; readonly message: string };
-  /** Whether the identity provider's credentials could be read. */
-  readonly provider: ObservedProvider;
-  /** What the identity provider has told in this run; what is missing has not been asked for. */
-  readonly tenant: ObservedTenant;
-  /** When this process last asked for an application for this object: counts where the annotation that says so was taken away. */
-  readonly askedAtMs?: number;
-  readonly settings: Pick<
-    EventingAuthSettings,
-    "kubeconfigs" | "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs"
-  >;
-}
-
-type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
-
-/** Answers of the identity provider. */
-export interface ObservedTenant {
-  /** The application whose id is in the status; `deleted` if that was done in this run. */
-  readonly application?: Application | "gone" | "deleted";
-  /** All applications of this name. */
-  readonly namesakes?: readonly FoundApplication[];
-  /** The only one of them, looked at closely. */
-  readonly namesake?: Application | "gone";
-  /** The application's secrets. */
-  readonly secrets?: readonly SecretListing[];
-  readonly endpoints?: Endpoints;
-  /** Whether a token was given for what is in the runtime's cluster. */
-  readonly credentials?: ConditionReport;
-  /** The client secret is lost, and this application gives no other. */
-  readonly secretLost?: boolean;
-}
-
-/** The observed object as an owner of others. */
-export function ownerOfObservation({ object }: Pick<Observation, "object">): Owner {
-  return { kind: EventingAuth, name: nameOf(keyOfObject(object)) };
-}
-
-// Gathers what the next step for one EventingAuth is decided from, as far as it is known without asking the identity provider.
-
-/** What an observation is made with. */
-export interface ObserveOptions {
-  readonly watches: IssuingWatches;
-  readonly settings: EventingAuthSettings;
-  readonly pool: TargetPool;
-  readonly providers: Pick<IdentityProviders, "forSecret">;
-  /** When this process last asked for an application, by the uid of the object. */
-  readonly askedAt: ReadonlyMap<string, number>;
-}
-
-/** What was observed, and the two that it was observed of. */
-export interface Observed {
-  readonly observation: Observation;
-  readonly provider: IdentityProvider | undefined;
-  readonly target: Target | undefined;
-}
-
-/** The observation of one EventingAuth, or undefined if there is none of this key. */
-export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "client">, options: ObserveOptions): Promise<Observed | undefined> {
-  const { watches, settings } = options;
-  const object = watches.objects.get(key);
-  if (!object) return undefined;
-  const runtime = runtimeOf(settings, key);
-  const { provider, sight } = openProvider(options);
-  const askedAtMs = options.askedAt.get(object.metadata.uid);
-  const shared = { object, isServed: runtime !== undefined, provider: sight, tenant: {}, settings, ...(askedAtMs !== undefined && { askedAtMs }) };
-  if (runtime === undefined) return { observation: { ...shared, target: { type: "unknown", message: "not served" } }, provider, target: undefined };
-  const digest = kubeconfigDigest(watches, settings, runtime);
-  if (digest === undefined) {
-    options.pool.close(runtime);
-    const message = `there is no kubeconfig for the runtime: Secret ${keyOf(kubeconfigName(settings, runtime))} does not exist`;
-    return { observation: { ...shared, target: { type: "unknown", message } }, provider, target: undefined };
-  }
-  const opened = await options.pool.open(runtime, digest, client);
-  if (opened.type === "refused")
-    return { observation: { ...shared, target: { type: "unseen", trouble: opened.trouble } }, provider, target: undefined };
-  return { observation: { ...shared, target: opened.target.sight() }, provider, target: opened.target };
-}
-
-function openProvider({ watches, settings, providers }: ObserveOptions): {
-  readonly provider: IdentityProvider | undefined;
-  readonly sight: Observation["provider"];
-} {
-  const data = watches.credentials.get(keyOf(settings.providerSecret));
-  if (!data) {
-    const message = `there are no credentials for the identity provider: Secret ${keyOf(settings.providerSecret)} does not exist`;
-    return { provider: undefined, sight: { type: "closed", message } };
-  }
-  try {
-    const provider = providers.forSecret(data);
-    return { provider, sight: { type: "open", secretsOverlap: provider.secretsOverlap } };
-  } catch (error) {
-    if (!(error instanceof IdentityError)) throw error;
-    return { provider: undefined, sight: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };
-  }
-}
-
-// When the credentials of an EventingAuth were issued, as far as its status tells.
-
-/** What is known: exact if a token was issued for these very credentials, else since when there is a Secret at all. */
-interface IssuedAt {
-  readonly atMs: number;
-  readonly exact: boolean;
-}
-
-const date = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/;
-
-/** Reads the date that `tokenIssued` puts into the condition. */
-export function issuedAtOf(conditions: readonly DeepReadonly<Condition>[] | undefined): IssuedAt | undefined {
-  const checked = findCondition(conditions, "CredentialsValid");
-  const checkedMs = checked?.status === "True" ? Date.parse(date.exec(checked.message)?.[0] ?? "") : Number.NaN;
-  if (!Number.isNaN(checkedMs)) return { atMs: checkedMs, exact: true };
-  const secret = findCondition(conditions, "SecretReady");
-  const secretMs = secret?.status === "True" ? Date.parse(secret.lastTransitionTime ?? "") : Number.NaN;
-  return Number.isNaN(secretMs) ? undefined : { atMs: secretMs, exact: false };
 }

@@ -7,12 +7,12 @@ describe("nothing is done", () => {
   test("for an object in another namespace than the kubeconfigs", () => {
     const world = new IssuingWorld();
     world.served = false;
-    expect(world.run()).toMatchObject({ type: "rest", settled: false });
+    expect(world.run()).toMatchObject({ type: "idle", complete: false });
     expect(world.applications.size).toBe(0);
     expect(world.status).toMatchObject({ state: "NotReady", conditions: [{ type: "Ready", reason: "NamespaceNotServed" }] });
   });
 
-  test("at the tenant while the cluster of the runtime is not seen", () => {
+  test("at the tenant while the cluster of the runtime is not observed", () => {
     const world = new IssuingWorld();
     world.trouble = { reason: "TargetUnreachable", message: "connect ECONNREFUSED" };
     world.run();
@@ -35,7 +35,7 @@ describe("nothing is done", () => {
   test("about a Secret of somebody else", () => {
     const world = new IssuingWorld();
     world.putSecret({ application: "theirs", credentials: { type: "new", clientId: "theirs", clientSecret: "theirs", hint: "thei" } });
-    if (world.secret) world.secret = { ...world.secret, mark: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
+    if (world.secret) world.secret = { ...world.secret, object: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
     world.run();
     expect(world.clientSecret).toBe("theirs");
     expect(world.status?.conditions?.find(({ type }) => type === "SecretReady")).toMatchObject({ status: "False", reason: "SecretConflict" });
@@ -65,7 +65,7 @@ test("an application that the Secret in the cluster uses is adopted, one that it
   const tenant = { namesakes: [{ id: used.id, isOurs: false }], namesake: used };
   expect(planStep(world.observe(tenant), world.nowMs)).toEqual({ type: "adopt", id: used.id });
   for (const clientId of ["other", undefined]) {
-    expect(planStep(world.observe({ ...tenant, namesake: { id: used.id, clientId } }), world.nowMs)).toMatchObject({ type: "rest" });
+    expect(planStep(world.observe({ ...tenant, namesake: { id: used.id, clientId } }), world.nowMs)).toMatchObject({ type: "idle" });
   }
 });
 
@@ -94,9 +94,9 @@ test("a Secret of somebody else without a client ID is not that of an applicatio
   const world = new IssuingWorld();
   const application = { id: world.makeApplication(true).id, clientId: undefined };
   world.putSecret({ application: "theirs", credentials: { type: "kept", digest: "theirs", hint: undefined } });
-  if (world.secret) world.secret = { ...world.secret, digest: "theirs", mark: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
+  if (world.secret) world.secret = { ...world.secret, digest: "theirs", object: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
   world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: application.id } };
-  expect(planStep(world.observe({ application }), world.nowMs)).toMatchObject({ type: "rest", verdicts: { secret: { reason: "SecretConflict" } } });
+  expect(planStep(world.observe({ application }), world.nowMs)).toMatchObject({ type: "idle", reports: { secret: { reason: "SecretConflict" } } });
 });
 
 describe("an application that was asked for less than a minute ago and is not there", () => {
@@ -107,10 +107,10 @@ describe("an application that was asked for less than a minute ago and is not th
     world.applications.clear();
     const looks: number[] = [];
     for (;;) {
-      const rest = world.run();
+      const idle = world.run();
       if (world.applications.size > 0) break;
       expect(world.status?.conditions?.[0]).toMatchObject({ type: "IASApplicationReady", status: "False", reason: "InProgress" });
-      world.nowMs = rest?.nextAtMs ?? Number.NaN;
+      world.nowMs = idle?.nextAtMs ?? Number.NaN;
       looks.push(world.nowMs - askedAtMs);
     }
     expect(looks).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]);
@@ -120,7 +120,7 @@ describe("an application that was asked for less than a minute ago and is not th
   test("is awaited too if nobody heard whether it was made", () => {
     const world = new IssuingWorld();
     world.askedAt = new Date(world.nowMs).toISOString();
-    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 1_000 });
+    expect(world.run()).toMatchObject({ type: "idle", nextAtMs: world.nowMs + 1_000 });
     expect(world.applications.size).toBe(0);
     world.nowMs += 60_000;
     world.run();
@@ -133,7 +133,7 @@ describe("an application that was asked for less than a minute ago and is not th
     world.deletedAt = new Date(world.nowMs).toISOString();
     const [application] = world.applications.values();
     world.applications.clear();
-    expect(world.run()).toMatchObject({ type: "rest", verdicts: { blocker: { reason: "DeletionWaiting" } } });
+    expect(world.run()).toMatchObject({ type: "idle", reports: { blocker: { reason: "DeletionWaiting" } } });
     if (application) world.applications.set(application.id, application);
     world.run();
     expect(world.released).toBe(true);
@@ -144,7 +144,7 @@ describe("an application that was asked for less than a minute ago and is not th
     const world = new IssuingWorld();
     world.askedAt = new Date(world.nowMs + 3_600_000).toISOString();
     if (when === "deletion") world.deletedAt = new Date(world.nowMs).toISOString();
-    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 1_000 });
+    expect(world.run()).toMatchObject({ type: "idle", nextAtMs: world.nowMs + 1_000 });
     expect(world.askedAt).toBe(new Date(world.nowMs).toISOString());
     expect(world.applications.size).toBe(0);
     world.nowMs += 60_000;
@@ -156,7 +156,7 @@ describe("an application that was asked for less than a minute ago and is not th
     const world = new IssuingWorld();
     world.askedAt = askedAt;
     world.rememberedAtMs = world.nowMs;
-    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 1_000 });
+    expect(world.run()).toMatchObject({ type: "idle", nextAtMs: world.nowMs + 1_000 });
     expect(world.applications.size).toBe(0);
   });
 });
@@ -170,7 +170,7 @@ test("a secret that runs out by itself is replaced before that", () => {
   const tenant = { endpoints, application: { id: application?.id ?? "", clientId: application?.clientId ?? "" } };
   const validToMs = world.nowMs + 7_200_000;
   expect(planStep(world.observe({ ...tenant, secrets: [{ hint, validToMs }] }), world.nowMs)).toMatchObject({
-    type: "rest",
+    type: "idle",
     nextAtMs: validToMs - 3_600_000,
   });
   expect(planStep(world.observe({ ...tenant, secrets: [{ hint, validToMs }] }), validToMs - 3_600_000)).toMatchObject({
@@ -183,10 +183,10 @@ test("a client secret that is lost where no other can be had leads to a new appl
   const world = new IssuingWorld();
   world.run();
   const [application] = world.applications.values();
-  const sight = { id: application?.id ?? "", clientId: application?.clientId ?? "" };
-  expect(planStep(world.observe({ application: sight, secretLost: true }), world.nowMs)).toEqual({
+  const observed = { id: application?.id ?? "", clientId: application?.clientId ?? "" };
+  expect(planStep(world.observe({ application: observed, secretLost: true }), world.nowMs)).toEqual({
     type: "deleteApplication",
-    id: sight.id,
+    id: observed.id,
   });
 });
 
@@ -217,10 +217,10 @@ describe("deletion", () => {
     world.run();
     world.deletedAt = new Date(world.nowMs).toISOString();
     world.trouble = { reason: "TargetUnreachable", message: "connect ECONNREFUSED" };
-    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 3_600_000 });
+    expect(world.run()).toMatchObject({ type: "idle", nextAtMs: world.nowMs + 3_600_000 });
     expect(world.applications.size).toBe(0);
     // The next run finds no application, and knows that it was there: nothing is awaited that was asked for a minute ago.
-    expect(world.run()).toMatchObject({ type: "rest", nextAtMs: world.nowMs + 3_600_000 });
+    expect(world.run()).toMatchObject({ type: "idle", nextAtMs: world.nowMs + 3_600_000 });
     expect(world.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ reason: "DeletionWaiting" });
     world.nowMs += 3_600_000;
     world.run();
@@ -234,7 +234,7 @@ describe("deletion", () => {
     world.deletedAt = new Date(world.nowMs).toISOString();
     world.closed = "there are no credentials";
     world.nowMs += 1_000 * 3_600_000;
-    expect(world.run()).toMatchObject({ type: "rest", verdicts: { blocker: { reason: "DeletionWaiting" } } });
+    expect(world.run()).toMatchObject({ type: "idle", reports: { blocker: { reason: "DeletionWaiting" } } });
     world.abandon = "target, application";
     world.run();
     expect(world.released).toBe(true);

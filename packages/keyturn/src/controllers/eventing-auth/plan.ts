@@ -1,21 +1,19 @@
-// Pure: next look or action; deletion.
+// The next step for one EventingAuth: a pure function of what was observed and the time. After each step, the next is planned anew.
 import { earliest, type Owner } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation } from "./api.ts";
 import {
   applicationCreated,
   applicationFailed,
+  type ConditionReport,
+  type ConditionReports,
   secretCreated,
   secretFailed,
   targetReached,
-  type ConditionReport,
-  type ConditionReports,
 } from "./conditions.ts";
 import type { Application, Endpoints } from "./identity/provider.ts";
 import { type Observation, ownerOfObservation } from "./observe.ts";
 import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
-
-// The steps from what is to what should be, for one EventingAuth. After each one is decided anew from what is then known.
 
 /** Questions to the identity provider. */
 export type Look =
@@ -54,20 +52,20 @@ export type Act =
   | { readonly type: "release"; readonly abandoned: readonly string[] };
 
 /** Nothing more to do for now. */
-export interface Rest {
-  readonly type: "rest";
-  readonly verdicts: ConditionReports;
+export interface Idle {
+  readonly type: "idle";
+  readonly reports: ConditionReports;
   /** True if everything is as it should be, so that the identity provider need not be asked again soon. */
-  readonly settled: boolean;
+  readonly complete: boolean;
   /** When time alone brings something to do; undefined if it does not. */
   readonly nextAtMs: number | undefined;
-  /** True if all that is awaited will be told, and nothing is worth reporting meanwhile. */
+  /** True if a watch shows what is awaited, and nothing is worth reporting meanwhile. */
   readonly quiet?: boolean;
 }
 
-export type Step = Look | Act | Rest;
+type Step = Look | Act | Idle;
 
-// The next step for an EventingAuth that is there to stay: a pure function of what was observed and the time.
+// The next step for an EventingAuth that is there to stay.
 
 /** A client secret is added for each write that was lost. More than so many unknown ones are only ours, and go before there is another. */
 const maxUnknownSecrets = 8;
@@ -75,19 +73,19 @@ const maxUnknownSecrets = 8;
 const checkAgainMs = 300_000;
 
 /**
- * Decides the next step.
+ * Plans the next step.
  *
  * Nothing is made at the identity provider before the runtime's cluster has shown what it has: whether an application is a leftover, and whether a
- * client secret is lost, can only be told from both sides.
+ * client secret is lost, can only be decided from both sides.
  */
 export function planStep(observation: Observation, nowMs: number): Step {
   const { isServed, target, provider } = observation;
-  if (!isServed) return rest({ blocker: notServed(observation) });
+  if (!isServed) return idle({ blocker: notServed(observation) });
   if (target.type === "unknown") return withoutTarget(observation, { reason: "KubeconfigNotFound", message: target.message });
-  if (target.type === "unseen" || target.trouble) {
+  if (target.type === "unobserved" || target.trouble) {
     return withoutTarget(observation, target.trouble ?? { reason: "TargetConnecting", message: "the first answer of the cluster is awaited" });
   }
-  if (provider.type === "closed") return rest({ application: applicationFailed(provider.message), target: targetReached });
+  if (provider.type === "closed") return idle({ application: applicationFailed(provider.message), target: targetReached });
 
   const application = chooseApplication(observation, target.secret, nowMs);
   return "type" in application ? application : planSecret(observation, { application, secret: target.secret, nowMs });
@@ -115,11 +113,11 @@ function chooseApplication(observation: Observation, secret: TargetSecret | unde
     if (tenant.namesake === undefined) return { type: "look", at: "namesake", id: namesake.id };
     if (tenant.namesake !== "gone" && isUsedBy(secret, tenant.namesake)) return { type: "adopt", id: namesake.id };
   }
-  return rest({ application: applicationFailed(foreignNamesakes(object.metadata.name, tenant.namesakes)), target: targetReached });
+  return idle({ application: applicationFailed(foreignNamesakes(object.metadata.name, tenant.namesakes)), target: targetReached });
 }
 
 /**
- * A new application may take a while to be shown, and the answer to the request for it may have been lost. So long nothing is concluded from its not
+ * A new application may take a while to be shown, and the response to the request for it may have been lost. So long nothing is concluded from its not
  * being there, and there is never more than one request for an application in this time.
  */
 export const shownWithinMs = 60_000;
@@ -133,7 +131,7 @@ function awaitedApplication(
   const notedMs = Date.parse(object.metadata.annotations?.[askedAtAnnotation] ?? "");
   const askedAtMs = Number.isNaN(notedMs) ? rememberedMs : notedMs;
   if (askedAtMs === undefined || nowMs - askedAtMs >= shownWithinMs) return undefined;
-  // The clock of whoever asked is ahead of ours. How long ago it was cannot be told, and nobody is to wait until that time.
+  // The clock of whoever asked is ahead of ours. How long ago it was cannot be known, and nobody is to wait until that time.
   if (askedAtMs > nowMs) return { type: "redate" };
   const sinceMs = nowMs - askedAtMs;
   const message = `an application was asked for at ${new Date(askedAtMs).toISOString()} and is not shown yet; it is looked for, and no other is made in the minute after that`;
@@ -145,10 +143,10 @@ function waitForApplication(observation: Observation, nowMs: number): Step | und
   if (!awaited || "type" in awaited) return awaited;
   const { message, nextAtMs } = awaited;
   const before = observation.object.status?.conditions?.find(({ type }) => type === "IASApplicationReady");
-  // What the provider said when it was asked tells more.
+  // What the provider said when it was asked says more.
   const application: ConditionReport | undefined =
     before?.reason === applicationFailed("").reason ? undefined : { holds: false, reason: "InProgress", message };
-  return { ...rest({ ...(application && { application }), target: targetReached }), nextAtMs };
+  return { ...idle({ ...(application && { application }), target: targetReached }), nextAtMs };
 }
 
 /** Whether a Secret is of an application. One without a client ID has none. */
@@ -161,21 +159,21 @@ function foreignNamesakes(name: string, { length }: readonly unknown[]): string 
   return `${found}; nothing shows that it was made for this object, so it was left as it is and no other was made: delete or rename it`;
 }
 
-interface Judged {
+interface SecretPlanOptions {
   readonly application: Application;
   readonly secret: TargetSecret | undefined;
   readonly nowMs: number;
 }
 
 /** The steps that bring the runtime's Secret into line with its application. */
-function planSecret(observation: Observation, { application, secret, nowMs }: Judged): Step {
+function planSecret(observation: Observation, { application, secret, nowMs }: SecretPlanOptions): Step {
   const { tenant, provider, settings } = observation;
   const { endpoints, secrets } = tenant;
   const owner = ownerOfObservation(observation);
   if (secret && !isUsedBy(secret, application) && ownershipOfTarget(secret, owner) !== "ours") {
     const { namespace, name } = settings.targetSecret;
     const message = `Secret ${namespace}/${name} exists in the cluster of the runtime and was not made for this application; it was left as it is: remove it`;
-    return rest({ application: applicationCreated, secret: { holds: false, reason: "SecretConflict", message }, target: targetReached });
+    return idle({ application: applicationCreated, secret: { holds: false, reason: "SecretConflict", message }, target: targetReached });
   }
   if (!endpoints) return { type: "look", at: "endpoints" };
   if (!secrets) return { type: "look", at: "secrets", id: application.id };
@@ -183,7 +181,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   const hints = secrets.map(({ hint }) => hint);
   const overlaps = provider.type === "open" && provider.secretsOverlap;
   const issue = (why: "first" | "repair" | "rotation"): Step => ({ type: "issue", why, application, endpoints, known: hints });
-  // Providers that keep one secret at a time may not tell of it.
+  // Providers that keep one secret at a time may not list it.
   const state = stateOf(secret, { application, owner, hints: overlaps || hints.length > 0 ? hints : undefined });
   if (state === "missing" || state === "lost") {
     const unknown = hints.filter((hint) => hint !== secret?.noted.hint);
@@ -198,7 +196,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
     validToMs === undefined ? undefined : validToMs - overlapMs,
   ]);
   if (rotateAtMs !== undefined && nowMs >= rotateAtMs) return issue("rotation");
-  if (state.type === "unmarked" || state.secret.tokenUrl !== endpoints.tokenUrl || state.secret.certsUrl !== endpoints.jwksUrl) {
+  if (state.type === "incomplete" || state.secret.tokenUrl !== endpoints.tokenUrl || state.secret.certsUrl !== endpoints.jwksUrl) {
     return { type: "mend", application, endpoints };
   }
   // Whose hint is not known may be in use: where a Secret was adopted, nothing is deleted before the first rotation.
@@ -208,8 +206,8 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   const credentials = checkCredentials ? credentialsReport(observation, issuedAtMs) : undefined;
   if (credentials === "unchecked") return { type: "check" };
   return {
-    ...rest({ application: applicationCreated, secret: secretCreated, target: targetReached, ...(credentials && { credentials }) }),
-    settled: credentials?.holds ?? true,
+    ...idle({ application: applicationCreated, secret: secretCreated, target: targetReached, ...(credentials && { credentials }) }),
+    complete: credentials?.holds ?? true,
     nextAtMs: earliest([
       rotateAtMs,
       old.length > 0 ? issuedAtMs + overlapMs : undefined,
@@ -218,7 +216,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Ju
   };
 }
 
-type SecretState = "missing" | "lost" | { readonly type: "good" | "unmarked"; readonly secret: TargetSecret };
+type SecretState = "missing" | "lost" | { readonly type: "good" | "incomplete"; readonly secret: TargetSecret };
 
 /** What the Secret in the cluster is worth. */
 function stateOf(
@@ -231,8 +229,8 @@ function stateOf(
   // Edited, or deleted at the identity provider.
   if (noted.digest !== undefined && noted.digest !== secret.digest) return "lost";
   if (hints && noted.hint !== undefined && !hints.includes(noted.hint)) return "lost";
-  const marked = ownershipOfTarget(secret, owner) === "ours" && noted.application === application.id && noted.digest !== undefined;
-  return { type: marked ? "good" : "unmarked", secret };
+  const isComplete = ownershipOfTarget(secret, owner) === "ours" && noted.application === application.id && noted.digest !== undefined;
+  return { type: isComplete ? "good" : "incomplete", secret };
 }
 
 /** What is reported about credentials of this date, or that it is not known yet. */
@@ -244,16 +242,11 @@ function credentialsReport({ object, tenant }: Observation, issuedAtMs: number):
   return { holds: true, reason: "TokenIssued", message: before.message };
 }
 
-/** What is said when a token was given for credentials; their date tells later whether it is about the present ones. */
-export function tokenIssued(issuedAtMs: number): ConditionReport {
-  return { holds: true, reason: "TokenIssued", message: `a token was issued for the credentials of ${new Date(issuedAtMs).toISOString()}` };
-}
-
-/** Nothing can be seen or done in the cluster. What was reported about application and Secret stays, but nobody should take it for certain. */
-function withoutTarget({ object }: Observation, { reason, message }: TargetTrouble): Rest {
-  const verdict: ConditionReport = { holds: false, reason, message };
-  const verdicts: ConditionReports = { target: verdict, blocker: verdict, ...(!object.status?.secret && { secret: secretFailed(message) }) };
-  return { ...rest(verdicts), quiet: reason === "TargetConnecting" };
+/** Nothing can be observed or done in the cluster. What was reported about application and Secret stays, but nobody should take it for certain. */
+function withoutTarget({ object }: Observation, { reason, message }: TargetTrouble): Idle {
+  const report: ConditionReport = { holds: false, reason, message };
+  const reports: ConditionReports = { target: report, blocker: report, ...(!object.status?.secret && { secret: secretFailed(message) }) };
+  return { ...idle(reports), quiet: reason === "TargetConnecting" };
 }
 
 function notServed({ settings }: Observation): ConditionReport {
@@ -262,35 +255,35 @@ function notServed({ settings }: Observation): ConditionReport {
   return { holds: false, reason: "NamespaceNotServed", message };
 }
 
-function rest(verdicts: ConditionReports): Rest {
-  return { type: "rest", verdicts, settled: false, nextAtMs: undefined };
+function idle(reports: ConditionReports): Idle {
+  return { type: "idle", reports, complete: false, nextAtMs: undefined };
 }
 
 // The next step for an EventingAuth that is being deleted: its application, then its Secret, then the object itself.
 
 /**
- * Decides the next step. What stands in the way is reported. A cluster that does not answer is waited for no longer than `deletionPatienceMs`; an
+ * Plans the next step. What blocks it is reported. A cluster that does not answer is waited for no longer than `deletionPatienceMs`; an
  * application is given up only if somebody says so in the annotation, because its credentials would go on working.
  */
 export function planDeletionStep(observation: Observation, nowMs: number): Step {
   const { object, isServed, target } = observation;
   const recorded = object.status?.iasApplication ? [`application ${object.status.iasApplication.uuid}`] : [];
-  // It reaches nothing, also not what an earlier version or the original made for it.
+  // It reaches nothing, also not what an earlier version or the predecessor made for it.
   if (!isServed) return { type: "release", abandoned: recorded };
-  // What is there, and whether it is ours, can best be told while the application exists; the answer or the trouble is a matter of seconds.
-  if (target.type === "unseen" && target.trouble.reason === "TargetConnecting") {
-    return { type: "rest", verdicts: {}, settled: false, nextAtMs: undefined, quiet: true };
+  // What is there, and whether it is ours, is best decided while the application exists; the response or the trouble is a matter of seconds.
+  if (target.type === "unobserved" && target.trouble.reason === "TargetConnecting") {
+    return { ...idle({}), quiet: true };
   }
   const abandoned = abandonedParts(object.metadata.annotations?.[abandonAnnotation]);
 
-  const secret = target.type === "seen" && !target.trouble ? target.secret : undefined;
+  const secret = target.type === "observed" && !target.trouble ? target.secret : undefined;
   const application = abandoned.has("application") ? "gone" : deleteApplication(observation, secret, nowMs);
   if (typeof application !== "string") return application;
 
   const leftBehind = abandoned.has("application") ? recorded : [];
   const targetName = `Secret ${observation.settings.targetSecret.namespace}/${observation.settings.targetSecret.name} in the cluster of the runtime`;
   if (target.type === "unknown") return { type: "release", abandoned: leftBehind };
-  if (target.type === "seen" && !target.trouble) {
+  if (target.type === "observed" && !target.trouble) {
     return secret && ownershipOfTarget(secret, ownerOfObservation(observation)) === "ours"
       ? { type: "deleteTargetSecret" }
       : { type: "release", abandoned: leftBehind };
@@ -316,7 +309,7 @@ function deleteApplication(observation: Observation, secret: TargetSecret | unde
     if (application === "deleted") return "gone";
     // Others of its name are somebody's, and no reason to keep the object.
     if (application === "gone") return waitingForApplication(observation, nowMs) ?? "gone";
-    // The Secret of the original has no mark. It gets one while its application can still tell that it is ours.
+    // The Secret of the predecessor has no owner labels. It gets them while its application still shows that it is ours.
     const adopts = isUsedBy(secret, application) && secret.digest !== undefined && secret.noted.application !== application.id;
     if (!adopts) return { type: "deleteApplication", id };
     return endpoints ? { type: "mend", application, endpoints } : { type: "look", at: "endpoints" };
@@ -334,7 +327,7 @@ function waitingForApplication(observation: Observation, nowMs: number): Step | 
   return waiting({ holds: false, reason: "DeletionWaiting", message: awaited.message }, { nextAtMs: awaited.nextAtMs });
 }
 
-function waitingForProvider(message: string): Rest {
+function waitingForProvider(message: string): Idle {
   const advice = `put that right, or leave the application behind with the annotation ${abandonAnnotation}: application`;
   return waiting(
     { holds: false, reason: "DeletionWaiting", message: `${message}; ${advice}` },
@@ -344,9 +337,9 @@ function waitingForProvider(message: string): Rest {
 
 function waiting(
   blocker: ConditionReport,
-  { nextAtMs, ...verdicts }: { readonly target?: ConditionReport; readonly application?: ConditionReport; readonly nextAtMs?: number },
-): Rest {
-  return { type: "rest", verdicts: { ...verdicts, blocker }, settled: false, nextAtMs };
+  { nextAtMs, ...reports }: { readonly target?: ConditionReport; readonly application?: ConditionReport; readonly nextAtMs?: number },
+): Idle {
+  return { ...idle({ ...reports, blocker }), nextAtMs };
 }
 
 function abandonedParts(annotation = ""): ReadonlySet<string> {

@@ -20,13 +20,13 @@ export type ConditionReason =
   | "Ready"
   /** Something is being made. */
   | "InProgress"
-  /** The application exists. The original's word. */
+  /** The application exists. The predecessor's word. */
   | "IASApplicationCreated"
-  /** The application could not be made, found or asked about. The original's word. */
+  /** The application could not be made, found or asked about. The predecessor's word. */
   | "IASApplicationCreationFailed"
-  /** The Secret is in the runtime's cluster. The original's word. */
+  /** The Secret is in the runtime's cluster. The predecessor's word. */
   | "SecretCreated"
-  /** The Secret could not be written. The original's word. */
+  /** The Secret could not be written. The predecessor's word. */
   | "SecretCreationFailed"
   /** The cluster answers. */
   | "TargetReached"

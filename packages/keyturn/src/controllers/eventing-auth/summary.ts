@@ -1,11 +1,11 @@
 // How an EventingAuth fares, for people.
 import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
-import { type Health, readyHealth, type Summary, type HealthReport, healthReportOf } from "../../feature/summary.ts";
+import { type Health, type HealthReport, healthReportOf, readyHealth, type Summary } from "../../feature/summary.ts";
 import type { EventingAuth } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
 
-/** What passes by itself. */
-const passing: ReadonlySet<string> = new Set<ConditionReason>(["InProgress", "TargetConnecting", "DeletionWaiting"]);
+/** What ends by itself. */
+const transient: ReadonlySet<string> = new Set<ConditionReason>(["InProgress", "TargetConnecting", "DeletionWaiting"]);
 
 /** From the object as it is stored. */
 export function eventingAuthSummary(object: DeepReadonly<Stored<EventingAuth>>): Summary {
@@ -26,13 +26,13 @@ export function eventingAuthSummary(object: DeepReadonly<Stored<EventingAuth>>):
 }
 
 function eventingAuthHealth(object: DeepReadonly<Stored<EventingAuth>>): HealthReport {
-  const verdict = readyHealth(object, ({ status, reason }): Health => {
+  const report = readyHealth(object, ({ status, reason }): Health => {
     if (status === "True") return "healthy";
-    return passing.has(reason) ? "moving" : "attention";
+    return transient.has(reason) ? "moving" : "attention";
   });
-  if (verdict.health !== "healthy") return verdict;
-  // Ready is the original's word for "made"; whether it works is known from these.
+  if (report.health !== "healthy") return report;
+  // Ready is the predecessor's word for "made"; whether it works is known from these.
   const doubts = ["TargetReachable", "CredentialsValid"].map((type) => findCondition(object.status?.conditions, type));
-  const doubt = doubts.find((condition) => condition?.status === "False" && !passing.has(condition.reason));
-  return doubt ? healthReportOf(doubt, "attention") : verdict;
+  const doubt = doubts.find((condition) => condition?.status === "False" && !transient.has(condition.reason));
+  return doubt ? healthReportOf(doubt, "attention") : report;
 }

@@ -1,4 +1,4 @@
-// The Secret in the runtime's cluster: what is kept of it in memory, how it is judged, and how it is written.
+// The Secret in the runtime's cluster: what is kept of it in memory, whose it is, and how it is written.
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { marked, type Owner, type Ownership, ownershipOf, type Secret, type Stored } from "@keyturn/runtime";
@@ -9,7 +9,7 @@ import type { Endpoints } from "./identity/provider.ts";
 const applicationAnnotation = "keyturn.io/application";
 /** Names the client secret among those of its application. */
 const hintAnnotation = "keyturn.io/secret-hint";
-/** Tells whether the client secret is still the one that was written. */
+/** Shows whether the client secret is still the one that was written. */
 const digestAnnotation = "keyturn.io/secret-digest";
 /** When the client secret was issued. */
 const issuedAtAnnotation = "keyturn.io/issued-at";
@@ -19,7 +19,7 @@ export interface TargetSecret {
   readonly uid: string;
   readonly resourceVersion: string;
   /** Its metadata as far as it says whose it is. */
-  readonly mark: Pick<Stored<Secret>, "metadata">;
+  readonly object: Pick<Stored<Secret>, "metadata">;
   readonly clientId: string | undefined;
   readonly tokenUrl: string | undefined;
   readonly certsUrl: string | undefined;
@@ -41,7 +41,7 @@ export function keepTargetSecret({ metadata, data = {} }: Stored<Secret>): Targe
   return {
     uid,
     resourceVersion,
-    mark: { metadata: { name, uid, resourceVersion, labels, annotations } },
+    object: { metadata: { name, uid, resourceVersion, labels, annotations } },
     clientId: decoded(data["client_id"]),
     tokenUrl: decoded(data["token_url"]),
     certsUrl: decoded(data["certs_url"]),
@@ -52,8 +52,8 @@ export function keepTargetSecret({ metadata, data = {} }: Stored<Secret>): Targe
 }
 
 /** Whose a Secret is. */
-export function ownershipOfTarget({ mark }: Pick<TargetSecret, "mark">, owner: Owner): Ownership {
-  return ownershipOf(mark, keyturn, owner);
+export function ownershipOfTarget({ object }: Pick<TargetSecret, "object">, owner: Owner): Ownership {
+  return ownershipOf(object, keyturn, owner);
 }
 
 /** What is written to a runtime's cluster. */

@@ -87,9 +87,9 @@ function open(cluster: ScriptedCluster) {
 test("is being connected to until its first answer, which is told", async () => {
   const cluster = new ScriptedCluster();
   const { clock, target, changes } = open(cluster);
-  expect(target.sight()).toMatchObject({ type: "unseen", trouble: { reason: "TargetConnecting" } });
+  expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason: "TargetConnecting" } });
   await clock.advance(0);
-  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+  expect(target.observe()).toEqual({ type: "observed", secret: undefined });
   expect(changes()).toBeGreaterThan(0);
 });
 
@@ -101,7 +101,7 @@ test.each([400, 422])("is in no trouble when it declines to stream the first lis
   };
   const { clock, target } = open(cluster);
   await clock.advance(0);
-  expect(target.sight()).toMatchObject({ type: "unseen", trouble: { reason: "TargetConnecting" } });
+  expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason: "TargetConnecting" } });
 });
 
 test.each([
@@ -114,10 +114,10 @@ test.each([
   cluster.answer = answer;
   const { clock, target } = open(cluster);
   await clock.advance(0);
-  expect(target.sight()).toMatchObject({ type: "unseen", trouble: { reason, message: expect.stringContaining(words) as string } });
+  expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason, message: expect.stringContaining(words) as string } });
   cluster.answer = { type: "watch" };
   await clock.advance(60_000);
-  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+  expect(target.observe()).toEqual({ type: "observed", secret: undefined });
 });
 
 test("says nothing of trouble that passes, and tells of trouble that lasts, once it had been reached", async () => {
@@ -127,14 +127,14 @@ test("says nothing of trouble that passes, and tells of trouble that lasts, once
   cluster.answer = { type: "refused" };
   cluster.cut();
   await clock.advance(20_000);
-  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+  expect(target.observe()).toEqual({ type: "observed", secret: undefined });
   const before = changes();
   await clock.advance(15_000);
   expect(changes()).toBeGreaterThan(before);
-  expect(target.sight()).toMatchObject({ type: "seen", trouble: { reason: "TargetUnreachable" } });
+  expect(target.observe()).toMatchObject({ type: "observed", trouble: { reason: "TargetUnreachable" } });
   cluster.answer = { type: "watch" };
   await clock.advance(60_000);
-  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+  expect(target.observe()).toEqual({ type: "observed", secret: undefined });
 });
 
 test("shows an own write before the watch does, and what others write as soon as it does", async () => {
@@ -148,13 +148,13 @@ test("shows an own write before the watch does, and what others write as soon as
     data: { client_id: Buffer.from(clientId).toString("base64") },
   });
   target.wrote(secret("6", "ours"), "u");
-  expect(target.sight()).toMatchObject({ secret: { clientId: "ours" } });
+  expect(target.observe()).toMatchObject({ secret: { clientId: "ours" } });
   cluster.say(line({ type: "ADDED", object: secret("6", "ours") }));
   cluster.say(line({ type: "MODIFIED", object: secret("7", "theirs") }));
   await clock.advance(0);
-  expect(target.sight()).toMatchObject({ secret: { clientId: "theirs" } });
+  expect(target.observe()).toMatchObject({ secret: { clientId: "theirs" } });
   target.wrote(undefined, "u");
-  expect(target.sight()).toEqual({ type: "seen", secret: undefined });
+  expect(target.observe()).toEqual({ type: "observed", secret: undefined });
 });
 
 test("is closed for good", async () => {

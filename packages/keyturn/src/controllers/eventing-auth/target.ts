@@ -1,4 +1,4 @@
-// A target cluster: connect, pool, errors.
+// The clusters of the runtimes: connections and a watch to each, a pool of them, and what requests to them fail with.
 import { Buffer } from "node:buffer";
 import {
   type Cache,
@@ -38,25 +38,25 @@ export interface TargetTrouble {
 /** What is known of a runtime's cluster. */
 export type ObservedTarget =
   /** Its Secret, or that there is none. With trouble, this is how it was before the trouble began, and nothing can be done there. */
-  | { readonly type: "seen"; readonly secret: TargetSecret | undefined; readonly trouble?: TargetTrouble }
-  | { readonly type: "unseen"; readonly trouble: TargetTrouble };
+  | { readonly type: "observed"; readonly secret: TargetSecret | undefined; readonly trouble?: TargetTrouble }
+  | { readonly type: "unobserved"; readonly trouble: TargetTrouble };
 
 /** What a target is made with. */
-export interface TargetOptions {
+interface TargetOptions {
   readonly connection: ConnectionConfig;
   readonly place: { readonly namespace: string; readonly name: string };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Called whenever `sight` may give something else than before. */
+  /** Called whenever `observe` may give something else than before. */
   readonly onChange: () => void;
   /** Default: HTTP to the connection's server. */
   readonly openTransport?: (connection: ConnectionConfig) => Transport;
 }
 
-/** Longest wait for an answer to a single request. */
+/** From the start of a request to the end of its response. */
 const requestTimeoutMs = 10_000;
-/** A cluster that was reached before may be away for this long before anybody is told: API servers restart. */
+/** A cluster that was reached before may be away for this long before that is reported: API servers restart. */
 const blipMs = 30_000;
 
 /** Opened when made, until it is closed. Watches by itself, and never keeps anybody waiting. */
@@ -89,19 +89,19 @@ export class Target {
   }
 
   /** What is known now. */
-  sight(): ObservedTarget {
+  observe(): ObservedTarget {
     const trouble = this.#lastingTrouble();
     if (!this.#cache.synced) {
       return {
-        type: "unseen",
+        type: "unobserved",
         trouble: trouble ?? { reason: "TargetConnecting", message: `the first answer of ${this.#options.connection.server} is awaited` },
       };
     }
     const secret = this.#written ? this.#written.secret : this.#cache.get(keyOf(this.#options.place));
-    return { type: "seen", secret, ...(trouble && { trouble }) };
+    return { type: "observed", secret, ...(trouble && { trouble }) };
   }
 
-  /** To be called after each write to the Secret: what it left there, or undefined if it is gone. Own writes are seen at once. */
+  /** To be called after each write to the Secret: what it left there, or undefined if it is gone. Own writes are observed at once. */
   wrote(object: Stored<Secret> | undefined, uid: string): void {
     const written = { secret: object && keepTargetSecret(object) };
     this.#written = written;
@@ -130,7 +130,7 @@ export class Target {
     return this.#options.clock.monotonic() - sinceMs >= blipMs ? this.#trouble : undefined;
   }
 
-  /** Watches tell how the cluster fares: one is always open or being opened. */
+  /** Watches show whether the cluster answers: one is always open or being opened. */
   #observed(transport: Transport): Transport {
     return {
       send: async (request, signal) => {
@@ -169,7 +169,7 @@ export class Target {
 function troubleOf(status: number, server: string): TargetTrouble | undefined {
   if (status === 401) return { reason: "TargetForbidden", message: `${server} does not accept the kubeconfig's credentials (401)` };
   if (status === 403) return { reason: "TargetForbidden", message: `${server} refuses the kubeconfig's user to list and watch the Secret (403)` };
-  // A watch that has expired is answered with 410 and opened anew; everything else that is no success is worth telling.
+  // A watch that has expired is answered with 410 and opened anew; everything else that is no success is worth reporting.
   return status < 400 || status === 410 ? undefined : { reason: "TargetUnreachable", message: `${server} answers with ${status}` };
 }
 
@@ -271,7 +271,7 @@ export class TargetPool {
   }
 }
 
-// A request to a runtime's cluster that failed, told apart from one to the control plane.
+// A request to a runtime's cluster that failed, as distinct from one to the control plane.
 
 /** The message is the cluster's own; `cause` is what was thrown. */
 export class TargetError extends Error {

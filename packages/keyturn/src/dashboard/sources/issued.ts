@@ -2,7 +2,7 @@
 import type { IssuedRecord } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, earliest, keyOf, nameOf, resourceOf, type Stored } from "@keyturn/runtime";
 import { EventingAuth } from "../../controllers/eventing-auth/api.ts";
-import { issuedAtOf } from "../../controllers/eventing-auth/observe.ts";
+import { issuedAtOf } from "../../controllers/eventing-auth/conditions.ts";
 import { eventingAuthSummary } from "../../controllers/eventing-auth/summary.ts";
 import { timeMs } from "../../feature/summary.ts";
 import { defined, keepShown, type Made, recordBase, type RecordSource, type SourceScope, summaryAgainAtMs } from "../record-source.ts";

@@ -1,16 +1,16 @@
 // A tenant's well-known document: where tokens are fetched and verified, and where clients are registered.
 import { abortRace } from "@keyturn/runtime";
 import * as z from "zod";
+import { decode, IdentityError, type ProviderHttp, type ProviderResponse, refusalOf, unusableResponse } from "./provider-http.ts";
 import type { Endpoints } from "./provider.ts";
-import { decode, IdentityError, oddAnswer, type ProviderAnswer, type ProviderHttp, refusalOf } from "./provider-http.ts";
 
-/** What is used of the document. */
+/** What is used of the well-known document. */
 interface Discovered extends Endpoints {
   /** RFC 7591; absent where clients cannot be registered. */
   readonly registrationUrl?: string;
 }
 
-/** How a document is asked for. */
+/** How the well-known document is asked for. */
 interface DiscoveryOptions {
   /** The tenant's address; for OpenID servers, the issuer. */
   readonly url: string;
@@ -20,25 +20,6 @@ interface DiscoveryOptions {
    * `same-host`: the endpoints must be at the tenant's host or the issuer's. IAS tenants are reached by several names and call themselves by one.
    */
   readonly check: "same-issuer" | "same-host";
-}
-
-const documentSchema = z.object({
-  issuer: z.string(),
-  token_endpoint: z.string(),
-  jwks_uri: z.string(),
-  registration_endpoint: z.string().optional(),
-});
-
-const attempt = "failed to fetch token url";
-
-/** The document's address. An issuer with a path has it before the well-known part, as OpenID Connect (not RFC 8414) has it. */
-function documentUrl(url: string): string {
-  return `${withoutSlash(url)}/.well-known/openid-configuration`;
-}
-
-/** Fetches and checks the document. Asked for without credentials. */
-function discover(http: ProviderHttp, options: DiscoveryOptions, signal?: AbortSignal): Promise<Discovered> {
-  return http.ask({ step: "discover", attempt, method: "GET", url: documentUrl(options.url) }, (answer) => read(answer, options), signal);
 }
 
 /** Asks once: callers that come together share one request, and what it finds is kept. A failure is not. */
@@ -54,23 +35,42 @@ export function discoverOnce(http: ProviderHttp, options: DiscoveryOptions): (si
   };
 }
 
-function read(answer: ProviderAnswer, { url, allowHttp, check }: DiscoveryOptions): Discovered {
-  if (answer.status !== 200) throw refusalOf(answer);
-  const { issuer, token_endpoint: tokenUrl, jwks_uri: jwksUrl, registration_endpoint: registrationUrl } = decode(answer, documentSchema);
+const documentSchema = z.object({
+  issuer: z.string(),
+  token_endpoint: z.string(),
+  jwks_uri: z.string(),
+  registration_endpoint: z.string().optional(),
+});
+
+const attempt = "failed to fetch token url";
+
+/** The well-known document's address. An issuer with a path has it before the well-known part, as OpenID Connect (not RFC 8414) has it. */
+function documentUrl(url: string): string {
+  return `${withoutSlash(url)}/.well-known/openid-configuration`;
+}
+
+/** Fetches and checks the well-known document, without credentials. */
+function discover(http: ProviderHttp, options: DiscoveryOptions, signal?: AbortSignal): Promise<Discovered> {
+  return http.ask({ operation: "discover", attempt, method: "GET", url: documentUrl(options.url) }, (response) => read(response, options), signal);
+}
+
+function read(response: ProviderResponse, { url, allowHttp, check }: DiscoveryOptions): Discovered {
+  if (response.status !== 200) throw refusalOf(response);
+  const { issuer, token_endpoint: tokenUrl, jwks_uri: jwksUrl, registration_endpoint: registrationUrl } = decode(response, documentSchema);
   const wrong = [issuer, tokenUrl, jwksUrl, ...(registrationUrl === undefined ? [] : [registrationUrl])].find(
     (address) => !isUsable(address, allowHttp),
   );
-  if (wrong !== undefined) throw oddAnswer(answer, "the well-known document has an address that is no https:// URL");
-  const { step, status, clean } = answer;
+  if (wrong !== undefined) throw unusableResponse(response, "the well-known document has an address that is no https:// URL");
+  const { operation, status, clean } = response;
   if (check === "same-issuer" && !isSameAddress(issuer, url)) {
     const message = clean(`${attempt}: the issuer at ${url} calls itself ${issuer}; correct the URL`);
-    throw new IdentityError(message, { code: "Terminal", step, status });
+    throw new IdentityError(message, { code: "Terminal", operation, status });
   }
   const hosts = new Set([hostOf(url), hostOf(issuer)]);
   const stray = [tokenUrl, jwksUrl].find((address) => !hosts.has(hostOf(address)));
   if (check === "same-host" && stray !== undefined) {
     const message = clean(`${attempt}: the tenant ${url} names endpoints at another host (${hostOf(stray)}); client secrets would go there`);
-    throw new IdentityError(message, { code: "Terminal", step, status });
+    throw new IdentityError(message, { code: "Terminal", operation, status });
   }
   return { issuer, tokenUrl, jwksUrl, ...(registrationUrl !== undefined && { registrationUrl }) };
 }

@@ -1,4 +1,4 @@
-// SAP IAS.
+// SAP Cloud Identity Services (IAS) as an identity provider, through its Application Directory API.
 import * as z from "zod";
 import { discoverOnce, withoutSlash } from "./discovery.ts";
 import {
@@ -8,14 +8,219 @@ import {
   expectStatus,
   IdentityError,
   isGone,
-  oddAnswer,
-  type ProviderAnswer,
   type ProviderHttp,
   type ProviderRequest,
+  type ProviderResponse,
+  unusableResponse,
 } from "./provider-http.ts";
 import type { IdentityProvider, IssuedSecret } from "./provider.ts";
 
-// The wire form of SAP's Application Directory API: paths, bodies, and what its answers must look like.
+/** A tenant and its administrator. */
+interface IasSettings {
+  /** `https://<tenant>.accounts.ondemand.com`. */
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  /** The global account that new applications belong to; empty for none. */
+  readonly globalAccount: string;
+}
+
+/** What the provider needs besides its settings. */
+interface IasDependencies {
+  readonly http: ProviderHttp;
+  readonly allowHttp: boolean;
+}
+
+/** A request to the directory; `path` is what follows `/Applications/v1/`. */
+type DirectoryRequest = Omit<ProviderRequest, "url" | "headers"> & { readonly path: string };
+
+const listing = "failed to fetch existing applications";
+/** Ten thousand applications of one name: whatever answers like that does not heed the filter. */
+const maxPages = 100;
+/** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
+const maxSecretTries = 3;
+
+/** Opens a tenant. Nothing is asked before it is needed. The errors start with the predecessor's words. */
+export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDependencies): IdentityProvider {
+  const url = withoutSlash(settings.url);
+  const authorization = `Basic ${Buffer.from(`${settings.username}:${settings.password}`).toString("base64")}`;
+  const discovered = discoverOnce(http, { url, allowHttp, check: "same-host" });
+  const ask = <T>({ path, ...request }: DirectoryRequest, read: (response: ProviderResponse) => T, signal?: AbortSignal): Promise<T> => {
+    const headers = { authorization, ...(request.body !== undefined && { "content-type": "application/json" }) };
+    return http.ask({ ...request, url: `${url}/Applications/v1/${path}`, headers }, read, signal);
+  };
+
+  /** All applications that a filter finds, and maybe others; all that there are without a filter. */
+  const list = async (filter: string | undefined, signal?: AbortSignal): Promise<readonly ListedApplication[]> => {
+    const request = { operation: "find", attempt: listing, method: "GET" } as const;
+    const query = new URLSearchParams(filter === undefined ? { limit: "100" } : { filter });
+    const found: ListedApplication[] = [];
+    for (let pages = 0; pages < maxPages; pages++) {
+      const page = await ask({ ...request, path: `?${query.toString()}` }, filter !== undefined && pages === 0 ? readFirstPage : readPage, signal);
+      // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
+      if (page === "nobody's words") return list(undefined, signal);
+      if (page === "none") {
+        await ask({ ...request, path: "?limit=1" }, readWholePage, signal);
+        return [];
+      }
+      found.push(...page.applications);
+      if (!page.nextCursor) return found;
+      query.set("cursor", page.nextCursor);
+    }
+    throw new IdentityError(`${listing}: the list has more than ${maxPages} pages`, { code: "Transient", operation: "find" });
+  };
+  /** An application that was not found by its id is gone only if the list does not have it either. */
+  const assertUnlisted = async (
+    id: string,
+    { operation, attempt }: Pick<ProviderRequest, "operation" | "attempt">,
+    signal?: AbortSignal,
+  ): Promise<void> => {
+    const listed = (await list(`id eq ${id}`, signal)).some((each) => each.id.toLowerCase() === id.toLowerCase());
+    if (listed)
+      throw new IdentityError(`${attempt}: application ${id} is not found by its id, but is listed`, { code: "Transient", operation, status: 404 });
+  };
+
+  const read: IdentityProvider["read"] = async ({ id }, signal) => {
+    if (!isApplicationId(id)) return undefined;
+    const attempt = "failed to retrieve client ID";
+    const found = await ask(
+      { operation: "read", attempt, method: "GET", path: id },
+      (response) => (isGone(response) ? "gone" : readApplication(response)),
+      signal,
+    );
+    if (found !== "gone") return { id, clientId: found.clientId };
+    await assertUnlisted(id, { operation: "read", attempt }, signal);
+    return undefined;
+  };
+
+  return {
+    type: "ias",
+    secretsOverlap: true,
+    read,
+
+    async find({ name, uid }, signal) {
+      const filter = filterByName(name);
+      if (filter === undefined) {
+        throw new IdentityError(`${listing}: the name is too long for a filter of IAS`, { code: "Terminal", operation: "find" });
+      }
+      const found = await list(filter, signal);
+      // Looked at again here: what a server returns that heeds no filter must not be taken for ours.
+      return found.filter((each) => each.name === name).map(({ id, description }) => ({ id, isOurs: description === descriptionFor(uid) }));
+    },
+
+    create(owner, signal) {
+      const body = newApplicationBody(owner, settings.globalAccount);
+      return ask({ operation: "create", attempt: "failed to create application", method: "POST", path: "", body }, readCreated, signal);
+    },
+
+    async delete(application, signal) {
+      const { id } = application;
+      if (!isApplicationId(id)) return;
+      const attempt = "failed to delete application";
+      const outcome = await ask({ operation: "delete", attempt, method: "DELETE", path: id }, readDeleted, signal);
+      if (outcome === "gone") await assertUnlisted(id, { operation: "delete", attempt }, signal);
+      else if (await read(application, signal))
+        throw new IdentityError(`${attempt}: the answer was that it is done, but application ${id} is still there`, {
+          code: "Transient",
+          operation: "delete",
+        });
+    },
+
+    async issueSecret({ id }, { validToMs, known = [] }, signal) {
+      const request = { operation: "issue-secret", attempt: "failed to create api secret", method: "POST" } as const;
+      if (!isApplicationId(id))
+        throw new IdentityError(`${request.attempt}: ${id} is no id of an application`, { code: "Terminal", operation: request.operation });
+      const body = newSecretBody(validToMs);
+      for (let tries = 0; tries < maxSecretTries; tries++) {
+        const issued = await ask({ ...request, path: `${id}/apiSecrets`, body }, readIssued, signal);
+        // Two with one hint cannot be distinguished when one is to be deleted. The one at hand is dropped; nobody will ever know it.
+        if (!known.includes(issued.hint)) return issued;
+      }
+      throw new IdentityError(`${request.attempt}: ${maxSecretTries} new ones had hints that are in use`, {
+        code: "Transient",
+        operation: request.operation,
+      });
+    },
+
+    async listSecrets({ id }, signal) {
+      if (!isApplicationId(id)) return [];
+      const { secrets } = await ask(
+        { operation: "list-secrets", attempt: "failed to list api secrets", method: "GET", path: `${id}/apiSecrets` },
+        readSecrets,
+        signal,
+      );
+      return (secrets ?? []).map(({ hint, validTo }) => ({ hint, validToMs: timeOf(validTo) }));
+    },
+
+    async deleteSecret({ id }, hint, signal) {
+      if (!isApplicationId(id)) return;
+      const path = `${id}/apiSecrets?${new URLSearchParams({ hint }).toString()}`;
+      await ask({ operation: "delete-secret", attempt: "failed to delete api secret", method: "DELETE", path }, readDeleted, signal);
+    },
+
+    async endpoints(signal) {
+      const { issuer, tokenUrl, jwksUrl } = await discovered(signal);
+      return { issuer, tokenUrl, jwksUrl };
+    },
+
+    async accepts(credentials, signal) {
+      const { tokenUrl } = await discovered(signal);
+      // IAS's secrets are full of characters that some servers decode in a header and others do not.
+      return acceptsCredentials(http, { tokenUrl, method: "client_secret_post", ...credentials }, signal);
+    },
+
+    close: () => http.close(),
+  };
+}
+
+/** Nobody has documented the body of the response that nothing was found. Only IAS's own words say so; an empty one may be anybody's. */
+function readFirstPage(response: ProviderResponse): z.infer<typeof pageSchema> | "none" | "nobody's words" {
+  if (isGone(response)) return "none";
+  return response.status === 404 && response.text.trim() === "" ? "nobody's words" : readPage(response);
+}
+
+function readPage(response: ProviderResponse): z.infer<typeof pageSchema> {
+  expectStatus(response, 200);
+  return decode(response, pageSchema);
+}
+
+function readWholePage(response: ProviderResponse): void {
+  expectStatus(response, 200);
+  decode(response, wholePageSchema);
+}
+
+function readApplication(response: ProviderResponse): { readonly clientId: string | undefined } {
+  expectStatus(response, 200);
+  return { clientId: decode(response, applicationSchema)[authenticationSchema].clientID ?? undefined };
+}
+
+function readCreated(response: ProviderResponse): { readonly id: string } {
+  expectStatus(response, 201);
+  const id = idInLocation(response.headers["location"]);
+  if (id === undefined) throw unusableResponse(response, "failed to retrieve application ID from header: Location names no application");
+  return { id };
+}
+
+function readIssued(response: ProviderResponse): IssuedSecret {
+  expectStatus(response, 201);
+  const { secret, hint } = decode(response, createdSecretSchema);
+  // The API's example shows that a hint is how the secret starts.
+  return { secret, hint: hint ?? secret.slice(0, 4) };
+}
+
+function readSecrets(response: ProviderResponse): z.infer<typeof secretsSchema> {
+  if (isGone(response)) return {};
+  expectStatus(response, 200);
+  return decode(response, secretsSchema);
+}
+
+function readDeleted(response: ProviderResponse): "gone" | "deleted" {
+  if (isGone(response)) return "gone";
+  expectDone(response);
+  return "deleted";
+}
+
+// The wire form of SAP's Application Directory API: paths, bodies, and what its responses must look like.
 
 /** The part of an application that has to do with logging in. */
 export const authenticationSchema = "urn:sap:identity:application:schemas:extension:sci:1.0:Authentication";
@@ -56,7 +261,7 @@ export function newApplicationBody({ name, uid }: { readonly name: string; reado
   });
 }
 
-/** The body that creates a secret. The description is the original's, so that secrets of both are known for what they are. */
+/** The body that creates a secret. The description is the predecessor's, so that secrets of both are known for what they are. */
 export function newSecretBody(validToMs: number | undefined): string {
   return JSON.stringify({
     authorizationScopes: ["oAuth"],
@@ -67,7 +272,7 @@ export function newSecretBody(validToMs: number | undefined): string {
 }
 
 /** A page of applications. The name is needed: an application that is not known to have the right one is not ours. */
-export const pageSchema = z.object({
+const pageSchema = z.object({
   applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string(), description: z.string().nullish() })),
   nextCursor: z.string().nullish(),
 });
@@ -104,204 +309,4 @@ export function idInLocation(location: string | undefined): string | undefined {
     ?.split("/")
     .findLast((part) => part !== "");
   return id !== undefined && isApplicationId(id) ? id : undefined;
-}
-
-// SAP Cloud Identity Services as an identity provider, through its Application Directory API.
-
-/** A tenant and its administrator. */
-interface IasSettings {
-  /** `https://<tenant>.accounts.ondemand.com`. */
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-  /** The global account that new applications belong to; empty for none. */
-  readonly globalAccount: string;
-}
-
-/** What the provider needs besides its settings. */
-interface IasDependencies {
-  readonly http: ProviderHttp;
-  readonly allowHttp: boolean;
-}
-
-/** A request to the directory; `path` is what follows `/Applications/v1/`. */
-type DirectoryRequest = Omit<ProviderRequest, "url" | "headers"> & { readonly path: string };
-
-const listing = "failed to fetch existing applications";
-/** Ten thousand applications of one name: whatever answers like that does not heed the filter. */
-const maxPages = 100;
-/** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
-const maxSecretTries = 3;
-
-/** Opens a tenant. Nothing is asked before it is needed. The errors start with the original's words. */
-export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDependencies): IdentityProvider {
-  const url = withoutSlash(settings.url);
-  const authorization = `Basic ${Buffer.from(`${settings.username}:${settings.password}`).toString("base64")}`;
-  const discovered = discoverOnce(http, { url, allowHttp, check: "same-host" });
-  const ask = <T>({ path, ...request }: DirectoryRequest, read: (answer: ProviderAnswer) => T, signal?: AbortSignal): Promise<T> => {
-    const headers = { authorization, ...(request.body !== undefined && { "content-type": "application/json" }) };
-    return http.ask({ ...request, url: `${url}/Applications/v1/${path}`, headers }, read, signal);
-  };
-
-  /** All applications that a filter finds, and maybe others; all that there are without a filter. */
-  const list = async (filter: string | undefined, signal?: AbortSignal): Promise<readonly ListedApplication[]> => {
-    const request = { step: "find", attempt: listing, method: "GET" } as const;
-    const query = new URLSearchParams(filter === undefined ? { limit: "100" } : { filter });
-    const found: ListedApplication[] = [];
-    for (let pages = 0; pages < maxPages; pages++) {
-      const page = await ask({ ...request, path: `?${query.toString()}` }, filter !== undefined && pages === 0 ? readFirstPage : readPage, signal);
-      // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
-      if (page === "nobody's words") return list(undefined, signal);
-      if (page === "none") {
-        await ask({ ...request, path: "?limit=1" }, readWholePage, signal);
-        return [];
-      }
-      found.push(...page.applications);
-      if (!page.nextCursor) return found;
-      query.set("cursor", page.nextCursor);
-    }
-    throw new IdentityError(`${listing}: the list has more than ${maxPages} pages`, { code: "Transient", step: "find" });
-  };
-  /** An application that was not found by its id is gone only if the list does not have it either. */
-  const assertUnlisted = async (id: string, { step, attempt }: Pick<ProviderRequest, "step" | "attempt">, signal?: AbortSignal): Promise<void> => {
-    const listed = (await list(`id eq ${id}`, signal)).some((each) => each.id.toLowerCase() === id.toLowerCase());
-    if (listed)
-      throw new IdentityError(`${attempt}: application ${id} is not found by its id, but is listed`, { code: "Transient", step, status: 404 });
-  };
-
-  const read: IdentityProvider["read"] = async ({ id }, signal) => {
-    if (!isApplicationId(id)) return undefined;
-    const attempt = "failed to retrieve client ID";
-    const found = await ask(
-      { step: "read", attempt, method: "GET", path: id },
-      (answer) => (isGone(answer) ? "gone" : readApplication(answer)),
-      signal,
-    );
-    if (found !== "gone") return { id, clientId: found.clientId };
-    await assertUnlisted(id, { step: "read", attempt }, signal);
-    return undefined;
-  };
-
-  return {
-    type: "ias",
-    secretsOverlap: true,
-    read,
-
-    async find({ name, uid }, signal) {
-      const filter = filterByName(name);
-      if (filter === undefined) {
-        throw new IdentityError(`${listing}: the name is too long for a filter of IAS`, { code: "Terminal", step: "find" });
-      }
-      const found = await list(filter, signal);
-      // Looked at again here: what a server returns that heeds no filter must not be taken for ours.
-      return found.filter((each) => each.name === name).map(({ id, description }) => ({ id, isOurs: description === descriptionFor(uid) }));
-    },
-
-    create(owner, signal) {
-      const body = newApplicationBody(owner, settings.globalAccount);
-      return ask({ step: "create", attempt: "failed to create application", method: "POST", path: "", body }, readCreated, signal);
-    },
-
-    async delete(application, signal) {
-      const { id } = application;
-      if (!isApplicationId(id)) return;
-      const attempt = "failed to delete application";
-      const outcome = await ask({ step: "delete", attempt, method: "DELETE", path: id }, readDeleted, signal);
-      if (outcome === "gone") await assertUnlisted(id, { step: "delete", attempt }, signal);
-      else if (await read(application, signal))
-        throw new IdentityError(`${attempt}: the answer was that it is done, but application ${id} is still there`, {
-          code: "Transient",
-          step: "delete",
-        });
-    },
-
-    async issueSecret({ id }, { validToMs, known = [] }, signal) {
-      const request = { step: "issue-secret", attempt: "failed to create api secret", method: "POST" } as const;
-      if (!isApplicationId(id))
-        throw new IdentityError(`${request.attempt}: ${id} is no id of an application`, { code: "Terminal", step: request.step });
-      const body = newSecretBody(validToMs);
-      for (let tries = 0; tries < maxSecretTries; tries++) {
-        const issued = await ask({ ...request, path: `${id}/apiSecrets`, body }, readIssued, signal);
-        // Two with one hint cannot be told apart when one is to be deleted. The one at hand is dropped; nobody will ever know it.
-        if (!known.includes(issued.hint)) return issued;
-      }
-      throw new IdentityError(`${request.attempt}: ${maxSecretTries} new ones had hints that are in use`, { code: "Transient", step: request.step });
-    },
-
-    async listSecrets({ id }, signal) {
-      if (!isApplicationId(id)) return [];
-      const { secrets } = await ask(
-        { step: "list-secrets", attempt: "failed to list api secrets", method: "GET", path: `${id}/apiSecrets` },
-        readSecrets,
-        signal,
-      );
-      return (secrets ?? []).map(({ hint, validTo }) => ({ hint, validToMs: timeOf(validTo) }));
-    },
-
-    async deleteSecret({ id }, hint, signal) {
-      if (!isApplicationId(id)) return;
-      const path = `${id}/apiSecrets?${new URLSearchParams({ hint }).toString()}`;
-      await ask({ step: "delete-secret", attempt: "failed to delete api secret", method: "DELETE", path }, readDeleted, signal);
-    },
-
-    async endpoints(signal) {
-      const { issuer, tokenUrl, jwksUrl } = await discovered(signal);
-      return { issuer, tokenUrl, jwksUrl };
-    },
-
-    async accepts(credentials, signal) {
-      const { tokenUrl } = await discovered(signal);
-      // IAS's secrets are full of characters that some servers decode in a header and others do not.
-      return acceptsCredentials(http, { tokenUrl, method: "client_secret_post", ...credentials }, signal);
-    },
-
-    close: () => http.close(),
-  };
-}
-
-/** Nobody has documented the body of the answer that nothing was found. Only IAS's own words say so; an empty one may be anybody's. */
-function readFirstPage(answer: ProviderAnswer): z.infer<typeof pageSchema> | "none" | "nobody's words" {
-  if (isGone(answer)) return "none";
-  return answer.status === 404 && answer.text.trim() === "" ? "nobody's words" : readPage(answer);
-}
-
-function readPage(answer: ProviderAnswer): z.infer<typeof pageSchema> {
-  expectStatus(answer, 200);
-  return decode(answer, pageSchema);
-}
-
-function readWholePage(answer: ProviderAnswer): void {
-  expectStatus(answer, 200);
-  decode(answer, wholePageSchema);
-}
-
-function readApplication(answer: ProviderAnswer): { readonly clientId: string | undefined } {
-  expectStatus(answer, 200);
-  return { clientId: decode(answer, applicationSchema)[authenticationSchema].clientID ?? undefined };
-}
-
-function readCreated(answer: ProviderAnswer): { readonly id: string } {
-  expectStatus(answer, 201);
-  const id = idInLocation(answer.headers["location"]);
-  if (id === undefined) throw oddAnswer(answer, "failed to retrieve application ID from header: Location names no application");
-  return { id };
-}
-
-function readIssued(answer: ProviderAnswer): IssuedSecret {
-  expectStatus(answer, 201);
-  const { secret, hint } = decode(answer, createdSecretSchema);
-  // The API's example shows that a hint is how the secret starts.
-  return { secret, hint: hint ?? secret.slice(0, 4) };
-}
-
-function readSecrets(answer: ProviderAnswer): z.infer<typeof secretsSchema> {
-  if (isGone(answer)) return {};
-  expectStatus(answer, 200);
-  return decode(answer, secretsSchema);
-}
-
-function readDeleted(answer: ProviderAnswer): "gone" | "deleted" {
-  if (isGone(answer)) return "gone";
-  expectDone(answer);
-  return "deleted";
 }

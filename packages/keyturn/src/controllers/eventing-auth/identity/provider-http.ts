@@ -1,4 +1,4 @@
-// Requests, answers, tokens.
+// Requests to one tenant of an identity provider, responses that cannot do harm, and the errors that both end in.
 import {
   backoffDelayMs,
   type BackoffOptions,
@@ -21,14 +21,14 @@ import type { ClientCredentials } from "./provider.ts";
 // A request to an identity provider that did not do what it should, as a typed error that is safe to show.
 
 /**
- * What can be done about it. `Transient`: nothing, it is tried again. `Terminal`: the same request gets the same answer until somebody changes
+ * What can be done about it. `Transient`: nothing, it is tried again. `Terminal`: the same request gets the same response until somebody changes
  * something; that may be a right at the provider, which nobody here can watch, so it is worth asking again now and then. `SecretLost`: the
  * provider keeps no readable copy of the secret and makes no new one, so only a new application helps.
  */
 export type IdentityErrorCode = "Transient" | "Terminal" | "SecretLost";
 
-/** What was being done; one word per request, also the label of metrics. */
-export type IdentityStep =
+/** What was being done; one word per request, which is the label `step` of metrics. */
+export type IdentityOperation =
   | "find"
   | "create"
   | "read"
@@ -43,8 +43,8 @@ export type IdentityStep =
 /** What an identity error carries besides its message. */
 interface IdentityErrorOptions extends ErrorOptions {
   readonly code: IdentityErrorCode;
-  readonly step: IdentityStep;
-  /** The HTTP status, if there was an answer. */
+  readonly operation: IdentityOperation;
+  /** The HTTP status, if there was a response. */
   readonly status?: number;
   /** How long the provider asks to wait. */
   readonly retryAfterMs?: number;
@@ -53,25 +53,25 @@ interface IdentityErrorOptions extends ErrorOptions {
 /** The message says what was tried and what the provider said, without anything secret, in a length that fits a condition. */
 export class IdentityError extends Error {
   readonly code: IdentityErrorCode;
-  readonly step: IdentityStep;
+  readonly operation: IdentityOperation;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, { code, step, status, retryAfterMs, ...options }: IdentityErrorOptions) {
+  constructor(message: string, { code, operation, status, retryAfterMs, ...options }: IdentityErrorOptions) {
     super(message, options);
     this.name = "IdentityError";
     this.code = code;
-    this.step = step;
+    this.operation = operation;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-// An identity provider's answer, read whole and checked against what was promised.
+// An identity provider's response, read whole and checked against what was promised.
 
-/** An answer of any status, with its body. */
-export interface ProviderAnswer {
-  readonly step: IdentityStep;
+/** A response of any status, with its body. */
+export interface ProviderResponse {
+  readonly operation: IdentityOperation;
   /** What was tried, in the words that start every error: `failed to create application`. */
   readonly attempt: string;
   readonly status: number;
@@ -83,48 +83,48 @@ export interface ProviderAnswer {
 }
 
 /**
- * The body of an answer that should be JSON of a certain shape. Anything else is a transient error: it comes from something in between, or from
+ * The body of a response that should be JSON of a certain shape. Anything else is a transient error: it comes from something in between, or from
  * a server in trouble. The error names the fields that are wrong and never their values.
  */
-export function decode<T>(answer: ProviderAnswer, schema: z.ZodType<T>): T {
-  const value = jsonOf(answer);
-  if (value === undefined) throw oddAnswer(answer, `the answer is no JSON (${answer.headers["content-type"] ?? "no content type"})`);
+export function decode<T>(response: ProviderResponse, schema: z.ZodType<T>): T {
+  const value = jsonOf(response);
+  if (value === undefined) throw unusableResponse(response, `the answer is no JSON (${response.headers["content-type"] ?? "no content type"})`);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const fields = result.error.issues.map(({ path }) => (path.length > 0 ? path.join(".") : "the whole"));
-  throw oddAnswer(answer, `the answer is not what the protocol promises: ${[...new Set(fields)].join(", ")}`);
+  throw unusableResponse(response, `the answer is not what the protocol promises: ${[...new Set(fields)].join(", ")}`);
 }
 
-/** An error for an answer with a status of success that cannot be used. */
-export function oddAnswer({ attempt, step, status, clean }: ProviderAnswer, problem: string): IdentityError {
-  return new IdentityError(clean(`${attempt}: ${problem}`), { code: "Transient", step, status });
+/** An error for a response with a status of success that cannot be used. */
+export function unusableResponse({ attempt, operation, status, clean }: ProviderResponse, problem: string): IdentityError {
+  return new IdentityError(clean(`${attempt}: ${problem}`), { code: "Transient", operation, status });
 }
 
-/** Throws what an answer stands for that has another status than these. */
-export function expectStatus(answer: ProviderAnswer, ...expected: readonly number[]): void {
-  if (!expected.includes(answer.status)) throw refusalOf(answer);
+/** Throws what a response stands for that has another status than these. */
+export function expectStatus(response: ProviderResponse, ...expected: readonly number[]): void {
+  if (!expected.includes(response.status)) throw refusalOf(response);
 }
 
-/** Throws unless the answer says that it was done: 204, or 200 with nothing or JSON. A page comes from something in between that has done nothing. */
-export function expectDone(answer: ProviderAnswer): void {
-  expectStatus(answer, 204, 200);
-  if (answer.status === 200 && answer.text.trim() !== "") decode(answer, z.unknown());
+/** Throws unless the response says that it was done: 204, or 200 with nothing or JSON. A page comes from something in between that has done nothing. */
+export function expectDone(response: ProviderResponse): void {
+  expectStatus(response, 204, 200);
+  if (response.status === 200 && response.text.trim() !== "") decode(response, z.unknown());
 }
 
 /**
  * True if IAS says in its own words that there is no such thing. A page for people, an empty body or any other JSON under that status
  * comes from something in between that knows no such address, and nothing may be concluded from it.
  */
-export function isGone(answer: ProviderAnswer): boolean {
-  return answer.status === 404 && refusalBody.safeParse(jsonOf(answer)).success;
+export function isGone(response: ProviderResponse): boolean {
+  return response.status === 404 && refusalBody.safeParse(jsonOf(response)).success;
 }
 
-/** The error that an answer with a failing status stands for, with the provider's own words. */
-export function refusalOf(answer: ProviderAnswer, retryAfterMs?: number): IdentityError {
-  const { attempt, step, status, headers, clean } = answer;
-  const told = messageIn(jsonOf(answer)) ?? (status >= 300 && status < 400 ? redirectProblem(headers["location"]) : undefined);
-  const message = clean(`${attempt}: the identity provider answered ${status}${told === undefined ? "" : `: ${told}`}`);
-  return new IdentityError(message, { code: codeOf(answer), step, status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+/** The error that a response with a failing status stands for, with the provider's own words. */
+export function refusalOf(response: ProviderResponse, retryAfterMs?: number): IdentityError {
+  const { attempt, operation, status, headers, clean } = response;
+  const detail = messageIn(jsonOf(response)) ?? (status >= 300 && status < 400 ? redirectProblem(headers["location"]) : undefined);
+  const message = clean(`${attempt}: the identity provider answered ${status}${detail === undefined ? "" : `: ${detail}`}`);
+  return new IdentityError(message, { code: codeOf(response), operation, status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }
 
 /** Where it pointed is not said beyond the host: addresses of log-in pages carry session data. */
@@ -134,17 +134,17 @@ function redirectProblem(location: string | undefined): string {
 }
 
 /**
- * What may pass: overload, trouble at the server, somebody else's write, addresses that only something in between does not know, and an
+ * What may end by itself: overload, trouble at the server, somebody else's write, addresses that only something in between does not know, and an
  * application that was just made and is not known everywhere yet when it is to get a secret.
  */
-function codeOf(answer: ProviderAnswer): IdentityErrorCode {
-  const { status, step } = answer;
-  const isMissingForNow = status === 404 && (step === "issue-secret" || !isGone(answer));
-  const passes = status >= 500 || status === 408 || status === 409 || status === 425 || status === 429 || isMissingForNow;
-  return passes || status < 300 ? "Transient" : "Terminal";
+function codeOf(response: ProviderResponse): IdentityErrorCode {
+  const { status, operation } = response;
+  const isMissingForNow = status === 404 && (operation === "issue-secret" || !isGone(response));
+  const isTransient = status >= 500 || status === 408 || status === 409 || status === 425 || status === 429 || isMissingForNow;
+  return isTransient || status < 300 ? "Transient" : "Terminal";
 }
 
-function jsonOf({ headers, text }: ProviderAnswer): unknown {
+function jsonOf({ headers, text }: ProviderResponse): unknown {
   if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(headers["content-type"] ?? "")) return undefined;
   try {
     return JSON.parse(text) as unknown;
@@ -164,9 +164,9 @@ const oauthError = z.object({ error: z.string(), error_description: z.string().o
 const coded = iasError.required({ code: true });
 const refusalBody = z.union([coded, z.object({ error: coded })]);
 
-/** The code of an OAuth error; undefined if the answer has none. */
-export function oauthErrorIn(answer: ProviderAnswer): string | undefined {
-  return oauthError.safeParse(jsonOf(answer)).data?.error;
+/** The code of an OAuth error; undefined if the response has none. */
+export function oauthErrorIn(response: ProviderResponse): string | undefined {
+  return oauthError.safeParse(jsonOf(response)).data?.error;
 }
 
 /** The provider's words: IAS's error body, bare or wrapped, or OAuth's. */
@@ -183,11 +183,11 @@ function messageIn(body: unknown): string | undefined {
   return description === undefined ? error : `${error}: ${description}`;
 }
 
-// Requests to one tenant of an identity provider: deadlines, retries, a limit on requests under way, and answers that cannot do harm.
+// Requests: deadlines, retries, a limit on requests under way.
 
 /** One request. */
 export interface ProviderRequest {
-  readonly step: IdentityStep;
+  readonly operation: IdentityOperation;
   /** What is tried, in the words that start every error: `failed to create application`. */
   readonly attempt: string;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -196,14 +196,14 @@ export interface ProviderRequest {
   readonly body?: string;
   /** What it carries that must never be seen in a message, besides the tenant's own secrets. */
   readonly secrets?: readonly string[];
-  /** Whether it is sent once whatever its method, because the answer to another one would be taken for the answer to the first. Default false. */
+  /** Whether it is sent once whatever its method, because the response to another one would be taken for the response to the first. Default false. */
   readonly once?: boolean;
 }
 
-/** What is told of every request, for metrics. */
+/** What is recorded of every request, for metrics. */
 export interface RequestRecord {
-  readonly step: IdentityStep;
-  /** The HTTP status; undefined if there was no answer. */
+  readonly operation: IdentityOperation;
+  /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
   readonly durationMs: number;
 }
@@ -219,7 +219,7 @@ interface ProviderHttpOptions {
   readonly random: Random;
   /** Allows addresses with http://. */
   readonly allowHttp: boolean;
-  /** From the start of a request to the end of its answer. */
+  /** From the start of a request to the end of its response. */
   readonly timeoutMs: number;
   /** Where `HTTPS_PROXY` and the like are looked up. Default: nowhere. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -235,7 +235,7 @@ const defaultPauseMs = 1000;
 /** No header makes us forget a tenant for longer, however many digits it has. */
 const maxPauseMs = 300_000;
 /** Longer than 100 applications with everything that they can have. */
-const maxAnswerBytes = 4 * 1024 * 1024;
+const maxResponseBytes = 4 * 1024 * 1024;
 /** A condition's message is read by people. */
 const maxMessage = 600;
 
@@ -257,8 +257,8 @@ export class ProviderHttp {
     this.#options = options;
   }
 
-  /** Sends the request and hands the answer to `read`, whose transient errors count as failures of the request. */
-  async ask<T>(request: ProviderRequest, read: (answer: ProviderAnswer) => T, signal?: AbortSignal): Promise<T> {
+  /** Sends the request and hands the response to `read`, whose transient errors count as failures of the request. */
+  async ask<T>(request: ProviderRequest, read: (response: ProviderResponse) => T, signal?: AbortSignal): Promise<T> {
     const { clock, random } = this.#options;
     for (let tries = 1; ; tries++) {
       try {
@@ -276,30 +276,30 @@ export class ProviderHttp {
     for (const transport of this.#transports.values()) transport.close();
   }
 
-  async #once(request: ProviderRequest, signal?: AbortSignal): Promise<ProviderAnswer> {
+  async #once(request: ProviderRequest, signal?: AbortSignal): Promise<ProviderResponse> {
     const { clock, observe } = this.#options;
     const transport = this.#transportTo(request);
     const release = await this.#enter(request, signal);
     const startMs = clock.monotonic();
     let status: number | undefined;
     try {
-      const answer = await this.#exchange(transport, request, signal);
-      status = answer.status;
-      return this.#checked(answer);
+      const response = await this.#exchange(transport, request, signal);
+      status = response.status;
+      return this.#checked(response);
     } finally {
       release();
-      observe?.({ step: request.step, status, durationMs: clock.monotonic() - startMs });
+      observe?.({ operation: request.operation, status, durationMs: clock.monotonic() - startMs });
     }
   }
 
   /** Waits for the end of a pause and for a place among the requests under way. */
-  async #enter({ step, attempt }: ProviderRequest, signal?: AbortSignal): Promise<() => void> {
+  async #enter({ operation, attempt }: ProviderRequest, signal?: AbortSignal): Promise<() => void> {
     const { clock, random, slots } = this.#options;
     for (;;) {
       const leftMs = this.#pausedUntilMs - clock.monotonic();
       if (leftMs > maxWaitMs) {
         const message = `${attempt}: the identity provider asked to wait for another ${Math.ceil(leftMs / 1000)} s`;
-        throw new IdentityError(message, { code: "Transient", step, status: 429, retryAfterMs: leftMs });
+        throw new IdentityError(message, { code: "Transient", operation, status: 429, retryAfterMs: leftMs });
       }
       // Those who wait together do not come back together.
       if (leftMs > 0) await sleep(clock, leftMs * (1 + random() / 4), signal);
@@ -309,14 +309,14 @@ export class ProviderHttp {
     }
   }
 
-  async #exchange(transport: Transport, request: ProviderRequest, signal?: AbortSignal): Promise<ProviderAnswer> {
+  async #exchange(transport: Transport, request: ProviderRequest, signal?: AbortSignal): Promise<ProviderResponse> {
     const { clock, timeoutMs } = this.#options;
-    const { step, attempt, method, url, headers, body, secrets = [] } = request;
+    const { operation, attempt, method, url, headers, body, secrets = [] } = request;
     const { pathname, search } = new URL(url);
     const clean = (text: string): string => cleaned(text, [...this.#options.secrets, ...secrets]);
     const ended = new AbortController();
     const timer = clock.setTimer(timeoutMs, () => {
-      ended.abort(new IdentityError(`${attempt}: no answer within ${timeoutMs} ms`, { code: "Transient", step }));
+      ended.abort(new IdentityError(`${attempt}: no answer within ${timeoutMs} ms`, { code: "Transient", operation }));
     });
     const onAbort = (): void => ended.abort(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -324,36 +324,37 @@ export class ProviderHttp {
     try {
       const sent = { method, path: `${pathname}${search}`, timeoutMs, ...(headers && { headers }), ...(body !== undefined && { body }) };
       const response = await transport.send(sent, ended.signal);
-      const text = await readText(response, maxAnswerBytes);
-      if (text === undefined) throw new IdentityError(`${attempt}: the answer is longer than ${maxAnswerBytes} bytes`, { code: "Transient", step });
-      return { step, attempt, status: response.status, headers: response.headers, text, clean };
+      const text = await readText(response, maxResponseBytes);
+      if (text === undefined)
+        throw new IdentityError(`${attempt}: the answer is longer than ${maxResponseBytes} bytes`, { code: "Transient", operation });
+      return { operation, attempt, status: response.status, headers: response.headers, text, clean };
     } catch (cause) {
       if (!(cause instanceof ConnectionError)) throw cause;
-      throw new IdentityError(clean(`${attempt}: ${cause.message}`), { code: "Transient", step, cause });
+      throw new IdentityError(clean(`${attempt}: ${cause.message}`), { code: "Transient", operation, cause });
     } finally {
       timer.cancel();
       signal?.removeEventListener("abort", onAbort);
     }
   }
 
-  /** Passes on what the caller has to judge; what means the same everywhere is an error at once. */
-  #checked(answer: ProviderAnswer): ProviderAnswer {
-    const { status, headers } = answer;
-    if (status < 500 && status !== 408 && status !== 425 && status !== 429 && (status < 300 || status > 399)) return answer;
+  /** Returns what the caller has to decide on; what means the same everywhere is an error at once. */
+  #checked(response: ProviderResponse): ProviderResponse {
+    const { status, headers } = response;
+    if (status < 500 && status !== 408 && status !== 425 && status !== 429 && (status < 300 || status > 399)) return response;
     const askedMs = retryAfterOf(headers["retry-after"], this.#options.clock.now());
     const pauseMs = askedMs === undefined ? undefined : Math.min(askedMs, maxPauseMs);
-    if (status !== 429) throw refusalOf(answer, pauseMs);
+    if (status !== 429) throw refusalOf(response, pauseMs);
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#options.clock.monotonic() + (pauseMs ?? defaultPauseMs));
-    throw refusalOf(answer, pauseMs ?? defaultPauseMs);
+    throw refusalOf(response, pauseMs ?? defaultPauseMs);
   }
 
-  #transportTo({ url, step, attempt }: ProviderRequest): Transport {
+  #transportTo({ url, operation, attempt }: ProviderRequest): Transport {
     const { origin, protocol } = URL.parse(url) ?? { origin: "", protocol: "" };
     if (protocol !== "https:" && !(protocol === "http:" && this.#options.allowHttp)) {
       const wanted = this.#options.allowHttp ? "an http:// or https:// URL" : "an https:// URL; http:// needs --eventing-auth.allow-http";
-      throw new IdentityError(`${attempt}: the identity provider's address must be ${wanted}`, { code: "Terminal", step });
+      throw new IdentityError(`${attempt}: the identity provider's address must be ${wanted}`, { code: "Terminal", operation });
     }
-    if (this.#closed) throw new IdentityError(`${attempt}: the connections to the identity provider are closed`, { code: "Transient", step });
+    if (this.#closed) throw new IdentityError(`${attempt}: the connections to the identity provider are closed`, { code: "Transient", operation });
     const open = this.#transports.get(origin);
     if (open) return open;
     const { clock, env, ca } = this.#options;
@@ -365,7 +366,7 @@ export class ProviderHttp {
       return transport;
     } catch (cause) {
       if (!(cause instanceof ConfigError)) throw cause;
-      throw new IdentityError(`${attempt}: ${cause.message}`, { code: "Terminal", step, cause });
+      throw new IdentityError(`${attempt}: ${cause.message}`, { code: "Terminal", operation, cause });
     }
   }
 }
@@ -377,8 +378,8 @@ function cleaned(text: string, secrets: readonly string[]): string {
 }
 
 /** Requests that can be repeated without harm. */
-function mayRepeat({ method, step, once }: ProviderRequest, { code, status, retryAfterMs = 0 }: IdentityError): boolean {
-  const harmless = method === "GET" || method === "DELETE" || (step === "token" && status === 429);
+function mayRepeat({ method, operation, once }: ProviderRequest, { code, status, retryAfterMs = 0 }: IdentityError): boolean {
+  const harmless = method === "GET" || method === "DELETE" || (operation === "token" && status === 429);
   return code === "Transient" && harmless && !once && retryAfterMs <= maxWaitMs;
 }
 
@@ -388,7 +389,7 @@ const tokenSchema = z.object({ access_token: z.string().min(1) });
 const errorSchema = z.object({ error: z.string() });
 
 /** How a client shows who it is: in the header, or in the form, whose encoding every server reads alike. */
-export interface TokenRequest extends ClientCredentials {
+interface TokenRequest extends ClientCredentials {
   readonly tokenUrl: string;
   readonly method: "client_secret_basic" | "client_secret_post";
 }
@@ -399,7 +400,7 @@ export function acceptsCredentials(http: ProviderHttp, { tokenUrl, method, ...cr
   const { clientId, clientSecret } = credentials;
   const form = new URLSearchParams({ grant_type: "client_credentials", ...(inForm && { client_id: clientId, client_secret: clientSecret }) });
   const request = {
-    step: "token",
+    operation: "token",
     attempt: "failed to fetch a token with the client's credentials",
     method: "POST",
     url: tokenUrl,
@@ -410,13 +411,13 @@ export function acceptsCredentials(http: ProviderHttp, { tokenUrl, method, ...cr
   return http.ask(request, isAccepted, signal);
 }
 
-function isAccepted(answer: ProviderAnswer): boolean {
-  if (answer.status === 200) return decode(answer, tokenSchema).access_token !== "";
-  if (answer.status !== 400 && answer.status !== 401) throw refusalOf(answer);
-  // RFC 6749, 5.2: invalid_client may come with either status; a 400 can also mean that the request is wrong and tells nothing of the client.
-  const { error } = decode(answer, errorSchema);
+function isAccepted(response: ProviderResponse): boolean {
+  if (response.status === 200) return decode(response, tokenSchema).access_token !== "";
+  if (response.status !== 400 && response.status !== 401) throw refusalOf(response);
+  // RFC 6749, 5.2: invalid_client may come with either status; a 400 can also mean that the request is wrong and says nothing of the client.
+  const { error } = decode(response, errorSchema);
   if (error === "invalid_client") return false;
-  throw refusalOf(answer);
+  throw refusalOf(response);
 }
 
 /** RFC 6749, 2.3.1: both parts are form-encoded before they go into the header. */

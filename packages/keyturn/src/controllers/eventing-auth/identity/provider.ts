@@ -1,4 +1,4 @@
-// The interface, choice, errors.
+// What the controller needs of an identity provider, whichever it is, and how the one in use is opened from its Secret.
 import { createHash } from "node:crypto";
 import type { Clock, Random } from "@keyturn/runtime";
 import { Semaphore } from "../../../semaphore.ts";
@@ -6,7 +6,7 @@ import { iasProvider } from "./ias.ts";
 import { openidProvider } from "./openid.ts";
 import { IdentityError, ProviderHttp, type RequestRecord } from "./provider-http.ts";
 
-// What the controller needs of an identity provider, whichever it is: SAP's Application Directory, or any server with OpenID dynamic registration.
+// The interface, for SAP's Application Directory and any server with OpenID dynamic registration.
 
 /**
  * Where a provider's own right to manage one application is kept between requests: RFC 7592's registration access token and client URI.
@@ -34,7 +34,7 @@ export interface ApplicationRef extends ApplicationOwner {
   readonly id: string;
 }
 
-/** What the provider tells about an application. */
+/** What the provider says about an application. */
 export interface Application {
   readonly id: string;
   /** Undefined until it has one: IAS generates it with the first secret. */
@@ -48,7 +48,7 @@ export interface FoundApplication {
   readonly isOurs: boolean;
 }
 
-/** A client secret. It is told once: who loses it must issue another. */
+/** A client secret. It is given out once: who loses it must issue another. */
 export interface IssuedSecret {
   readonly secret: string;
   /**
@@ -61,7 +61,7 @@ export interface IssuedSecret {
 /** A secret that exists, without what is secret about it. */
 export interface SecretListing {
   readonly hint: string;
-  /** When it stops working by itself; undefined if never or not told. */
+  /** When it stops working by itself; undefined if never or not known. */
   readonly validToMs: number | undefined;
 }
 
@@ -78,7 +78,7 @@ export interface CreatedApplication {
 export interface IssueOptions {
   /**
    * True: a new secret, or a `Terminal` error if the provider cannot make one for this application.
-   * False: any secret that works; one that exists already if the provider tells it again, else a new one.
+   * False: any secret that works; one that exists already if the provider gives it out again, else a new one.
    */
   readonly rotate: boolean;
   /** Hints that are in use already. A new secret never gets one of them, so that deleting by hint never hits the wrong one. Default none. */
@@ -115,7 +115,7 @@ export interface IdentityProvider {
   find(owner: ApplicationOwner, signal?: AbortSignal): Promise<readonly FoundApplication[]>;
   /**
    * The application, or undefined if the provider proves that it does not have it (any more): it says so in its own words, and where it has a
-   * list, the application is not on it. An answer that may come from something in between, or mean that only the credentials are wrong, is an error.
+   * list, the application is not on it. A response that may come from something in between, or mean that only the credentials are wrong, is an error.
    */
   read(application: ApplicationRef, signal?: AbortSignal): Promise<Application | undefined>;
   /** Makes an application, without looking whether there is one already. */
@@ -136,55 +136,6 @@ export interface IdentityProvider {
   close(): void;
 }
 
-// What the Secret with the identity provider's credentials says, read and checked.
-
-/** The credentials of a tenant. */
-type ProviderSettings =
-  | { readonly type: "ias"; readonly url: string; readonly username: string; readonly password: string; readonly ca?: string }
-  | { readonly type: "openid"; readonly url: string; readonly initialAccessToken?: string; readonly ca?: string };
-
-/** Which provider is used. */
-type ProviderType = ProviderSettings["type"];
-
-/** The data of a Secret, in base64 as the API server has it. */
-export type SecretData = Readonly<Record<string, string>>;
-
-/**
- * Reads the Secret. IAS: `url`, `username`, `password`. OpenID: `url` (the issuer) and, where the server wants one, `initial_access_token`.
- * Both: `ca.crt`, certificates to trust instead of the machine's own. Throws a terminal `IdentityError` that names the key to put right.
- */
-export function readProviderSettings(type: ProviderType, data: SecretData): ProviderSettings {
-  const text = (key: string): string | undefined => {
-    const encoded = data[key];
-    // A line end at the end of a value comes from an editor or `echo`, and is part of no credential.
-    return encoded === undefined
-      ? undefined
-      : Buffer.from(encoded, "base64")
-          .toString("utf8")
-          .replace(/\r?\n$/, "");
-  };
-  const needed = (key: string): string => {
-    const value = text(key);
-    if (!value) throw new IdentityError(`key ${key} is not found in ${type} secret`, { code: "Terminal", step: "discover" });
-    return value;
-  };
-  const url = needed("url");
-  if (!isTenantUrl(url)) {
-    throw new IdentityError(`key url in ${type} secret is no URL such as https://tenant.example.com`, { code: "Terminal", step: "discover" });
-  }
-  const ca = text("ca.crt");
-  const shared = { url, ...(ca && { ca }) };
-  if (type === "ias") return { type, ...shared, username: needed("username"), password: needed("password") };
-  const initialAccessToken = text("initial_access_token");
-  return { type, ...shared, ...(initialAccessToken && { initialAccessToken }) };
-}
-
-/** No credentials, query or fragment: all of them would end up in places where they do not belong. */
-function isTenantUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
-}
-
 // The identity provider that the credentials of the moment belong to: one at a time, kept until they change.
 
 /** How providers are opened. */
@@ -193,7 +144,7 @@ export interface IdentityProvidersOptions {
   /** The global account that new IAS applications belong to. Default none. */
   readonly globalAccount?: string;
   readonly allowHttp: boolean;
-  /** From the start of a request to the end of its answer. Default 30,000. */
+  /** From the start of a request to the end of its response. Default 30,000. */
   readonly timeoutMs?: number;
   /** Requests under way at once. Default 50. */
   readonly maxRequests?: number;
@@ -201,7 +152,7 @@ export interface IdentityProvidersOptions {
   readonly random: Random;
   /** Where `HTTPS_PROXY` and the like are looked up. Default: nowhere. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Told of every request. */
+  /** Called after every request. */
   readonly observe?: (record: RequestRecord) => void;
 }
 
@@ -265,4 +216,53 @@ export class IdentityProviders {
 function secretsIn(settings: ProviderSettings): readonly string[] {
   if (settings.type === "openid") return settings.initialAccessToken === undefined ? [] : [settings.initialAccessToken];
   return [settings.password, Buffer.from(`${settings.username}:${settings.password}`).toString("base64")];
+}
+
+// What the Secret with the identity provider's credentials says, read and checked.
+
+/** The credentials of a tenant. */
+type ProviderSettings =
+  | { readonly type: "ias"; readonly url: string; readonly username: string; readonly password: string; readonly ca?: string }
+  | { readonly type: "openid"; readonly url: string; readonly initialAccessToken?: string; readonly ca?: string };
+
+/** Which provider is used. */
+type ProviderType = ProviderSettings["type"];
+
+/** The data of a Secret, in base64 as the API server has it. */
+export type SecretData = Readonly<Record<string, string>>;
+
+/**
+ * Reads the Secret. IAS: `url`, `username`, `password`. OpenID: `url` (the issuer) and, where the server wants one, `initial_access_token`.
+ * Both: `ca.crt`, certificates to trust instead of the machine's own. Throws a terminal `IdentityError` that names the key to put right.
+ */
+export function readProviderSettings(type: ProviderType, data: SecretData): ProviderSettings {
+  const text = (key: string): string | undefined => {
+    const encoded = data[key];
+    // A line end at the end of a value comes from an editor or `echo`, and is part of no credential.
+    return encoded === undefined
+      ? undefined
+      : Buffer.from(encoded, "base64")
+          .toString("utf8")
+          .replace(/\r?\n$/, "");
+  };
+  const needed = (key: string): string => {
+    const value = text(key);
+    if (!value) throw new IdentityError(`key ${key} is not found in ${type} secret`, { code: "Terminal", operation: "discover" });
+    return value;
+  };
+  const url = needed("url");
+  if (!isTenantUrl(url)) {
+    throw new IdentityError(`key url in ${type} secret is no URL such as https://tenant.example.com`, { code: "Terminal", operation: "discover" });
+  }
+  const ca = text("ca.crt");
+  const shared = { url, ...(ca && { ca }) };
+  if (type === "ias") return { type, ...shared, username: needed("username"), password: needed("password") };
+  const initialAccessToken = text("initial_access_token");
+  return { type, ...shared, ...(initialAccessToken && { initialAccessToken }) };
+}
+
+/** No credentials, query or fragment: all of them would end up in places where they do not belong. */
+function isTenantUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
 }

@@ -1,6 +1,6 @@
-// The right to manage a client, as it is kept.
+// Grants as they are kept, and what is sent to registered clients.
 import { describe, expect, it } from "vitest";
-import { grantText, hintOf, readGrant, updateBody } from "./openid.ts";
+import { grantText, hintOf, readGrant, updateBody } from "./registrations.ts";
 
 const issuer = "https://id.example.com";
 const grant = { issuer, clientId: "c1", management: { uri: `${issuer}/reg/c1`, token: "t0ken" }, hint: "abc" };
