@@ -29,7 +29,7 @@ async function runKilledAgent(settings: KilledAgentSettings): Promise<boolean> {
   const program = fileURLToPath(new URL("killed-agent.ts", import.meta.url));
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], { stdio: ["ignore", "pipe", "ignore"] });
   const ended = once(child, "exit");
-  // A line that says so comes when the promotion is over and the gateway was told.
+  // A line that says so comes when the promotion is over and the gateway was notified.
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.includes("what is served is what should be")) child.kill("SIGTERM");
   }

@@ -155,7 +155,7 @@ test("`keyturn agent` does all this as a user starts it", async () => {
   const args = ["--namespace", world.namespace, "--dir", folder, "--kubeconfig", world.kubeconfig, "--bind-address", "0", "--on-change", "true"];
   const agent = startKeyturn(["agent", ...args]);
   await soon(async () => expect(await servedIn(folder)).toEqual(pairsOf(set)));
-  await soon(() => expect(agent.output.out).toContain("the gateway was told"));
+  await soon(() => expect(agent.output.out).toContain("the gateway was notified"));
   agent.kill("SIGTERM");
   expect(await agent.exit).toBe(0);
   expect(agent.output.err).toBe("");

@@ -47,22 +47,22 @@ it("lets timers have their turn, whatever it was that the event loop called", as
   expect(fired).toBe(true);
 });
 
-it("lets others run while a store tells of a long list, and the whole list is readable meanwhile", async () => {
+it("lets others run while a store notifies of a long list, and the whole list is readable meanwhile", async () => {
   const store = new Store<number>({ clock: tickingClock(), onFault: () => {} });
-  let told = 0;
-  store.subscribe(() => void told++);
+  let notified = 0;
+  store.subscribe(() => void notified++);
   await store.take({ type: "init" });
   for (let i = 0; i < 200; i++) await store.take({ type: "initApply", object: { key: `k${i}`, uid: `u${i}`, resourceVersion: "1", value: i } });
   const done = store.take({ type: "initDone", resourceVersion: "1" });
-  const seen: { readonly told: number; readonly size: number; readonly synced: boolean }[] = [];
+  const seen: { readonly notified: number; readonly size: number; readonly synced: boolean }[] = [];
   const look = (): void => {
-    seen.push({ told, size: store.size, synced: store.synced });
+    seen.push({ notified, size: store.size, synced: store.synced });
     if (!store.synced) setImmediate(look);
   };
   setImmediate(look);
   await done;
   expect(seen.length).toBeGreaterThan(20);
   expect(seen.every(({ size }) => size === 200)).toBe(true);
-  expect(seen.some(({ told, synced }) => told > 0 && told < 200 && !synced)).toBe(true);
-  expect(told).toBe(200);
+  expect(seen.some(({ notified, synced }) => notified > 0 && notified < 200 && !synced)).toBe(true);
+  expect(notified).toBe(200);
 });

@@ -93,7 +93,7 @@ export interface EventView {
   readonly firstMs: number;
   readonly lastMs: number;
   readonly count: number;
-  /** Who told it. */
+  /** Who sent it. */
   readonly controller: string;
 }
 

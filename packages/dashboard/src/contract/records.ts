@@ -124,9 +124,9 @@ export interface KeySetRecord extends RecordBase {
   /** `jwks/<kind>/<namespace>/<name>`. */
   readonly id: string;
   readonly step: "jwks";
-  /** Where the document is published. */
+  /** Where the JWKS document is published. */
   readonly configMap: string;
-  /** The path that clients are told to use. */
+  /** The path that clients should use. */
   readonly endpoint: string;
   /** Active ones first, then retiring ones, then removed ones. */
   readonly keys: readonly KeyView[];
@@ -136,7 +136,7 @@ export interface KeySetRecord extends RecordBase {
   readonly nextRemovalMs?: number;
   /** The earliest end of a certificate whose key is active. */
   readonly nextExpiryMs?: number;
-  /** Whether pods answer with the document; absent if none are asked for. */
+  /** Whether pods answer with the JWKS document; absent if none are asked for. */
   readonly served?: { readonly holds: boolean; readonly reason: string; readonly message: string };
 }
 
@@ -319,7 +319,7 @@ export interface WorkloadRecord extends RecordBase {
   /** `workload/<kind>/<namespace>/<name>`. */
   readonly id: string;
   readonly step: "sidecars";
-  /** `outdated`: to be restarted now. `rolling`: being restarted. `waiting`: will be restarted. `heldBack`: will not be. `unknown`: cannot be told. */
+  /** `outdated`: to be restarted now. `rolling`: being restarted. `waiting`: will be restarted. `heldBack`: will not be. `unknown`: not known. */
   readonly phase: "outdated" | "rolling" | "done" | "waiting" | "heldBack" | "unknown";
   /** What is wrong with its pods, in one word; absent if nothing is or if it is not known. */
   readonly outdated?: string;

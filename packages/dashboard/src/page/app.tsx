@@ -80,7 +80,7 @@ function titleOf({ view, object }: Route): string {
   return object?.name ?? stageInfos.find((info) => info.view === view)?.title ?? "Overview";
 }
 
-/** Begins a new place at its top, and tells screen readers that they are there. */
+/** Begins a new place at its top, and announces it to screen readers. */
 function useNewPlace(place: string, main: { readonly current: HTMLElement | null }): void {
   const before = useRef(place);
   useEffect(() => {

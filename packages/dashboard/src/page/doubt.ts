@@ -5,7 +5,7 @@ import { usePage } from "./page-state.ts";
 import { type HealthCounts, worstHealth } from "./record-list.ts";
 import { stageInfos } from "./stages.ts";
 
-/** Why nothing certain can be said about a step. `loading` passes by itself. */
+/** Why nothing certain can be said about a step. `loading` ends by itself. */
 interface Doubt {
   readonly about: "page" | "server" | "rights" | "leader" | "loading";
   readonly message: string;

@@ -1,4 +1,4 @@
-// The picture that the server tells, live: the connection, tried again for ever, and what it brings.
+// The picture that the server sends, live: the connection, tried again for ever, and what it brings.
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import type { Hello } from "../contract/index.ts";
 import { readStream, type StreamEnd } from "./event-stream.ts";
@@ -86,12 +86,12 @@ function retry(connection: Connection): Connection {
   }
 }
 
-// The connection at work: reads the stream, tries again after a cut, and brings what it tells into signals once per frame.
+// The connection at work: reads the stream, tries again after a cut, and brings what it sends into signals once per frame.
 
 /** A signal for each table, so that a change concerns only who shows that table. */
 export type LiveTables = { readonly [T in keyof Tables]: ReadonlySignal<Tables[T]> };
 
-/** What the server tells, live. */
+/** What the server sends, live. */
 export interface LivePicture {
   readonly tables: LiveTables;
   readonly hello: ReadonlySignal<Hello | undefined>;

@@ -69,7 +69,7 @@ interface Settings {
   readonly timeStyle: Signal<TimeStyle>;
 }
 
-/** Reads what is remembered, and keeps the document's theme and the memory in line with it. */
+/** Reads what is remembered, and keeps the page's theme and the memory in line with it. */
 export function loadSettings(): Settings {
   const theme = remembered<Theme>("keyturn.theme", ["system", "light", "dark"]);
   const timeStyle = remembered<TimeStyle>("keyturn.times", ["relative", "absolute"]);

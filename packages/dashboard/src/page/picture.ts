@@ -1,4 +1,4 @@
-// Everything that the server has told, put together: a pure function from what is known and the next event to what is known then.
+// Everything that the server has sent, put together: a pure function from what is known and the next event to what is known then.
 import type { Changes, DashboardRecord, Hello, StreamEvents } from "../contract/index.ts";
 
 // The records of one type in the order of their ids, as an array that is never changed in place: what did not change is the same object as before.

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { attentionList, comingUp, countHealth, filterRecords, worstHealth } from "./record-list.ts";
+import { concernsIn, comingUp, countHealth, filterRecords, worstHealth } from "./record-list.ts";
 import { keySet } from "./timeline/records.fixture.ts";
 
 const record = (id: string, changes: Parameters<typeof keySet>[0]) => ({ ...keySet(changes), id });
@@ -13,10 +13,10 @@ it("errors come first, then warnings, then what is not known, the newest of each
     record("new warning", { health: "warning", sinceMs: 9 }),
     record("new error", { health: "error", sinceMs: 8 }),
   ];
-  const { first, count } = attentionList(records, 5);
+  const { first, count } = concernsIn(records, 5);
   expect(first.map(({ id }) => id)).toEqual(["new error", "old error", "new warning", "old warning", "unknown"]);
   expect(count).toBe(5);
-  expect(attentionList(records, 3)).toEqual({ first: first.slice(0, 3), count });
+  expect(concernsIn(records, 3)).toEqual({ first: first.slice(0, 3), count });
 });
 
 it("what is next comes first, and what is over does not come", () => {

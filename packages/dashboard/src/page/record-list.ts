@@ -2,7 +2,7 @@
 import type { Health, RecordBase } from "../contract/index.ts";
 
 /** Errors before warnings before what is not known, the newest of each first, at most `most` of them; and how many there are. */
-export function attentionList<T extends RecordBase>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
+export function concernsIn<T extends RecordBase>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
   const concerned = records.filter(({ health }) => severities.includes(health));
   const first = concerned
     .toSorted((left, right) => severity(left) - severity(right) || (right.sinceMs ?? 0) - (left.sinceMs ?? 0) || (left.id < right.id ? -1 : 1))

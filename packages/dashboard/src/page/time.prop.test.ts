@@ -29,7 +29,7 @@ it("moving there and back ends where it began, and does not change the width", (
   );
 });
 
-it("now is always in sight of a range that follows it, with room for what is planned", () => {
+it("now is always in view of a range that follows it, with room for what is planned", () => {
   fc.assert(
     fc.property(range, (following) => {
       expect(shareAt(following, now)).toBeGreaterThan(0.5);

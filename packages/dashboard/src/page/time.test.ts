@@ -22,7 +22,7 @@ describe("spanText", () => {
 });
 
 describe("relativeText", () => {
-  it("tells the past from the future", () => {
+  it("distinguishes the past from the future", () => {
     expect(relativeText(1000, 3 * minute + 1000)).toBe("3 min ago");
     expect(relativeText(2 * hour, 0)).toBe("in 2 h");
     expect(relativeText(500, 0)).toBe("now");

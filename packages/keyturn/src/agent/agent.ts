@@ -18,10 +18,10 @@ interface AgentOptions {
   readonly served: ServedSet;
   /** What was remembered from before. */
   readonly memory: AgentMemory;
-  /** Undefined if nobody wants to be told of changes. */
+  /** Undefined if nobody wants to be notified of changes. */
   readonly gateway: GatewayNotice | undefined;
   readonly rules: DecisionRules;
-  /** From telling the gateway to the next promotion: a gateway still reads its files for a while after it was told. */
+  /** From notifying the gateway to the next promotion: a gateway still reads its files for a while after it was notified. */
   readonly pauseMs: number;
   /** Called after every look. */
   readonly onStatus: (status: AgentStatus) => void;
@@ -84,7 +84,7 @@ export class Agent {
     return sinceMs === undefined ? undefined : this.#isVerified ? 0 : Math.max(0, this.#options.clock.now() - sinceMs);
   }
 
-  /** Tells the gateway and everybody else about what was found on the disk. Needs no API server. */
+  /** Notifies the gateway and everybody else about what was found on the disk. Needs no API server. */
   async start(signal: AbortSignal): Promise<void> {
     const { served, gateway, log } = this.#options;
     if (served.promoted) log.info({ generation: served.promoted.name }, "serving what was verified before");

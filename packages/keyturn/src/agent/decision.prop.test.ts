@@ -53,7 +53,7 @@ test("whatever keeps a set from being promoted is said", () => {
   );
 });
 
-test("a policy only ever lets more pass", () => {
+test("a policy only ever allows more", () => {
   fc.assert(
     fc.property(observed, fc.constantFrom(...situationNames), (given, situation) => {
       const strict = decide(observation(given), testRules(), now).state;

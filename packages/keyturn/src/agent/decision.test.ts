@@ -8,7 +8,7 @@ const now = 1_000_000;
 const before: TestSet = { "web-1": {}, "web-2": {} };
 const after: TestSet = { "web-1": { version: 2 }, "web-2": {} };
 
-/** The agent serves `before` and sees `after`, unless told otherwise. */
+/** The agent serves `before` and sees `after`, by default. */
 function decideFor(given: Partial<Observation>, policies: Partial<Policies> = {}, nowMs = now) {
   const promoted = promotedSet(before, 100);
   return decide(observation({ promoted, secrets: observedSet(after), checksums: [], ...given }), testRules(policies), nowMs);
@@ -80,7 +80,7 @@ describe("nothing is adopted and nothing given up", () => {
     expect(decideFor(given, { [situation]: "promote" })).toMatchObject({ state: "promote", alarms: [situation] });
   });
 
-  test("and no policy lets a set pass that differs from its checksum", () => {
+  test("and no policy allows a set that differs from its checksum", () => {
     const everything = { MissingCrd: "promote", NoChecksum: "promote", EmptySet: "promote", SecretsGone: "promote" } as const;
     expect(summary({ checksums: [checksumFor(before, 100)] }, everything)).toBe("holding Mismatch");
   });

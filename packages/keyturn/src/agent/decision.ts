@@ -55,7 +55,7 @@ export interface Decision {
   readonly alarms: readonly Alarm[];
   /** The checksum object that matches. */
   readonly match: ObservedChecksum | undefined;
-  /** The one that differences are told against: the newest there is. */
+  /** The one that differences are reported against: the newest there is. */
   readonly reference: ObservedChecksum | undefined;
   readonly differences: readonly SecretDifference[];
   readonly differsSinceMs: number | undefined;

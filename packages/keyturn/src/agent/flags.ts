@@ -58,7 +58,7 @@ export const agentFlags = {
   pause: durationFlag({
     name: "pause",
     default: "5s",
-    help: "how long after telling the gateway the next promotion may come; longer than the gateway needs to read its files",
+    help: "how long after notifying the gateway the next promotion may come; longer than the gateway needs to read its files",
   }),
   staleAfter: durationFlag({
     name: "stale-after",

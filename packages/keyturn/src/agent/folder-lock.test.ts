@@ -1,4 +1,4 @@
-// One agent per folder: who comes second is told who was first, and what the dead have left is in nobody's way.
+// One agent per folder: who comes second learns who was first, and what the dead have left is in nobody's way.
 import { execFile } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -32,7 +32,7 @@ async function leaveSocket(path: string): Promise<void> {
   await promisify(execFile)(process.execPath, ["-e", code]).catch(() => undefined);
 }
 
-test("a second agent is told who holds the folder, until that one lets go", async () => {
+test("a second agent learns who holds the folder, until that one lets go", async () => {
   const folder = await temporaryFolder();
   const first = await lock(folder, "web-1");
   const message = `${folder} is held by the agent web-1 (process 7 on gateway-0, since 2026-01-01T00:00:00.000Z): stop that one, or give another --dir`;

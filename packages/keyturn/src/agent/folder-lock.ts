@@ -98,7 +98,7 @@ function heldInWords(folder: string, answer: LockAnswer | undefined): string {
 
 const holderSchema = z.object({ identity: z.string(), host: z.string(), pid: z.number(), since: z.string() }).readonly();
 
-/** Who holds a folder, as it tells those who ask. `since` is in ISO 8601. */
+/** Who holds a folder, as those who ask learn it. `since` is in ISO 8601. */
 type FolderHolder = z.infer<typeof holderSchema>;
 
 const answerSchema = z.discriminatedUnion("state", [

@@ -1,4 +1,4 @@
-// The gateway is told until it has listened, ever more rarely, and again after every change.
+// The gateway is notified until it has listened, ever more rarely, and again after every change.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
@@ -11,20 +11,20 @@ import { testFolder } from "./snapshot.fixture.ts";
 
 const never = new AbortController().signal;
 
-/** A gateway that listens or not, and remembers what it was told. */
+/** A gateway that listens or not, and remembers what it was notified of. */
 function gateway(notified?: string) {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const received: string[] = [];
   const listening = { ok: false };
   const notify = (snapshot: string) => {
-    told.push(snapshot);
+    received.push(snapshot);
     return Promise.resolve({ ok: listening.ok, detail: "exit code 1", durationMs: 7 });
   };
-  return { clock, told, listening, notice: new GatewayNotice({ notify, clock, log: createLogger({ level: "silent" }) }, notified) };
+  return { clock, received, listening, notice: new GatewayNotice({ notify, clock, log: createLogger({ level: "silent" }) }, notified) };
 }
 
 test("after failures it waits longer each time, and starts afresh with another generation", async () => {
-  const { clock, told, notice } = gateway();
+  const { clock, received, notice } = gateway();
   const waits: number[] = [];
   for (let failures = 0; failures < 9; failures++) {
     await notice.notify("1-a", never);
@@ -35,29 +35,29 @@ test("after failures it waits longer each time, and starts afresh with another g
     await clock.advance(nextMs - clock.monotonic());
   }
   expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
-  expect(told).toHaveLength(9);
+  expect(received).toHaveLength(9);
   expect(notice.trouble).toBe("exit code 1");
   await notice.notify("1-a", never);
   await notice.notify("2-b", never);
-  expect(told.slice(-2)).toEqual(["1-a", "2-b"]);
+  expect(received.slice(-2)).toEqual(["1-a", "2-b"]);
 });
 
-test("after a success there is nothing more to tell until the snapshot changes", async () => {
-  const { told, listening, notice } = gateway();
+test("after a success there is nothing more to notify of until the snapshot changes", async () => {
+  const { received, listening, notice } = gateway();
   listening.ok = true;
   await notice.notify("1-a", never);
   await notice.notify("1-a", never);
   await notice.notify("2-b", never);
-  expect(told).toEqual(["1-a", "2-b"]);
+  expect(received).toEqual(["1-a", "2-b"]);
   expect(notice).toMatchObject({ notified: "2-b", trouble: undefined, attempt: { ok: true, durationMs: 7 } });
   expect(notice.nextMs("2-b")).toBeUndefined();
 });
 
-test("what was told before a restart is not told again", async () => {
-  const { told, notice } = gateway("1-a");
+test("what was notified before a restart is not notified again", async () => {
+  const { received, notice } = gateway("1-a");
   await notice.notify("1-a", never);
   await notice.notify(undefined, never);
-  expect(told).toEqual([]);
+  expect(received).toEqual([]);
 });
 
 // What `--on-change` makes of a text.
@@ -100,7 +100,7 @@ test("a command learns which snapshot is served", async () => {
   expect(await readFile(join(folder, "seen"), "utf8")).toBe(`${folder} 7-abc\n`);
 });
 
-test("its exit code is told, and nothing that it writes", async () => {
+test("its exit code is reported, and nothing that it writes", async () => {
   expect(await notify(command("echo private-key-material >&2; exit 3"))).toMatchObject({ ok: false, detail: "exit code 3" });
 });
 

@@ -6,7 +6,7 @@ import { failedAgain, type Retry, untried } from "./agent.ts";
 import { errorCodeOf } from "./disk.ts";
 import { type Attempt, attemptOf } from "./status.ts";
 
-/** How the gateway is told. */
+/** How the gateway is notified. */
 export type ChangeNotice =
   | { readonly type: "command"; readonly words: readonly [string, ...string[]]; readonly timeoutMs: number }
   | { readonly type: "signal"; readonly pidFile: string; readonly signal: NodeJS.Signals };
@@ -29,13 +29,13 @@ interface ChangeContext {
 
 /** What it needs. */
 interface GatewayNoticeOptions {
-  /** Tells the gateway. Never rejects. */
+  /** Notifies the gateway. Never rejects. */
   readonly notify: (snapshot: string, signal: AbortSignal) => Promise<NoticeResult>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Guarantees: after every change of the promoted snapshot, and after a restart without a success, the gateway is told until it succeeds. */
+/** Guarantees: after every change of the promoted snapshot, and after a restart without a success, the gateway is notified until it succeeds. */
 export class GatewayNotice {
   readonly #options: GatewayNoticeOptions;
   #notified: string | undefined;
@@ -44,13 +44,13 @@ export class GatewayNotice {
   #retry: Retry = untried;
   #endedMs = -Infinity;
 
-  /** `notified`: the snapshot that the gateway is known to have been told about. */
+  /** `notified`: the snapshot that the gateway is known to have been notified of. */
   constructor(options: GatewayNoticeOptions, notified: string | undefined) {
     this.#options = options;
     this.#notified = notified;
   }
 
-  /** The snapshot that the gateway was last told about with success. */
+  /** The snapshot that the gateway was last notified of with success. */
   get notified(): string | undefined {
     return this.#notified;
   }
@@ -59,7 +59,7 @@ export class GatewayNotice {
     return this.#attempt;
   }
 
-  /** Why the gateway has not been told; undefined if it has, or nothing was tried. */
+  /** Why the gateway has not been notified; undefined if it has, or nothing was tried. */
   get trouble(): string | undefined {
     return this.#retry.failures > 0 ? this.#attempt?.detail : undefined;
   }
@@ -69,12 +69,12 @@ export class GatewayNotice {
     return this.#endedMs;
   }
 
-  /** When to try again, on the monotonic scale; undefined if there is nothing to tell. */
+  /** When to try again, on the monotonic scale; undefined if there is nothing to notify it of. */
   nextMs(snapshot: string | undefined): number | undefined {
     return snapshot === undefined || snapshot === this.#notified ? undefined : this.#retry.notBeforeMs;
   }
 
-  /** Tells the gateway if it is time to. */
+  /** Notifies the gateway if it is time to. */
   async notify(snapshot: string | undefined, signal: AbortSignal): Promise<void> {
     const { notify, clock, log } = this.#options;
     if (snapshot !== this.#tried) this.#retry = untried;
@@ -88,10 +88,10 @@ export class GatewayNotice {
     if (result.ok) {
       this.#notified = snapshot;
       this.#retry = untried;
-      log.info(fields, "the gateway was told");
+      log.info(fields, "the gateway was notified");
     } else {
       this.#retry = failedAgain(this.#retry, this.#endedMs);
-      log.error({ ...fields, failures: this.#retry.failures }, "the gateway could not be told; trying again");
+      log.error({ ...fields, failures: this.#retry.failures }, "the gateway could not be notified; trying again");
     }
   }
 }
@@ -101,7 +101,7 @@ export class GatewayNotice {
 /** How long a command has to end after it was asked to. */
 const graceMs = 5000;
 
-/** Tells the gateway, and resolves to how that went. Never rejects: a gateway that does not listen is a result like any other. */
+/** Notifies the gateway, and resolves to how that went. Never rejects: a gateway that does not listen is a result like any other. */
 export async function notifyChange(notice: ChangeNotice, context: ChangeContext, signal?: AbortSignal): Promise<NoticeResult> {
   const beganMs = context.clock.monotonic();
   const outcome = notice.type === "command" ? await runCommand(notice, context, signal) : await sendSignal(notice);

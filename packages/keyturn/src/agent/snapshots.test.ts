@@ -213,7 +213,7 @@ describe("on the disk", () => {
   });
 });
 
-// Manifests on the disk tell when they are not what was written.
+// Manifests on the disk show when they are not what was written.
 
 const manifest = manifestOf({ "web-1": "a", "web-2": "b" }, { matched: "secret-1", stamp: { timestampMs: 5, createdMs: 6 } });
 

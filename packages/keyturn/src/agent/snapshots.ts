@@ -243,7 +243,7 @@ const manifestSchema = z.object({
   namespace: z.string(),
   /** The MD5 of the set. */
   checksum: z.string(),
-  /** The checksum object that it matched; absent if a policy let it pass without one. */
+  /** The checksum object that it matched; absent if a policy allowed it without one. */
   matched: z.string().optional(),
   /** How new the newest checksum object is that any snapshot up to this one has matched. */
   stamp: stampSchema.optional(),
@@ -308,7 +308,7 @@ async function writeSecretFolder(disk: Disk, path: string, files: SecretFiles): 
   await disk.flushFolder(path);
 }
 
-/** Makes a new folder that shares the files of another. They are on the disk already; should the new names be lost in a crash, the manifest tells. */
+/** Makes a new folder that shares the files of another. They are on the disk already; should the new names be lost in a crash, the manifest shows it. */
 async function shareSecretFolder(disk: Disk, from: string, to: string): Promise<void> {
   await disk.makeFolder(to);
   for (const name of await disk.list(from)) await disk.link(join(from, name), join(to, name));

@@ -243,12 +243,12 @@ function microTime(ms: number): string {
 export function agentSummary({ metadata, spec }: DeepReadonly<Stored<Lease>>, nowMs: number): Summary {
   const note = (name: keyof typeof agentAnnotations): string => metadata.annotations?.[agentAnnotations[name]] ?? "";
   const checksum = note("checksum");
-  const verdict = silence(spec, nowMs) ?? standing(note);
+  const report = silence(spec, nowMs) ?? standing(note);
   return {
     kind: "Agent",
     namespace: metadata.namespace ?? "",
     name: spec?.holderIdentity ?? metadata.name,
-    ...verdict,
+    ...report,
     detail: `${note("secrets") || 0} ${note("secrets") === "1" ? "Secret" : "Secrets"}, ${checksum ? `checksum ${checksum.slice(0, 12)}` : "nothing promoted yet"}`,
     next: undefined,
     names: [spec?.holderIdentity ?? metadata.name],

@@ -157,7 +157,7 @@ async function namesIn(source: NameSource, words: readonly string[], console: Co
     );
     return [...new Set(names)].sort();
   } catch {
-    // There is nobody to tell: what is printed here is taken for candidates.
+    // There is nobody to report to: what is printed here is taken for candidates.
     return [];
   }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { endTogether } from "./dev.ts";
 
-it("what fails ends the others, is told, and leaves nothing waiting", async () => {
+it("what fails ends the others, is reported, and leaves nothing waiting", async () => {
   const failed = new AbortController();
   const lasting = (): Promise<void> =>
     new Promise((resolve, reject) => {

@@ -32,7 +32,7 @@ import { type Console, version } from "./command-line.ts";
 import { renderCrds, renderRbac } from "./manifests.ts";
 import { LiveText } from "./output.ts";
 
-// What the operator has told lately: its Events, the newest last.
+// What the operator has recorded lately: its Events, the newest last.
 
 interface Piece {
   readonly atMs: number;
@@ -101,8 +101,8 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   await using cluster = await startCluster(everything);
   if (signal.aborted) return;
   await using stack = new AsyncDisposableStack();
-  const told = await Promise.all(stories.map((begin) => begin(cluster, stack)));
-  const settings: typeof given = { ...Object.assign({}, ...told.map(({ flags = {} }) => flags)), ...given };
+  const begun = await Promise.all(stories.map((begin) => begin(cluster, stack)));
+  const settings: typeof given = { ...Object.assign({}, ...begun.map(({ flags = {} }) => flags)), ...given };
   const { secret, access } = secretAccess();
   const page = Promise.withResolvers<Dashboard>();
   const { controllers, runnable } = operatorDashboard(controllersOf(features, settings, console.environment), {
@@ -116,7 +116,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
     files,
     onStarted: page.resolve,
   });
-  const namespaces = [...(await applyAll(cluster, { manifests, controllers })), ...told.flatMap(({ namespaces = [] }) => namespaces)];
+  const namespaces = [...(await applyAll(cluster, { manifests, controllers })), ...begun.flatMap(({ namespaces = [] }) => namespaces)];
   const logFile = join(cluster.folder, "keyturn.log");
   const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
   say(`the cluster is ready: export KUBECONFIG=${cluster.adminKubeconfig}`);
@@ -126,7 +126,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   say(files.size === 0 ? unbuiltText : `the dashboard: ${url}#secret=${secret}`);
   say("Ctrl-C stops everything and leaves nothing behind\n");
 
-  const happenings = told.flatMap(({ happen }) => (happen ? [happen(signal)] : []));
+  const happenings = begun.flatMap(({ happen }) => (happen ? [happen(signal)] : []));
   await endTogether([operating, follow(cluster, { namespaces, log, console, signal }), ...happenings], failed).catch((error: unknown) => {
     if (!console.signal.aborted) throw error;
   });

@@ -61,7 +61,7 @@ export async function runCommand(given: Given, console: Console): Promise<void> 
   log.info({}, "keyturn has stopped");
 }
 
-/** What tells people, and what lets them look into the process. */
+/** What notifies people, and what lets them look into the process. */
 function operatorRunnables(flags: ValuesOf<typeof operatorFlags>, env: Console["environment"]): readonly Runnable[] {
   const { notifyUrlFile: urlFile, notifyFormat: format, notifyEvents: events, notifyCluster: cluster } = flags;
   return [

@@ -86,7 +86,7 @@ export interface Session {
   readonly server: string;
   /** The namespace that was asked for, or the kubeconfig's own, or `default`. */
   readonly namespace: string;
-  /** The API server's time, as far as its answers have told it. */
+  /** The API server's time, as far as its responses have shown it. */
   readonly now: () => number;
   /** By how much its clock is ahead of ours; undefined before its first answer. */
   readonly serverAheadMs: () => number | undefined;
@@ -124,7 +124,7 @@ export async function inSession<T>(
   }
 }
 
-// Tells when anything of some kinds has changed: from watches of metadata alone, so that nothing is asked for while nothing happens.
+// Notices when anything of some kinds has changed: from watches of metadata alone, so that nothing is asked for while nothing happens.
 
 /** Changes that come together are one. */
 const quietMs = 250;

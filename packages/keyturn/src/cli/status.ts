@@ -51,7 +51,7 @@ export async function statusCommand(
     paint: paintFor(console.environment, console.height() !== undefined),
   };
   await inSession(given, console, async (session) => {
-    // A server that does not answer is told at once, and not once for each of a dozen kinds.
+    // A server that does not answer is reported at once, and not once for each of a dozen kinds.
     await answered(session);
     const argoRollouts = await looksAtRollouts(session);
     const namespace = where.allNamespaces ? undefined : session.namespace;
@@ -86,13 +86,13 @@ async function answered({ client, signal }: Session): Promise<void> {
   }
 }
 
-/** Whether Argo Rollouts are among the workloads. If that cannot be told they are watched, and the watch says what is wrong. */
+/** Whether Argo Rollouts are among the workloads. If that is not known they are watched, and the watch says what is wrong. */
 async function looksAtRollouts({ client, signal }: Session): Promise<boolean> {
   try {
     return await servesRollouts(client, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // Who may not even ask what is served is told so of every other kind.
+    // Who may not even ask what is served learns that of every other kind.
     return !isApiError(error, "Forbidden");
   }
 }

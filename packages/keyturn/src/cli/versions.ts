@@ -54,7 +54,7 @@ async function serverVersion({ client, signal }: Session): Promise<string> {
   return z.object({ gitVersion: z.string() }).parse(await client.request({ method: "GET", path: "/version" }, signal)).gitVersion;
 }
 
-/** The Deployments that the chart and the manifests mark as ours. */
+/** The Deployments that the chart and the manifests label as ours. */
 async function findOperators({ client, signal }: Session): Promise<readonly FoundOperator[] | "forbidden"> {
   try {
     const { items } = await client.list(Deployment, { labels: `app.kubernetes.io/name=${keyturn.name}` }, signal);

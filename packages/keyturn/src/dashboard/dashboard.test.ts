@@ -66,7 +66,7 @@ it.each([
   expect(verifyStep(() => states, { switchedOn })(0).state).toBe(state);
 });
 
-it("who leads is told, and nothing before that is known", () => {
+it("who leads is shown, and nothing before that is known", () => {
   const none = { state: "none", message: "there is no Lease of an operator" } as const;
   expect(verifyStep(() => [], { of: (step) => (step === "checksum" ? none : undefined) })(0).leader).toEqual(none);
   expect(verifyStep(() => [], { of: () => undefined })(0)).not.toHaveProperty("leader");

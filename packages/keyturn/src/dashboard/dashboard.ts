@@ -58,10 +58,10 @@ export const dashboardMetrics = {
 
 // The five steps themselves: which are on, and what cannot be seen of them.
 
-/** Watches tell nobody when their state changes. */
+/** Watches notify nobody when their state changes. */
 const lookEveryMs = 2000;
 
-/** What the steps are told from. */
+/** What the stages are shown from. */
 interface StagesOptions {
   readonly sources: () => readonly RecordSource[];
   readonly statusOf: StatusOf;
@@ -221,7 +221,7 @@ function sourcesOf({ features, flag, sidecars, rotationObjects }: DashboardOptio
     rotation: (scope) => rotationSource(scope, { kinds: sourceKinds(flag(rotationFlags.kinds)), objects: rotationObjects }),
     jwks: jwksSource,
     checksum: (scope) => checksumSource(scope, checksumPlaces(flag)),
-    sidecars: sidecars && ((scope) => sidecarsSource(scope, { sight: sidecars, argoRollouts: flag(sidecarsFlags.argoRollouts) })),
+    sidecars: sidecars && ((scope) => sidecarsSource(scope, { view: sidecars, argoRollouts: flag(sidecarsFlags.argoRollouts) })),
   };
   return features.flatMap((name) => setups[name] ?? []);
 }

@@ -1,4 +1,4 @@
-// What is told about one object beyond its record: commands, Events, history. Many may ask at a time: the API server is asked once.
+// What is shown of one object beyond its record: commands, Events, history. Many may ask at a time: the API server is asked once.
 import type { CommandView, DashboardRecord, DifferenceView, EventView, HistoryEntry, ObjectDetail, ObjectRef } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Event, isApiError, type Kind, type Logger, resourceOf, Secret } from "@keyturn/runtime";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
@@ -41,7 +41,7 @@ function ownCommands({ resource, name }: ObjectRef, record: DashboardRecord, whe
       const [key] = record.keys;
       const document = `kubectl get configmap ${record.configMap}${where} -o jsonpath='{.data.jwks\\.json}'`;
       return [
-        { what: "see the document", command: document },
+        { what: "see the JWKS document", command: document },
         ...(key ? [{ what: "withdraw a key at once", command: `kubectl annotate ${resource} ${name}${where} ${revokeAnnotation}=${key.kid}` }] : []),
         pause,
       ];
@@ -176,7 +176,7 @@ function short(digest: string): string {
   return digest.slice(0, 12);
 }
 
-// What is told about one object beyond its record. Many may ask at a time: the API server is asked once.
+// Details that a page asks for. Many may ask at a time: the API server is asked once.
 
 /** What details are made with. */
 interface ObjectDetailsOptions {
@@ -196,7 +196,7 @@ const differencesFreshMs = 10_000;
 const maxAnswers = 500;
 const patienceMs = 10_000;
 
-/** Tells about objects that have a record. */
+/** Details of objects that have a record. */
 export class ObjectDetails {
   readonly #options: ObjectDetailsOptions;
   readonly #events: SharedAnswers<readonly EventView[]>;

@@ -35,7 +35,7 @@ export function operatorDashboard(
 ): { readonly controllers: readonly ControllerDefinition[]; readonly runnable: Runnable } {
   let sidecars: SidecarsView | undefined;
   const watched = controllers.map((definition) =>
-    definition.name === sidecarsControllerName ? observed(options.flag, (sight) => (sidecars = sight)) : definition,
+    definition.name === sidecarsControllerName ? observed(options.flag, (view) => (sidecars = view)) : definition,
   );
   return {
     controllers: watched,
@@ -86,6 +86,6 @@ export function operatorDashboard(
   };
 }
 
-function observed(flag: FlagReader, onSetUp: (sight: SidecarsView) => void): ControllerDefinition {
+function observed(flag: FlagReader, onSetUp: (view: SidecarsView) => void): ControllerDefinition {
   return sidecarsControllerOf({ ...sidecarsOptions(flag), onSetUp });
 }

@@ -8,7 +8,7 @@ import { issuedFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
 import { type Rights, rightsOf, unlimitedRights } from "./viewer-rights.ts";
 
-/** A page that reads one piece at a time, when it is told to. */
+/** A page that reads one piece at a time, when it is asked to. */
 class Reader extends Writable {
   readonly frames: string[] = [];
   #reads: boolean;
@@ -89,7 +89,7 @@ describe("a page that reads", () => {
     await ended;
   });
 
-  it("gets everything anew when its rights have changed, and is told when they are gone", async () => {
+  it("gets everything anew when its rights have changed, and learns when they are gone", async () => {
     let rights: Rights | undefined = unlimitedRights;
     const { reader, clock, store, ended } = open({ rights: async () => rights });
     store.commit([issuedFixture("a", "x")], []);

@@ -38,14 +38,14 @@ describe("a change", () => {
     expect(dataOf(store.after(2, onlyA)?.frame)).toEqual({ upserts: [], removals: ["issued/a/x"] });
   });
 
-  it("tells each who listens", () => {
+  it("notifies each who listens", () => {
     const store = new RecordStore("boot");
-    let told = 0;
-    const stop = store.onChange(() => told++);
+    let notified = 0;
+    const stop = store.onChange(() => notified++);
     store.commit([issued("a", "x")], []);
     stop();
     store.commit([], ["issued/a/x"]);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
   });
 });
 
@@ -127,11 +127,11 @@ it("knows where there are objects of a kind", () => {
   expect(store.json("issued/a/x")).toBe(JSON.stringify(issued("a", "x")));
 });
 
-it("who sees a kind only in some namespaces is told in which", () => {
+it("who sees a kind only in some namespaces learns in which", () => {
   const store = new RecordStore("boot");
   store.commit([step("eventingauths.a"), issued("b", "broken")], []);
-  const [told] = (dataOf(store.snapshot(onlyA).frames[0]) as { readonly records: readonly unknown[] }).records;
-  expect(told).toEqual({ ...step("eventingauths.a"), shownIn: ["a"] });
+  const [sent] = (dataOf(store.snapshot(onlyA).frames[0]) as { readonly records: readonly unknown[] }).records;
+  expect(sent).toEqual({ ...step("eventingauths.a"), shownIn: ["a"] });
   const [all] = (dataOf(store.snapshot(rightsOf(new Map([["eventingauths.a", "everywhere"]]))).frames[0]) as { readonly records: readonly unknown[] })
     .records;
   expect(all).toEqual(step("eventingauths.a"));

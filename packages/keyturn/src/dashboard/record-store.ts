@@ -54,7 +54,7 @@ export class RecordStore {
   #bytes = 0;
   #seq = 0;
 
-  /** `bootId` tells the sequence numbers of this store from those of any other. */
+  /** `bootId` distinguishes the sequence numbers of this store from those of any other. */
   constructor(bootId: string, limits: Partial<StoreLimits> = {}) {
     this.bootId = bootId;
     this.#limits = { ...usualLimits, ...limits };

@@ -51,7 +51,7 @@ export class RequestLimit {
 /** How it is answered and counted. */
 export interface Refused {
   readonly status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 503;
-  /** Told to whoever asked. */
+  /** Sent to whoever asked. */
   readonly error: string;
   /** Under which it is counted; absent for what is only a mistake. */
   readonly reason?: "token" | "rights" | "rate" | "host" | "full" | "unavailable";

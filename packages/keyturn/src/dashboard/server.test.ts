@@ -118,7 +118,7 @@ describe("a file", () => {
     expect((await ask(url, "index.html")).body.toString()).toBe("<!doctype html>");
   });
 
-  it("that has not been built is told to be", async () => {
+  it("that has not been built says so", async () => {
     const { status, body } = await ask(await serve({ files: new Map() }));
     expect([status, body.toString()]).toEqual([503, JSON.stringify({ error: unbuiltText })]);
   });
@@ -174,7 +174,7 @@ describe("a request", () => {
     expect((await ask(url, `api/stream?secret=${secret}`)).status).toBe(401);
   });
 
-  it("that comes too often is told when to come again", async () => {
+  it("that comes too often learns when to come again", async () => {
     const url = await serve({ rates: { requests: { burst: 2, perMs: 0.0001 }, failures: { burst: 10, perMs: 1 } } });
     const answers = [await ask(url), await ask(url), await ask(url)];
     expect(answers.map(({ status, headers }) => [status, headers["retry-after"]])).toEqual([
@@ -215,7 +215,7 @@ describe("a request", () => {
     for (const socket of idle) socket.destroy();
   });
 
-  it("for a stream beyond the limit is told to come later", async () => {
+  it("for a stream beyond the limit is to come later", async () => {
     const url = await serve({ maxStreams: 1 });
     const request = send(`${url}api/stream`, { headers: authorization, agent: false });
     request.end();
@@ -232,7 +232,7 @@ it("says without a token only how to get in", async () => {
   expect(JSON.parse(body.toString())).toEqual({ access: "secret", version: "1.2.3", bootId: "boot" });
 });
 
-it("tells of an object only that there is none, or what there is", async () => {
+it("says of an object only that there is none, or what there is", async () => {
   const url = await serve({
     detail: async ({ name }) =>
       name === "x" ? { ref: { apiVersion: "", kind: "", resource: "r", namespace: "n", name }, history: [], commands: [] } : undefined,

@@ -59,7 +59,7 @@ const policy = {
   "form-action": "'none'",
 };
 
-/** Nothing but the page's own files is loaded, nobody frames it, and no address of it is told to anybody. */
+/** Nothing but the page's own files is loaded, nobody frames it, and no address of it is sent to anybody. */
 const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": Object.entries(policy)
     .map(([name, value]) => `${name} ${value}`)
@@ -223,7 +223,7 @@ class RequestHandler {
     const object = { resource: query.get("resource") ?? "", namespace: query.get("namespace") ?? "", name: query.get("name") ?? "" };
     const asker: Asker = { mayList: (resource, namespace) => access.mayList(bearer, resource, namespace) };
     const found = viewer.rights.allows(object) ? await detail(object, asker) : undefined;
-    // Who may not see an object is not told whether there is one.
+    // Who may not see an object does not learn whether there is one.
     if (!found) throw new RefusedRequest({ status: 404, error: "there is no such object, or you may not see it" });
     answerJson(response, 200, found);
   }

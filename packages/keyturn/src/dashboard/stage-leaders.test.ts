@@ -12,7 +12,7 @@ function lease(state: LeaseSummary["state"], place: Partial<LeaseSummary> = {}):
   return { controller: "rotation", namespace: "keyturn-system", holder: "pod-1", state, renewedMs: 0, acquiredMs: 0, ...place };
 }
 
-/** As the Leases tell it; the watch of them is live unless told otherwise. */
+/** As the Leases have it; the watch of them is live by default. */
 function leader(
   leases: readonly LeaseSummary[],
   {

@@ -19,7 +19,7 @@ type ControllerNames = Readonly<Record<FeatureName, readonly string[]>>;
 
 const led: StageLeader = { state: "led", message: "" };
 
-/** As the Leases in the cluster tell it, for who is no operator. */
+/** As the Leases in the cluster have it, for who is no operator. */
 export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">, controllers: ControllerNames): StageLeaders {
   return {
     switchedOn: false,

@@ -10,12 +10,12 @@ const allowed = (rights = unlimitedRights): AccessDecision => ({ type: "allowed"
 const unavailable: AccessDecision = { type: "unavailable", message: "not now" };
 
 /** Answers one after the other. */
-function answering(...verdicts: readonly AccessDecision[]): AccessCheck & { readonly asked: () => number } {
+function answering(...decisions: readonly AccessDecision[]): AccessCheck & { readonly asked: () => number } {
   let asked = 0;
   return {
     access: "token",
     known: () => undefined,
-    check: async () => verdicts[asked++] ?? { type: "unknown" },
+    check: async () => decisions[asked++] ?? { type: "unknown" },
     mayList: async () => true,
     asked: () => asked,
   };

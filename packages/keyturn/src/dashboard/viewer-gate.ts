@@ -17,14 +17,14 @@ export class ViewerGate {
   /** The viewer who sent this. Rejects with a `RefusedRequest` for everybody else. */
   async enter(bearer: string, client: string): Promise<Viewer> {
     if (bearer === "") throw unauthorized("a token is needed");
-    const verdict = await this.#verdict(bearer, client);
-    switch (verdict.type) {
+    const decision = await this.#decision(bearer, client);
+    switch (decision.type) {
       case "allowed":
-        return verdict.viewer;
+        return decision.viewer;
       case "forbidden":
-        throw new RefusedRequest({ status: 403, error: verdict.message, reason: "rights" });
+        throw new RefusedRequest({ status: 403, error: decision.message, reason: "rights" });
       case "unavailable":
-        throw refusedForNow(503, "unavailable", { error: verdict.message, retryAfterSeconds: 5 });
+        throw refusedForNow(503, "unavailable", { error: decision.message, retryAfterSeconds: 5 });
       case "unknown":
       default:
         throw unauthorized(
@@ -35,16 +35,16 @@ export class ViewerGate {
     }
   }
 
-  async #verdict(bearer: string, client: string): Promise<AccessDecision> {
+  async #decision(bearer: string, client: string): Promise<AccessDecision> {
     const known = this.#access.known(bearer);
     // Only those whose token is not known to be good are slowed down: behind the same address others go on.
     if (known?.type === "allowed") return known;
     if (!this.#failures.allows(client)) {
       throw refusedForNow(429, "rate", { error: "too many tokens that are not good", retryAfterSeconds: this.#failures.retryAfterSeconds });
     }
-    const verdict = await this.#access.check(bearer);
-    if (verdict.type === "unknown" || verdict.type === "forbidden") this.#failures.take(client);
-    return verdict;
+    const decision = await this.#access.check(bearer);
+    if (decision.type === "unknown" || decision.type === "forbidden") this.#failures.take(client);
+    return decision;
   }
 }
 
@@ -70,10 +70,10 @@ export function rightsOverTime(
   return async () => {
     const late = Promise.withResolvers<AccessDecision>();
     const timer = clock.setTimer(patienceMs, () => late.resolve({ type: "unavailable", message: "there is no answer yet" }));
-    const verdict = await Promise.race([access.check(bearer), late.promise]);
+    const decision = await Promise.race([access.check(bearer), late.promise]);
     timer.cancel();
     // While nobody can be asked, nobody can have taken the token back either: what was known last holds.
-    if (verdict.type !== "unavailable") last = verdict.type === "allowed" ? verdict.viewer.rights : undefined;
+    if (decision.type !== "unavailable") last = decision.type === "allowed" ? decision.viewer.rights : undefined;
     return last;
   };
 }

@@ -42,15 +42,15 @@ function check(rights: readonly string[], { limitedTo = [], namespaces = [] }: {
   const log = createLogger({ level: "warn", destination: { write: (line: string) => void warnings.push(line) } });
   const shown = { resources: () => ["things.a", "others.b"], namespacesOf: (resource: string) => new Set(resource === "things.a" ? ["full"] : []) };
   const access = new TokenAccess({ client, clock, log, shown, namespaces: viewerNamespaces({ client, clock, log, limitedTo }) });
-  return { asked, warnings, clock, verdict: (bearer = "token") => access.check(bearer) };
+  return { asked, warnings, clock, decision: (bearer = "token") => access.check(bearer) };
 }
 
 const seen = (resource: string, namespace: string): readonly string[] => [`list ${resource} ${namespace}`, `watch ${resource} ${namespace}`];
 const things = (namespace: string) => ({ resource: "things.a", namespace });
 
 it("who may see something of what there is is asked no further", async () => {
-  const { asked, verdict } = check(seen("things", "full"), { namespaces: ["empty", "full"] });
-  const found = await verdict();
+  const { asked, decision } = check(seen("things", "full"), { namespaces: ["empty", "full"] });
+  const found = await decision();
   expect(found.type === "allowed" && [found.viewer.rights.allows(things("full")), found.viewer.rights.hides("others.b")]).toEqual([true, true]);
   expect(asked).not.toContain("namespaces");
 });
@@ -59,9 +59,9 @@ it.each([
   ["all namespaces", { namespaces: ["zoo", "full", "empty"] }],
   ["those that the operator is limited to, without listing any", { limitedTo: ["zoo", "empty"], namespaces: 403 as const }],
 ])("who may look only where there is nothing yet is let in, by %s", async (_name, where) => {
-  const { asked, verdict, warnings } = check([...seen("things", "empty"), ...seen("others", "empty"), ...seen("things", "zoo")], where);
-  const found = await verdict();
-  if (found.type !== "allowed") throw new Error(`the verdict is ${found.type}`);
+  const { asked, decision, warnings } = check([...seen("things", "empty"), ...seen("others", "empty"), ...seen("things", "zoo")], where);
+  const found = await decision();
+  if (found.type !== "allowed") throw new Error(`the decision is ${found.type}`);
   const { rights } = found.viewer;
   expect([rights.allows(things("empty")), rights.allows(things("full")), rights.hides("others.b")]).toEqual([true, false, false]);
   // The first one is enough.
@@ -72,8 +72,8 @@ it.each([
 
 it("who may list and not watch, or nothing at all, is refused, and not asked about more namespaces than anybody has time for", async () => {
   const namespaces = Array.from({ length: 300 }, (_, index) => `n${index}`);
-  const { asked, verdict } = check(["list things n0", "list things "], { namespaces });
-  expect(await verdict()).toMatchObject({
+  const { asked, decision } = check(["list things n0", "list things "], { namespaces });
+  expect(await decision()).toMatchObject({
     type: "forbidden",
     message: expect.stringMatching(/^early may list and watch none of things.a, others.b,/),
   });
@@ -81,23 +81,23 @@ it("who may list and not watch, or nothing at all, is refused, and not asked abo
 });
 
 it("namespaces are listed once for many viewers, and again after a while", async () => {
-  const { asked, clock, verdict } = check([], { namespaces: ["empty"] });
+  const { asked, clock, decision } = check([], { namespaces: ["empty"] });
   const lists = (): number => asked.filter((question) => question === "namespaces").length;
-  await Promise.all(["a", "b", "c"].map((bearer) => verdict(bearer)));
+  await Promise.all(["a", "b", "c"].map((bearer) => decision(bearer)));
   expect(lists()).toBe(1);
   await clock.advance(11_000);
-  await verdict("d");
+  await decision("d");
   expect(lists()).toBe(2);
 });
 
 it("without the right to list namespaces it is as if there were no others, and the log says what is missing", async () => {
-  const { verdict, warnings } = check(seen("things", "empty"), { namespaces: 403 });
-  expect((await verdict()).type).toBe("forbidden");
+  const { decision, warnings } = check(seen("things", "empty"), { namespaces: 403 });
+  expect((await decision()).type).toBe("forbidden");
   expect(warnings).toMatchObject([expect.stringContaining("lacks the right to list namespaces")]);
 });
 
 it("nobody is refused because the API server could not be asked", async () => {
-  expect((await check([], { namespaces: 400 }).verdict()).type).toBe("unavailable");
+  expect((await check([], { namespaces: 400 }).decision()).type).toBe("unavailable");
 });
 
 // What rights allow.
@@ -150,7 +150,7 @@ it("are printed with the flag, and not without", () => {
   expect(printed({ "dashboard-bind-address": ":8082", namespaces: "shop" })).toMatch(/kind: ClusterRole\n[^]*tokenreviews/);
 });
 
-it("let it list namespaces only where it is not told which ones there are", () => {
+it("let it list namespaces only where it does not know which ones there are", () => {
   const right = /^ +- namespaces$/m;
   expect(printed({ "dashboard-bind-address": ":8082" })).toMatch(right);
   expect(printed({ "dashboard-bind-address": ":8082", namespaces: "shop" })).not.toMatch(right);

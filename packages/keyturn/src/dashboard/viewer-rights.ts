@@ -18,7 +18,7 @@ export type Grants = ReadonlyMap<string, "everywhere" | ReadonlySet<string>>;
 
 /** The rights of one or more viewers. */
 export interface Rights {
-  /** Equal for equal rights: what was made for one viewer serves all others with the same. Short, and tells nothing to who reads it. */
+  /** Equal for equal rights: what was made for one viewer serves all others with the same. Short, and says nothing to who reads it. */
   readonly signature: string;
   allows(place: Place): boolean;
   /** True if nothing at all of the kind may be seen. */
@@ -63,12 +63,12 @@ export type AccessDecision =
   | { readonly type: "unknown" }
   /** The token is good, and its owner may see nothing of what is shown. */
   | { readonly type: "forbidden"; readonly message: string }
-  /** It cannot be told now. */
+  /** It is not known now. */
   | { readonly type: "unavailable"; readonly message: string };
 
 /** A way to find out. */
 export interface AccessCheck {
-  /** What the page is told to ask for. */
+  /** What the page is to ask for. */
   readonly access: "secret" | "token";
   /** What is known without asking anybody; undefined if somebody would have to be asked. */
   known(bearer: string): AccessDecision | undefined;
@@ -110,7 +110,7 @@ const questionsAtATime = 4;
 const maxToken = 16_384;
 
 interface Remembered {
-  readonly verdict: AccessDecision;
+  readonly decision: AccessDecision;
   readonly user: ReviewedUser | undefined;
   readonly untilMs: number;
 }
@@ -129,11 +129,11 @@ export class TokenAccess implements AccessCheck {
   }
 
   known(bearer: string): AccessDecision | undefined {
-    return this.#fresh(digestOf(bearer))?.verdict;
+    return this.#fresh(digestOf(bearer))?.decision;
   }
 
   async check(bearer: string): Promise<AccessDecision> {
-    return (await this.#remember(bearer)).verdict;
+    return (await this.#remember(bearer)).decision;
   }
 
   async mayList(bearer: string, { group, plural }: ShownKind, namespace: string): Promise<boolean> {
@@ -169,13 +169,13 @@ export class TokenAccess implements AccessCheck {
     const { clock, log, freshMs = usualFreshMs } = this.#options;
     try {
       const user = bearer.length > maxToken ? undefined : await this.#userOf(bearer);
-      const verdict: AccessDecision = user ? await this.#verdictFor(user) : { type: "unknown" };
-      const remembered = { verdict, user, untilMs: clock.monotonic() + freshMs };
+      const decision: AccessDecision = user ? await this.#decisionFor(user) : { type: "unknown" };
+      const remembered = { decision, user, untilMs: clock.monotonic() + freshMs };
       this.#remembered.set(digest, remembered);
       return remembered;
     } catch (error) {
       log.warn({ err: error }, "could not ask the API server about a token for the dashboard");
-      return { verdict: { type: "unavailable", message: "the API server could not be asked about the token" }, user: undefined, untilMs: 0 };
+      return { decision: { type: "unavailable", message: "the API server could not be asked about the token" }, user: undefined, untilMs: 0 };
     }
   }
 
@@ -184,7 +184,7 @@ export class TokenAccess implements AccessCheck {
     return status?.authenticated ? status.user : undefined;
   }
 
-  async #verdictFor(user: ReviewedUser): Promise<AccessDecision> {
+  async #decisionFor(user: ReviewedUser): Promise<AccessDecision> {
     const resources = this.#options.shown.resources();
     const grants = new Map<string, "everywhere" | ReadonlySet<string>>();
     await forEachParallel(resources, questionsAtATime, async (resource) => {
@@ -266,11 +266,11 @@ const secretBytes = 32;
 /** A secret for one run of the server, and the check for it. What may be seen is decided by the kubeconfig with which the server itself reads. */
 export function secretAccess(): { readonly secret: string; readonly access: AccessCheck } {
   const secret = randomBytes(secretBytes).toString("base64url");
-  const verdict = (bearer: string): AccessDecision =>
+  const decision = (bearer: string): AccessDecision =>
     timingSafeEqual(digest(bearer), digest(secret)) ? { type: "allowed", viewer: { user: undefined, rights: unlimitedRights } } : { type: "unknown" };
   return {
     secret,
-    access: { access: "secret", known: verdict, check: async (bearer) => verdict(bearer), mayList: async () => true },
+    access: { access: "secret", known: decision, check: async (bearer) => decision(bearer), mayList: async () => true },
   };
 }
 

@@ -5,7 +5,7 @@ import { type Cluster, createAuthority } from "@keyturn/runtime/testing";
 import { startIasStandIn } from "./stand-ins/ias.ts";
 import { startIstiod } from "./stand-ins/istiod.ts";
 
-/** What a story has to tell. */
+/** What a story consists of. */
 interface Story {
   /** Flags that the operator is given for it, by name. */
   readonly flags?: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { getHeapSnapshot } from "node:v8";
 /** Where and how. */
 interface CaptureOptions {
   readonly folder: string;
-  /** Tells captures apart, in the names of the files. */
+  /** Distinguishes captures, in the names of the files. */
   readonly name: string;
   /** Resolves when the profile has been long enough. */
   readonly profiled: () => Promise<void>;

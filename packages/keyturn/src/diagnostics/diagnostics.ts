@@ -2,7 +2,7 @@
 import { type Clock, type Runnable, type RunnableHost, type Logger, sleep } from "@keyturn/runtime";
 import { textFlag } from "../feature/flag.ts";
 
-/** What the companion is made from. */
+/** What the runnable is made from. */
 interface DiagnosticsOptions {
   /** Undefined or empty: the signal is answered by a line in the log, and nothing is written. */
   readonly folder: string | undefined;
@@ -18,7 +18,7 @@ export function onDiagnosticsSignal(take: () => void): () => void {
   return () => void process.off("SIGUSR2", take);
 }
 
-/** A companion that needs no more than this of its host. */
+/** A runnable that needs no more than this of its host. */
 interface DiagnosticsRunnable extends Runnable {
   start(host: Pick<RunnableHost, "clock" | "log">): Promise<AsyncDisposable>;
 }

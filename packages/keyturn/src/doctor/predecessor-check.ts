@@ -4,7 +4,7 @@ import type { FeatureName } from "../feature/feature.ts";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
-/** How an original is known by: the image that its release has, wherever it was copied to. */
+/** What a predecessor is known by: the image that its release has, wherever it was copied to. */
 interface Predecessor {
   readonly feature: FeatureName;
   readonly name: string;

@@ -44,5 +44,5 @@ export interface Report {
 
 // Who Keyturn is in a cluster.
 
-/** Marks everything that Keyturn leaves in a cluster. Never changes: objects in running clusters carry it. */
+/** Labels everything that Keyturn leaves in a cluster. Never changes: objects in running clusters carry it. */
 export const keyturn: Operator = { name: "keyturn", domain: "keyturn.io" };

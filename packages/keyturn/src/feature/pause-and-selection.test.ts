@@ -41,7 +41,7 @@ describe("the selection", () => {
     expect(selects({ namespace: "old", labels: { team: "a" } })).toBe(false);
   });
 
-  it("comes before a pause: what is not ours is not told about either", () => {
+  it("comes before a pause: what is not ours is not reported either", () => {
     const annotations = { [pausedAnnotation]: "true" };
     expect(servingFor({ annotations }, () => false, now)).toEqual({ type: "notSelected" });
     expect(servingFor({ annotations }, selectsAll, now)).toEqual({ type: "paused", untilMs: undefined });

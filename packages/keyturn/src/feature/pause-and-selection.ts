@@ -101,7 +101,7 @@ export function pausedConditions(
   return setCondition(before, { type, status, reason: pausedReason, message, observedGeneration: generation }, nowMs);
 }
 
-/** What people are told when a pause begins. */
+/** The Event when a pause begins. */
 export function pausedEvent(pause: Pause): PlannedEvent {
   return { type: "Normal", reason: pausedReason, message: pauseInWords(pause) };
 }

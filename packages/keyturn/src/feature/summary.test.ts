@@ -14,7 +14,7 @@ function summary(changes: Partial<Summary> = {}): Summary {
   return { ...place, health: "healthy", reason: "Fine", message: "", sinceMs: nowMs, detail: "", next: undefined, ...changes };
 }
 
-describe("readyVerdict", () => {
+describe("readyHealth", () => {
   const judge = (conditions: readonly Condition[] | undefined, metadata: object = {}) =>
     readyHealth({ metadata: { generation: 2, creationTimestamp: "2026-01-01T00:00:00Z", ...metadata }, status: { conditions } }, ({ status }) =>
       status === "True" ? "healthy" : "attention",
@@ -73,12 +73,12 @@ function lease(name: string, spec: Lease["spec"]): Stored<Lease> {
 
 const identity = "keyturn-7d9f_0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10";
 
-it("says who holds it, without what only tells processes apart", () => {
+it("says who holds it, without what only distinguishes processes", () => {
   const spec = { holderIdentity: identity, leaseDurationSeconds: 15, renewTime: "2026-01-02T03:04:00.000000Z" };
   expect(leaseSummary(lease("keyturn-jwks", spec), ["jwks"], nowMs)).toMatchObject({ controller: "jwks", holder: "keyturn-7d9f", state: "held" });
 });
 
-it("tells a silent holder and a Lease that was given back", () => {
+it("reports a silent holder and a Lease that was given back", () => {
   const spec = { holderIdentity: identity, leaseDurationSeconds: 15, renewTime: "2026-01-02T03:03:50.000000Z" };
   expect(leaseSummary(lease("keyturn-jwks", spec), ["jwks"], nowMs)?.state).toBe("expired");
   expect(leaseSummary(lease("keyturn-jwks", { leaseDurationSeconds: 1 }), ["jwks"], nowMs)?.state).toBe("free");

@@ -1,4 +1,4 @@
-// How one object of a step fares, in the form that `keyturn status` and the dashboard share. Made from what anybody may read: specs, statuses, marks; never from Secrets.
+// How one object of a step fares, in the form that `keyturn status` and the dashboard share. Made from what anybody may read: specs, statuses, annotations; never from Secrets.
 import { type Condition, type DeepReadonly, findCondition, type Lease, type Stored } from "@keyturn/runtime";
 import { keyturn } from "./feature.ts";
 import { pausedReason } from "./pause-and-selection.ts";
@@ -41,7 +41,7 @@ export interface Summary extends HealthReport {
   readonly names: readonly string[];
 }
 
-/** As much of an object as every verdict looks at. */
+/** As much of an object as every summary looks at. */
 export interface Reported {
   readonly metadata: {
     readonly generation?: number | undefined;
@@ -73,7 +73,7 @@ export function readyHealth(object: Reported, healthOf: (ready: DeepReadonly<Con
   return healthReportOf(ready, ready.reason === pausedReason ? "paused" : healthOf(ready));
 }
 
-/** What a condition says, as a verdict. */
+/** What a condition says, as a health report. */
 export function healthReportOf({ reason, message, lastTransitionTime }: DeepReadonly<Condition>, health: Health): HealthReport {
   return { health, reason, message, sinceMs: timeMs(lastTransitionTime) };
 }
@@ -95,7 +95,7 @@ export function compareSummaries(left: Summary, right: Summary): number {
   );
 }
 
-/** Tells one object from all others. */
+/** Names one object among all others. */
 export function placeOf({ kind, namespace, name }: Pick<Summary, "kind" | "namespace" | "name">): string {
   return `${kind.toLowerCase()}/${namespace}/${name}`;
 }
@@ -133,7 +133,7 @@ export function leaseSummary(
   return {
     controller,
     namespace: metadata.namespace ?? "",
-    // What follows the host is only there to tell two processes of one host apart.
+    // What follows the host only distinguishes two processes of one host.
     holder: spec.holderIdentity?.replace(/_[0-9a-f-]{36}$/, ""),
     state: spec.holderIdentity ? (isInTime ? "held" : "expired") : "free",
     renewedMs,

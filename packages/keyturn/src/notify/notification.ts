@@ -1,4 +1,4 @@
-// A notification: which Events people are told about, and in which words.
+// A notification: which Events people are notified of, and in which words.
 import type { Event } from "@keyturn/runtime";
 import type { EventReason as ChecksumReason } from "../controllers/checksum/reasons.ts";
 import type { EventReason as IssueReason } from "../controllers/eventing-auth/reasons.ts";
@@ -7,7 +7,7 @@ import type { VersionReason } from "../controllers/rotation/reasons.ts";
 import type { EventReason as RestartReason } from "../controllers/sidecars/reasons.ts";
 import type { NotificationFormat, NotifiedEvents } from "./webhook.ts";
 
-/** What is told. The names are part of the interface: receivers rely on them. */
+/** What is sent. The names are part of the interface: receivers rely on them. */
 export interface Notification {
   readonly time: string;
   /** As `--notify.cluster` says. */
@@ -68,7 +68,7 @@ const credentialEvents: ReadonlySet<string> = new Set<IssueReason | VersionReaso
   "SidecarRolloutFinished",
 ]);
 
-/** True if people asked to be told about this. */
+/** True if people asked to be notified of this. */
 export function isNotable({ type, reason }: Pick<Event, "type" | "reason">, events: NotifiedEvents): boolean {
   if (events === "all" || type === "Warning") return true;
   return events === "life" && credentialEvents.has(reason);

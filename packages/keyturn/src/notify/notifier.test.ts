@@ -1,4 +1,4 @@
-// Notifications in virtual time: what is told, how often, and what becomes of the rest.
+// Notifications in virtual time: what is sent, how often, and what becomes of the rest.
 import { createLogger, createMetrics, type Event, seededRandom } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, test } from "vitest";
@@ -48,7 +48,7 @@ function setUp(change: Partial<NotifierOptions> = {}) {
   return { clock, bodies, times, lines, state, notifier, counted };
 }
 
-describe("what is told", () => {
+describe("what is sent", () => {
   const sorts = [event("VersionRotated"), event("VersionFilled"), event("NameConflict", { type: "Warning" })];
 
   test.each([

@@ -1,4 +1,4 @@
-// Tells people what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
+// Notifies people of what happens, as far as that is possible: a bounded queue, a steady rate, and retries; nothing that works for objects ever waits for it.
 import {
   backoffDelayMs,
   type Clock,
@@ -73,7 +73,7 @@ export class Notifier implements AsyncDisposable {
     this.#bucket = fullBucket(rate, options.clock.monotonic());
   }
 
-  /** Tells about an Event, if people asked for its sort. */
+  /** Notifies of an Event, if people asked for its sort. */
   notify(event: Event): void {
     const { events, cluster } = this.#options;
     if (!isNotable(event, events)) return;
@@ -148,11 +148,11 @@ export class Notifier implements AsyncDisposable {
   }
 }
 
-// Notifications as a part of the operator's process. Only Events that this process writes are told, so that of several replicas the one that leads speaks.
+// Notifications as a part of the operator's process. Only Events that this process writes are notified of, so that of several replicas the one that leads speaks.
 
 /** What the flags say. */
 interface NotifyOptions {
-  /** Undefined or empty: nobody is told. */
+  /** Undefined or empty: nobody is notified. */
   readonly urlFile: string | undefined;
   readonly format: NotificationFormat;
   readonly events: NotifiedEvents;
@@ -160,7 +160,7 @@ interface NotifyOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The companions that tell: one, or none. */
+/** The runnable that notifies, or none. */
 export function notifyRunnables({ urlFile, env, ...settings }: NotifyOptions): readonly Runnable[] {
   if (!urlFile) return [];
   return [

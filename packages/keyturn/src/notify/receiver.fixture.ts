@@ -1,4 +1,4 @@
-// For tests: who is told, on this machine.
+// For tests: who is notified, on this machine.
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 

@@ -87,9 +87,9 @@ function deliveryOf({ status, headers }: { readonly status: number; readonly hea
   return { type: "failed", why, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-// Where notifications go and what is told there, as flags of `keyturn run`.
+// Where notifications go and what is sent there, as flags of `keyturn run`.
 
-/** How much is told: what is wrong; that and what happens to credentials; everything. */
+/** How much is sent: what is wrong; that and what happens to credentials; everything. */
 const notifiedEvents = ["warnings", "life", "all"] as const;
 export type NotifiedEvents = (typeof notifiedEvents)[number];
 
@@ -101,7 +101,7 @@ export const notifyFlags = {
   notifyUrlFile: textFlag({
     name: "notify.url-file",
     placeholder: "FILE",
-    help: "a file with the URL of a webhook to tell what happens; the URL is a secret, and is read anew when the file changes; otherwise nobody is told",
+    help: "a file with the URL of a webhook that is notified of what happens; the URL is a secret, and is read anew when the file changes; otherwise nobody is notified",
   }),
   notifyFormat: choiceFlag({
     name: "notify.format",

@@ -74,7 +74,7 @@ export function isLed(stage: StageStatus, status: Pick<CredentialStatus, "leases
 }
 
 /** Everything that somebody should look at, what matters most first. */
-export function attentionOf(status: Pick<CredentialStatus, "steps">): readonly Placed[] {
+export function concernsOf(status: Pick<CredentialStatus, "steps">): readonly Placed[] {
   return placed(status)
     .filter(({ summary }) => summary.health === "attention" || summary.health === "unknown")
     .sort((left, right) => compareSummaries(left.summary, right.summary));

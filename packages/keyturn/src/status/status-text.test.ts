@@ -40,7 +40,7 @@ it("shows each step, what needs attention, what comes next, and what could not b
   `);
 });
 
-it("what was read before a watch broke off is told to be so, and that nothing could be read is an error of its own", () => {
+it("what was read before a watch broke off is said to be so, and that nothing could be read is an error of its own", () => {
   const failing = { resource: "rotationtargets.rotator.k8s.telekom.com", reason: "failing", message: "connect ECONNREFUSED" } as const;
   const broken = statusWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { unread: [failing] } });
   expect(overviewText(broken, plain)).toMatch(/^rotate +1 healthy \(as last read\)/m);

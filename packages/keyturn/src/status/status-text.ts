@@ -3,7 +3,7 @@ import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
 import { type Health, placeOf, type Summary } from "../feature/summary.ts";
 import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
 import {
-  attentionOf,
+  concernsOf,
   countsOf,
   type CredentialStatus,
   isLed,
@@ -23,7 +23,7 @@ const maxUpcoming = 5;
 
 /** The overview: each step, what needs somebody, what comes next, and what could not be read. */
 export function overviewText(status: CredentialStatus, paint: Paint): string {
-  return sections([stagesTable(status, paint), attentionText(status, paint), upcomingText(status, paint), notesOf(status)]);
+  return sections([stagesTable(status, paint), concernsText(status, paint), upcomingText(status, paint), notesOf(status)]);
 }
 
 /** One credential: every object that is about it, step by step. */
@@ -38,7 +38,7 @@ export function credentialText(status: CredentialStatus, paint: Paint): string {
     summary.next ? `${nextText(summary.next.atMs, status.atMs)} ${summary.next.what}` : "-",
   ]);
   const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
-  return sections([renderRows([header, ...rows]), attentionText(status, paint), notesOf(status)]);
+  return sections([renderRows([header, ...rows]), concernsText(status, paint), notesOf(status)]);
 }
 
 /** An object's place and how it fares, in one line. */
@@ -87,9 +87,9 @@ export function leadersText(stage: StageStatus, status: Pick<CredentialStatus, "
   return [...new Set(texts)].join(", ");
 }
 
-function attentionText(status: CredentialStatus, paint: Paint): string {
+function concernsText(status: CredentialStatus, paint: Paint): string {
   const unled = status.steps.filter((step) => step.objects.length > 0 && isLed(step, status) === false);
-  const concerns = attentionOf(status);
+  const concerns = concernsOf(status);
   const count = unled.length + concerns.length;
   if (count === 0) return "";
   const lines = [

@@ -4,26 +4,26 @@ import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
 
 const before = statusWith({ rotate: [summary({ name: "a" }), summary({ name: "b" })], publish: [summary({ kind: "JWKS", name: "a" })] });
 
-function told(...args: Parameters<typeof changesOf>): readonly string[] {
+function changes(...args: Parameters<typeof changesOf>): readonly string[] {
   return changesOf(...args).flatMap((change) =>
     "summary" in change ? [`${change.type} ${change.step} ${change.summary.kind} ${change.summary.name}`] : [],
   );
 }
 
-it("tells everything at first", () => {
-  expect(told(undefined, before)).toEqual(["added rotate RotationTarget a", "added rotate RotationTarget b", "added publish JWKS a"]);
+it("says everything at first", () => {
+  expect(changes(undefined, before)).toEqual(["added rotate RotationTarget a", "added rotate RotationTarget b", "added publish JWKS a"]);
 });
 
-it("tells what came, went and fares differently, and not what only grew older", () => {
+it("says what came, went and fares differently, and not what only grew older", () => {
   const after = statusWith({
     rotate: [summary({ name: "a", health: "attention", reason: "NameConflict" }), summary({ name: "c" })],
     publish: [summary({ kind: "JWKS", name: "a", sinceMs: nowMs })],
   });
-  expect(told(before, after)).toEqual(["changed rotate RotationTarget a", "added rotate RotationTarget c", "removed rotate RotationTarget b"]);
-  expect(told(before, before)).toEqual([]);
+  expect(changes(before, after)).toEqual(["changed rotate RotationTarget a", "added rotate RotationTarget c", "removed rotate RotationTarget b"]);
+  expect(changes(before, before)).toEqual([]);
 });
 
-it("tells what can no longer be read, and can again, whatever the words of the failure", () => {
+it("says what can no longer be read, and can again, whatever the words of the failure", () => {
   const failing = (message: string) => ({ resource: "rotationtargets.a", reason: "failing", message }) as const;
   const broken = statusWith({}, { rotate: { unread: [failing("reset")] } });
   const unread = (...args: Parameters<typeof changesOf>) => changesOf(...args).filter(({ type }) => type === "unread");
@@ -34,7 +34,7 @@ it("tells what can no longer be read, and can again, whatever the words of the f
   expect(unread(statusWith({}), leasesUnread)).toEqual([{ type: "unread", step: undefined, unread: [failing("reset")] }]);
 });
 
-it("tells when others lead, or nobody, and not that a Lease was renewed", () => {
+it("says when others lead, or nobody, and not that a Lease was renewed", () => {
   const led = (holder: string, state: "held" | "expired", renewedMs: number) =>
     statusWith({}, { rotate: { leases: [{ controller: "rotation", namespace: "ops", holder, state, renewedMs, acquiredMs: 0 }] } });
   const leaders = (...args: Parameters<typeof changesOf>) => changesOf(...args).flatMap((change) => (change.type === "leaders" ? [change.step] : []));

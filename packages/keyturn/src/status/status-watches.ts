@@ -1,4 +1,4 @@
-// Watches everything that the five stages leave for people to see, puts it together at any moment, and tells what has changed since another.
+// Watches everything that the five stages leave for people to see, puts it together at any moment, and says what has changed since another.
 import {
   type Cache,
   type Caches,
@@ -183,7 +183,7 @@ export function watchLeases(
   };
 }
 
-/** A workload by its marks alone. */
+/** A workload by its labels and annotations alone. */
 function markedWorkload({ kind }: Kind, { metadata }: Stored<KubeObject>): RestartedWorkload | undefined {
   const { namespace = "", name, labels = {}, annotations = {} } = metadata;
   const restartedFor = annotations[restartedForAnnotation];

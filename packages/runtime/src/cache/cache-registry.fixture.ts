@@ -11,7 +11,7 @@ export interface Widget extends KubeObject {
 }
 export const widgets = defineKind<Widget>({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
 
-/** What the log was told. */
+/** What was logged. */
 class RecordingLog implements Logger {
   readonly lines: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
   debug = (fields: object, message: string): void => void this.lines.push({ level: "debug", fields, message });

@@ -23,7 +23,7 @@ export interface WatchStatus {
     | { readonly type: "idle" }
     | { readonly type: "syncing" }
     | { readonly type: "live" }
-    /** Retrying after a failure that may pass. */
+    /** Retrying after a transient failure. */
     | { readonly type: "retrying"; readonly error: string }
     /** The server does not serve this kind (404): the CRD is not installed. */
     | { readonly type: "missing" }

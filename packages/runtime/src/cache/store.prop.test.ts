@@ -113,7 +113,7 @@ describe("Store", () => {
     );
   });
 
-  it("tells a recreation from an update, and neither from what stayed as it was", async () => {
+  it("distinguishes a recreation from an update, and neither from what stayed as it was", async () => {
     const store = new Store<string>({ clock: new VirtualClock(), onFault: () => {} });
     const changes: Change<string>[] = [];
     const list = async (...objects: readonly Observed<string>[]): Promise<void> => {

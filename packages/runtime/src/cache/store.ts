@@ -201,7 +201,7 @@ export class Store<V> {
     return () => void this.#watchers.delete(notice);
   }
 
-  /** Takes in one event. The promise, when there is one, must be awaited before the next event: telling of a long list takes several turns of the event loop. */
+  /** Takes in one event. The promise, when there is one, must be awaited before the next event: notifying of a long list takes several turns of the event loop. */
   take(event: WatchEvent<V>): void | Promise<void> {
     switch (event.type) {
       case "init":

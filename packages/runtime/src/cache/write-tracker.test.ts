@@ -134,7 +134,7 @@ it("own writes that the server has forgotten, or whose resourceVersions cannot b
   expect([forgotten.done, opaque.done]).toEqual([true, true]);
 });
 
-it("own writes stop waiting when told to", async () => {
+it("own writes stop waiting when asked to", async () => {
   const { caches, cache } = await live();
   const stop = new AbortController();
   const seen = caches.whenObserved(cache, written("a", "105"), stop.signal);

@@ -142,7 +142,7 @@ export class WriteTracker {
     return synced && write.uid !== undefined && held.uid !== write.uid;
   }
 
-  /** Events come in the order of their resourceVersions, so one number tells for every object. */
+  /** Events come in the order of their resourceVersions, so one number counts for every object. */
   #isReached(write: WriteRecord): boolean {
     const { resourceVersion } = this.#store.position;
     return resourceVersion !== undefined && (compareResourceVersions(resourceVersion, versionOf(write)) ?? -1) >= 0;
@@ -160,7 +160,7 @@ export class WriteTracker {
   }
 }
 
-/** What the store must reach; for a deletion, whose own version the server does not tell, something that no number compares with. */
+/** What the store must reach; for a deletion, whose own version the server does not send, something that no number compares with. */
 function versionOf(write: WriteRecord): string {
   return write.type === "written" ? write.resourceVersion : "";
 }

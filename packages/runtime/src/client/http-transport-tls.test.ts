@@ -15,7 +15,7 @@ const otherAuthority = createAuthority("another authority");
 const serverKeys = issueCertificate(authority, { usage: "server", commonName: "api", hosts: ["127.0.0.1", "api.test"] });
 const get = { method: "GET", path: "/x" } as const;
 
-/** The server tells the common name of the client's certificate. */
+/** The server answers with the common name of the client's certificate. */
 const startServer = (clientAuthority?: string) =>
   startLocalServer(
     (request, response) => {
@@ -41,7 +41,7 @@ describe("certificates", () => {
     expect(await textOf(await careless.send(get))).toBe("nobody");
   });
 
-  it("expects the name it is told to", async () => {
+  it("expects the name that is set", async () => {
     await using server = await startServer();
     using named = open(server.url, { ca: authority.certificate }, { tlsServerName: "api.test" });
     expect(await textOf(await named.send(get))).toBe("nobody");

@@ -141,7 +141,7 @@ describe("answers in metadata", () => {
     expect(requests.map(({ headers }) => headers?.["accept"])).toEqual(requests.map(() => `${accept.join("")}application/json`));
   });
 
-  it("are not asked for of a Namespace, whose spec tells whether it is gone", async () => {
+  it("are not asked for of a Namespace, whose spec shows whether it is gone", async () => {
     const { client, requests } = scripted([{ status: 200, body: partial }]);
     await client.mergePatch(Namespace, { name: "x" }, {}, { answer });
     await client.delete(Namespace, { name: "x" }, { answer });
@@ -189,7 +189,7 @@ describe("retries", () => {
     expect(requests).toHaveLength(6);
   });
 
-  it("does not wait for a server that asks for too long, nor retry what cannot pass", async () => {
+  it("does not wait for a server that asks for too long, nor retry what does not end by itself", async () => {
     const busy = scripted([{ status: 429, body: "", headers: { "retry-after": "31" } }]);
     await expect(busy.client.get(ConfigMap, name)).rejects.toMatchObject({ code: "TooManyRequests", retryAfterMs: 31_000 });
     const refused = scripted([failure(403, "Forbidden")]);

@@ -127,7 +127,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
 
     async mergePatch(kind, name, patch, { fieldManager, subresource, dryRun, answer } = {}, signal) {
       const { path, attempt } = target("patch", kind, { name, subresource });
-      // The server would look for fields that it does not know, and tell of them in warnings that nobody reads.
+      // The server would look for fields that it does not know, and name them in warnings that nobody reads.
       const query = { ...writeQuery(dryRun), fieldManager, fieldValidation: "Ignore" };
       const contentType = mayMergeStrategically(kind, patch) ? "strategicMergePatch" : "mergePatch";
       return write({ method: "PATCH", path, query, contentType, body: patch, attempt, answer }, kind, signal);
@@ -268,7 +268,7 @@ export function mergesAlike(value: unknown): boolean {
   return !Array.isArray(value) && Object.entries(value).every(([name, member]) => !name.startsWith("$") && mergesAlike(member));
 }
 
-// Trying a read again after failures that pass.
+// Trying a read again after transient failures.
 
 /** What waiting is done with. */
 interface ReadRetryOptions {
@@ -296,8 +296,8 @@ async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetry
 }
 
 function retryDelay(error: unknown, retries: number, random: Random): number | undefined {
-  const passes = error instanceof ConnectionError || isApiError(error, "TooManyRequests", "ServerError");
-  if (!passes) return undefined;
+  const isTransient = error instanceof ConnectionError || isApiError(error, "TooManyRequests", "ServerError");
+  if (!isTransient) return undefined;
   // Between half and the whole of the step, so that many clients do not come back together.
   const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** retries) * (0.5 + random() / 2);
   const askedMs = isApiError(error) ? error.retryAfterMs : undefined;

@@ -28,7 +28,7 @@ describe("requestInfoOf", () => {
     );
   });
 
-  it("reads back the paths of collections, and tells a watch from a list", () => {
+  it("reads back the paths of collections, and distinguishes a watch from a list", () => {
     fc.assert(
       fc.property(kinds, fc.option(word, { nil: undefined }), (kind, namespace) => {
         const path = collectionPath(kind, namespace);

@@ -1,4 +1,4 @@
-// Every request is told of once.
+// Every request is recorded once.
 import { expect, it, test } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { observeServerClock, observeTransport, type RequestObservation, type ServerClock } from "./observed-transport.ts";

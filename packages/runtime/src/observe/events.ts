@@ -38,7 +38,7 @@ interface EventRecorderOptions {
   readonly metrics: RuntimeMetrics;
   /** Before a controller's name in `reportingController`; a domain such as `keyturn.io`. */
   readonly reportingDomain: string;
-  /** The pod's name, or whatever tells this process from others. */
+  /** The pod's name, or whatever distinguishes this process from others. */
   readonly reportingInstance: string;
 }
 
@@ -269,7 +269,7 @@ const maxNamePrefix = 200;
 interface EventOrigin {
   /** A qualified name such as `keyturn.io/jwks`. */
   readonly reportingController: string;
-  /** The pod, or whatever tells processes apart. */
+  /** The pod, or whatever distinguishes processes. */
   readonly reportingInstance: string;
   readonly nowMs: number;
   /** Lower-case letters and digits, different for each Event of one object. */

@@ -268,8 +268,8 @@ test("the heartbeat fails only when timers stop firing", async () => {
   const clock = new VirtualClock();
   const heartbeat = startHeartbeat(clock);
   await clock.advance(300_000);
-  expect(heartbeat.check()).toEqual([{ name: "event loop", verdict: "ok" }]);
+  expect(heartbeat.check()).toEqual([{ name: "event loop", result: "ok" }]);
   heartbeat.stop();
   await clock.advance(120_000);
-  expect(heartbeat.check()).toMatchObject([{ verdict: "failed", detail: "timers have not fired for 120 s" }]);
+  expect(heartbeat.check()).toMatchObject([{ result: "failed", detail: "timers have not fired for 120 s" }]);
 });

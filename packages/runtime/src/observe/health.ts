@@ -11,7 +11,7 @@ import { redactText } from "./redaction.ts";
 /** One line of a report. `failed` makes the whole report fail, `waiting` is only shown. */
 interface HealthLine {
   readonly name: string;
-  readonly verdict: "ok" | "waiting" | "failed";
+  readonly result: "ok" | "waiting" | "failed";
   readonly detail?: string;
 }
 
@@ -22,7 +22,7 @@ export type HealthCheck = () => readonly HealthLine[];
 export function simpleCheck(name: string, reasonAgainst: () => string | undefined): HealthCheck {
   return () => {
     const detail = reasonAgainst();
-    return [detail === undefined ? { name, verdict: "ok" } : { name, verdict: "failed", detail }];
+    return [detail === undefined ? { name, result: "ok" } : { name, result: "failed", detail }];
   };
 }
 
@@ -36,7 +36,7 @@ interface ControllerHealth {
 
 /** One line per controller. */
 export function controllerCheck(controllers: () => readonly ControllerHealth[]): HealthCheck {
-  return () => controllers().map(({ name, state, ready }) => ({ name: `controller ${name}`, verdict: ready ? "ok" : "failed", detail: state }));
+  return () => controllers().map(({ name, state, ready }) => ({ name: `controller ${name}`, result: ready ? "ok" : "failed", detail: state }));
 }
 
 /**
@@ -50,10 +50,10 @@ export function watchCheck(statuses: () => readonly WatchStatus[]): HealthCheck 
 function watchLine({ resource, namespace, state, synced, objects, quietForMs }: WatchStatus): HealthLine {
   const name = `watch ${resource}${namespace === undefined ? "" : ` in ${namespace}`}`;
   const facts = `${objects} objects, last heard from ${Math.round(quietForMs / 1000)} s ago`;
-  if (state.type === "missing") return { name, verdict: "waiting", detail: "the API server does not serve this kind; install its CRD" };
-  if (state.type === "forbidden") return { name, verdict: "failed", detail: `the right to ${state.rule} is missing` };
-  if (state.type === "retrying") return { name, verdict: "failed", detail: `retrying after: ${state.error}; ${facts}` };
-  return { name, verdict: state.type === "live" && synced ? "ok" : "failed", detail: `${state.type}, ${facts}` };
+  if (state.type === "missing") return { name, result: "waiting", detail: "the API server does not serve this kind; install its CRD" };
+  if (state.type === "forbidden") return { name, result: "failed", detail: `the right to ${state.rule} is missing` };
+  if (state.type === "retrying") return { name, result: "failed", detail: `retrying after: ${state.error}; ${facts}` };
+  return { name, result: state.type === "live" && synced ? "ok" : "failed", detail: `${state.type}, ${facts}` };
 }
 
 /** A finished report. */
@@ -70,12 +70,12 @@ function healthReport(checks: readonly HealthCheck[], verbose: boolean): HealthR
     try {
       return check();
     } catch (error) {
-      return [{ name: "check", verdict: "failed", detail: `a check threw: ${String(error)}` }];
+      return [{ name: "check", result: "failed", detail: `a check threw: ${String(error)}` }];
     }
   });
-  const ok = lines.every(({ verdict }) => verdict !== "failed");
+  const ok = lines.every(({ result }) => result !== "failed");
   if (ok && !verbose) return { ok, text: "ok\n" };
-  const body = lines.map(({ name, verdict, detail }) => `${symbols[verdict]} ${name}${detail === undefined ? "" : `: ${redactText(detail)}`}\n`);
+  const body = lines.map(({ name, result, detail }) => `${symbols[result]} ${name}${detail === undefined ? "" : `: ${redactText(detail)}`}\n`);
   return { ok, text: `${body.join("")}${ok ? "ok" : "failed"}\n` };
 }
 
@@ -195,7 +195,7 @@ interface Service {
 async function listen(purpose: string, bindAddress: string, { routes, log }: Service): Promise<Listening | undefined> {
   const address = parseBindAddress(bindAddress);
   if (address.type === "off") return undefined;
-  // Node looks only every half minute for requests that take too long to arrive, unless told otherwise.
+  // Node looks only every half minute for requests that take too long to arrive, by default.
   const limits = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 5000, maxHeaderSize: 8192 };
   const server = createServer(
     limits,

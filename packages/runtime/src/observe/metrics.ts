@@ -197,7 +197,7 @@ export function metricsOf<const Table extends Readonly<Record<string, MetricRow>
   return Object.fromEntries(metrics) as MetricsOf<Table>;
 }
 
-/** What each metric was made from: prom-client gives whoever asks for a name that is taken no way to tell. */
+/** What each metric was made from: prom-client does not say it to whoever asks for a name that is taken. */
 const shapes = new WeakMap<Metric, string>();
 
 function metricIn(registry: Registry, name: string, row: MetricRow): Metric {

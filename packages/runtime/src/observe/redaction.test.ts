@@ -151,7 +151,7 @@ describe("redactData", () => {
 
 // What is logged of an error whose words may be a Secret's.
 
-it("tells the frames and nothing of the message, even if that looks like frames", () => {
+it("shows the frames and nothing of the message, even if that looks like frames", () => {
   const { error, frames } = safeErrorPlace(new TypeError("secret\n    at secret (secret:1:1)"));
   expect(error).toBe("TypeError");
   expect(frames[0]).toMatch(/^at .*redaction\.test\.ts/);

@@ -126,7 +126,7 @@ function redactItems(items: readonly unknown[], visit: (item: unknown) => unknow
   return safe.some((item, index) => item !== items[index]) ? safe : items;
 }
 
-/** Whether nothing of a member may be shown. Flags and absent values tell nothing. */
+/** Whether nothing of a member may be shown. Flags and absent values say nothing. */
 function hides(name: string, member: unknown, secret: ReadonlySet<string>): boolean {
   if (member === null || member === undefined || member === "" || typeof member === "boolean") return false;
   return secret.has(name) || isSecretField(name);

@@ -145,7 +145,7 @@ export function observeProcess(metrics: RuntimeMetrics, build: BuildInfo): () =>
   return () => void delays.disable();
 }
 
-/** Only Linux tells. */
+/** Known on Linux only. */
 function openFiles(): number | undefined {
   try {
     return readdirSync("/proc/self/fd").length;

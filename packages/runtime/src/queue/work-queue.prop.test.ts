@@ -105,7 +105,7 @@ test("hands out what the model allows, never a running key, and loses nothing", 
   );
 });
 
-test("a delay that makes no sense is replaced, told, and holds up no other key", async () => {
+test("a delay that makes no sense is replaced, reported, and holds up no other key", async () => {
   const odd = fc.oneof(
     fc.constantFrom(Number.NaN, 0, -0, -1, -Infinity, Infinity, Number.MAX_VALUE, Number.MIN_VALUE, Number.EPSILON, 2 ** 31, 2 ** 53),
     fc.double(),
@@ -119,14 +119,14 @@ test("a delay that makes no sense is replaced, told, and holds up no other key",
       fc.array(fc.integer({ min: 10, max: 5_000 }), { maxLength: 8 }),
       async (odds, sane) => {
         const clock = new VirtualClock();
-        const told: number[] = [];
+        const reported: number[] = [];
         const atMs = new Map<string, number>();
         const queue: WorkQueue = new WorkQueue({
           clock,
           onReady: () => {
             for (let taken = queue.take(); taken; taken = queue.take()) atMs.set(taken.key, clock.monotonic());
           },
-          onOddDelay: (_key, askedMs) => told.push(askedMs),
+          onOddDelay: (_key, askedMs) => reported.push(askedMs),
         });
         for (const [index, afterMs] of odds.entries()) queue.add(`odd-${index}`, { afterMs });
         for (const [index, afterMs] of sane.entries()) queue.add(`sane-${index}`, { afterMs });
@@ -138,7 +138,7 @@ test("a delay that makes no sense is replaced, told, and holds up no other key",
           const ranAtMs = atMs.get(`odd-${index}`);
           expect(ranAtMs).toBe(askedMs > 0 ? Math.min(Math.max(askedMs, 10), tenYearsMs) : 1_000);
         }
-        expect(told).toEqual(odds.filter((askedMs) => !(askedMs > 0 && askedMs <= tenYearsMs)));
+        expect(reported).toEqual(odds.filter((askedMs) => !(askedMs > 0 && askedMs <= tenYearsMs)));
         expect(clock.nextTimerInMs).toBeUndefined();
       },
     ),

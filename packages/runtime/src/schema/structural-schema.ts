@@ -216,7 +216,7 @@ function refuseOthers(checks: readonly CheckDef[], known: readonly string[], pat
 
 /** The rules of a node and of all that it wraps, the innermost first. */
 function rulesOf(schema: $ZodType): readonly CelRule[] {
-  // zod's own union of all schema classes: `type` tells them apart.
+  // zod's own union of all schema classes: `type` distinguishes them.
   const { def } = (schema as $ZodTypes)._zod;
   const inner = def.type === "lazy" ? def.getter() : "innerType" in def ? def.innerType : undefined;
   return [...(inner ? rulesOf(inner) : []), ...(globalRegistry.get(schema)?.cel ?? [])];
@@ -305,7 +305,7 @@ function objectDetails(def: $ZodObjectDef, path: string): Details {
 }
 
 function recordDetails(def: $ZodRecordDef, { additionalProperties: value = {} }: JsonNode, path: string): Details {
-  // zod's own union of all schema classes: `type` tells them apart.
+  // zod's own union of all schema classes: `type` distinguishes them.
   const keys = (def.keyType as $ZodTypes)._zod.def;
   if (keys.type === "enum" || keys.type === "literal") {
     const names = (keys.type === "enum" ? Object.values(keys.entries) : keys.values).map(String);

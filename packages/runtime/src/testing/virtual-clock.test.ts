@@ -45,7 +45,7 @@ describe("VirtualClock", () => {
     expect(clock.nextTimerInMs).toBeUndefined();
   });
 
-  test("moves the wall clock alone when told to", async () => {
+  test("moves the wall clock alone when asked to", async () => {
     const clock = new VirtualClock(0);
     clock.jumpWall(-500);
     await clock.advance(100);

@@ -1,4 +1,4 @@
-// A clock that moves only when told to, for tests that would otherwise wait.
+// A clock that moves only when asked to, for tests that would otherwise wait.
 import type { Clock, Timer } from "../clock.ts";
 import { type HeapItem, IndexedHeap } from "../heap.ts";
 

@@ -31,7 +31,7 @@ describe("an issued certificate", () => {
     expect(read.checkIssued(new X509Certificate(authority.certificate))).toBe(true);
   });
 
-  it("holds from when to when it was told", () => {
+  it("holds from when to when it was asked to", () => {
     const clock = new VirtualClock(Date.UTC(2030, 1, 28, 23, 59, 58));
     const { certificate } = issueCertificate(authority, { usage: "client", commonName: "jane", notBeforeInMs: 0, notAfterInMs: 3000, clock });
     const read = new X509Certificate(certificate);

@@ -15,7 +15,7 @@ interface ModelEvent {
   readonly object: ModelObject;
 }
 
-/** Remembers every state that ever was, so that a test can tell what was invented. */
+/** Remembers every state that ever was, so that a test can see what was invented. */
 export class ModelServer {
   readonly objects = new Map<string, ModelObject>();
   readonly everStored = new Set<string>();

@@ -118,7 +118,7 @@ export class Reflector<V> {
     }
   }
 
-  /** Aborts the attempt when the machine's deadline passes; the deadline moves, so an early timer just looks again. */
+  /** Aborts the attempt when the machine's deadline is over; the deadline moves, so an early timer just looks again. */
   #armDeadline(attempt: AbortController): () => void {
     const { clock } = this.#options;
     const arm = (): { cancel(): void } | undefined => {

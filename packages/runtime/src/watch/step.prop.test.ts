@@ -85,8 +85,8 @@ describe("step against a model server", () => {
         await heal(run);
         expect(valuesOf(run)).toEqual(valuesOn(server));
         expect(Object.fromEntries(retell(run.changes))).toEqual(valuesOn(server));
-        const told = run.changes.flatMap((change) => (change.type === "deleted" ? [] : [change.value]));
-        expect(told.filter((value) => !server.everStored.has(value))).toEqual([]);
+        const shown = run.changes.flatMap((change) => (change.type === "deleted" ? [] : [change.value]));
+        expect(shown.filter((value) => !server.everStored.has(value))).toEqual([]);
         expect(run.faults).toEqual([]);
       }),
       { numRuns: 1500 },

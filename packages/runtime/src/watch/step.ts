@@ -384,7 +384,7 @@ function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, 
   const askedMs = Math.min(retryAfterMs ?? 0, limits.maxRetryAfterMs);
   const waitMs = Math.max(delayMs, askedMs);
   // A server that was out of reach, or that we have not looked at for a while, may be another one when we meet it again: restored from a backup, with a
-  // history of its own that soon passes the place where we stood. Nothing would tell; so a watch is resumed only at once, or soon after a server was too
+  // history of its own that soon passes the place where we stood. Nothing would show it; so a watch is resumed only at once, or soon after a server was too
   // busy for it, and else begins with a list.
   const isFresh = resume.type === "page" || (resume.type === "watch" && waitMs <= limits.resumeWithinMs);
   const next = isFresh ? resume : listing({ ...state, failures });
@@ -437,7 +437,7 @@ export function compareResourceVersions(left: string, right: string): number | u
   if (left === right) return 0;
   if (!decimal.test(left) || !decimal.test(right)) return undefined;
   const [a, b] = [withoutZeros(left), withoutZeros(right)];
-  // Whole numbers without leading zeros: the longer one is larger, and of two equally long ones the first digit that differs tells.
+  // Whole numbers without leading zeros: the longer one is larger, and of two equally long ones the first digit that differs decides.
   if (a.length !== b.length) return a.length < b.length ? -1 : 1;
   return a < b ? -1 : a > b ? 1 : 0;
 }

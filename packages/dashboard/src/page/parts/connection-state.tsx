@@ -34,7 +34,7 @@ export function ConnectionState(): JSX.Element {
   );
 }
 
-/** Below the bar of every view: what of it is not known, and how old it is. That the page is cut off is told by its own banner. */
+/** Below the bar of every view: what of it is not known, and how old it is. That the page is cut off is said by its own banner. */
 export function DoubtStrip(): JSX.Element | null {
   const { live } = usePage();
   const shown = live.tables.step.value.filter(isShown).length;

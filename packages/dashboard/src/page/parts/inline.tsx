@@ -43,7 +43,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
   );
 }
 
-// A point in time that is told as seen from now and keeps up with it; in full on hover, or everywhere if somebody prefers that.
+// A point in time as seen from now, which keeps up with it; in full on hover, or everywhere if somebody prefers that.
 
 /** A time in full, on the clock of the one who looks. */
 export function localText(atMs: number): string {

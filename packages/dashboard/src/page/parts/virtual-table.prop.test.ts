@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { virtualWindow } from "./virtual-table.tsx";
 
-const sight = fc.record({
+const visible = fc.record({
   count: fc.integer({ min: 0, max: 20_000 }),
   rowHeight: fc.integer({ min: 1, max: 200 }),
   viewTop: fc.integer({ min: -5_000, max: 1_000_000 }),
@@ -10,9 +10,9 @@ const sight = fc.record({
   overscan: fc.integer({ min: 0, max: 20 }),
 });
 
-it("draws every row that is in sight, only rows that exist, and not many more", () => {
+it("draws every row that is in view, only rows that exist, and not many more", () => {
   fc.assert(
-    fc.property(sight, (given) => {
+    fc.property(visible, (given) => {
       const { first, end } = virtualWindow(given);
       expect(first).toBeGreaterThanOrEqual(0);
       expect(end).toBeLessThanOrEqual(given.count);

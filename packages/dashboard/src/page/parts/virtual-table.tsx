@@ -1,4 +1,4 @@
-// A table of any length: draws the rows in sight, keeps one tab stop, and goes through its rows with the arrow keys.
+// A table of any length: draws the rows in view, keeps one tab stop, and goes through its rows with the arrow keys.
 import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -16,7 +16,7 @@ function useMedia(query: string): boolean {
   return holds;
 }
 
-// Which rows of a long list are drawn: those in sight, and a few around them.
+// Which rows of a long list are drawn: those in view, and a few around them.
 
 /** The rows from `first` up to, and without, `end`. */
 interface VirtualWindow {
@@ -24,7 +24,7 @@ interface VirtualWindow {
   readonly end: number;
 }
 
-/** All lengths in pixels; `viewTop` is how far the top of the sight is below the top of the list, negative if above. */
+/** All lengths in pixels; `viewTop` is how far the top of the view is below the top of the list, negative if above. */
 interface Viewport {
   readonly count: number;
   readonly rowHeight: number;
@@ -42,7 +42,7 @@ export function virtualWindow({ count, rowHeight, viewTop, viewHeight, overscan 
   return { first: Math.min(end, Math.max(0, firstSeen - overscan)), end };
 }
 
-// Follows scrolling, so that a long list draws only the rows in sight.
+// Follows scrolling, so that a long list draws only the rows in view.
 
 const overscan = 6;
 
@@ -105,9 +105,9 @@ const wideRowHeight = 46;
 export function VirtualTable<T extends object>({ caption, columns, rows, idOf, phoneRowHeight = 76 }: VirtualTableProps<T>): JSX.Element {
   const narrow = useMedia("(max-width: 760px)");
   const rowHeight = narrow ? phoneRowHeight : wideRowHeight;
-  const { ref, rows: sight } = useVirtualWindow(rows.length, rowHeight);
+  const { ref, rows: visible } = useVirtualWindow(rows.length, rowHeight);
   const [chosen, setChosen] = useState(0);
-  const tabStop = chosen >= sight.first && chosen < sight.end ? chosen : sight.first;
+  const tabStop = chosen >= visible.first && chosen < visible.end ? chosen : visible.first;
   const focusRow = useCallback(
     (index: number) => {
       setChosen(index);
@@ -141,8 +141,8 @@ export function VirtualTable<T extends object>({ caption, columns, rows, idOf, p
         </div>
       </div>
       <div class="table-body" role="rowgroup" ref={ref} style={{ height: `${rows.length * rowHeight}px` }} onKeyDown={onKeyDown}>
-        {rows.slice(sight.first, sight.end).map((row, offset) => {
-          const index = sight.first + offset;
+        {rows.slice(visible.first, visible.end).map((row, offset) => {
+          const index = visible.first + offset;
           return (
             <TableRow
               key={idOf(row)}
@@ -205,7 +205,7 @@ function targetRow(key: string, current: number, count: number): number | undefi
   return target !== undefined && target >= 0 && target < count ? target : undefined;
 }
 
-/** Brings a row into the middle of the sight if it is not well within it. */
+/** Brings a row into the middle of the view if it is not well within it. */
 export function scrollToRow(body: HTMLElement | null, index: number, rowHeight: number): void {
   if (body === null) return;
   const top = body.getBoundingClientRect().top + index * rowHeight;

@@ -21,7 +21,7 @@ export function keyTracks(record: KeySetRecord): readonly Track[] {
   ];
 }
 
-/** Whether pods answer with the document, in words. */
+/** Whether pods answer with the JWKS document, in words. */
 export function servedText({ served, configMap }: Pick<KeySetRecord, "served" | "configMap">): string {
   if (served === undefined) return `in ConfigMap ${configMap}`;
   return served.holds ? "served by nginx" : "not served";

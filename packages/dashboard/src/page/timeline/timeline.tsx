@@ -1,4 +1,4 @@
-// Lanes over time: draws the rows in sight, zooms, moves, and leads through its bars with the arrow keys.
+// Lanes over time: draws the rows in view, zooms, moves, and leads through its bars with the arrow keys.
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ObjectRef } from "../../contract/index.ts";
@@ -263,14 +263,14 @@ function findBar(tracks: readonly Track[], id: string | undefined): FoundBar | u
   return undefined;
 }
 
-/** The bar that was last focused if it is drawn, else the first live one that is in sight, else any. */
+/** The bar that was last focused if it is drawn, else the first live one that is in view, else any. */
 function tabStopOf(
   drawn: readonly Track[],
   { focused, control }: { readonly focused: string | undefined; readonly control: RangeControl },
 ): string | undefined {
-  const inSight = drawn
+  const visible = drawn
     .filter((track): track is LaneTrack => track.type === "lane")
     .flatMap(({ bars }) => bars)
     .filter((bar) => placeStretch(bar, control.range) !== undefined);
-  return (inSight.find(({ id }) => id === focused) ?? inSight.find(({ look }) => look === "live") ?? inSight[0])?.id;
+  return (visible.find(({ id }) => id === focused) ?? visible.find(({ look }) => look === "live") ?? visible[0])?.id;
 }

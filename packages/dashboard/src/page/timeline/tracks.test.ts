@@ -19,7 +19,7 @@ const bar = (fromMs: number, look: Bar["look"] = "past", toMs?: number): Bar => 
 
 describe("placeStretch", () => {
   const range = { fromMs: 100, toMs: 200 };
-  it("cuts at the edges, and leaves out what is not in sight", () => {
+  it("cuts at the edges, and leaves out what is not in view", () => {
     expect(placeStretch({ fromMs: 125, toMs: 150 }, range)).toEqual({ left: 0.25, width: 0.25 });
     expect(placeStretch({ fromMs: 50, toMs: 150 }, range)).toEqual({ left: 0, width: 0.5 });
     expect(placeStretch({ fromMs: 150 }, range)).toEqual({ left: 0.5, width: 0.5 });

@@ -75,14 +75,14 @@ export type Track = GroupTrack | LaneTrack;
 /** How many hues there are. */
 export const hueCount = 6;
 
-/** The beginning of a digest or key id, which is enough to tell one from another. */
+/** The beginning of a digest or key id, which is enough to distinguish one from another. */
 export function shortDigest(digest: string): string {
   return digest.replace(/^sha256:/, "").slice(0, 8);
 }
 
 // Where bars, bands and marks of a lane are in the range that is shown: shares of its width.
 
-/** A stretch as shares of the width, cut at the edges; undefined if nothing of it is in sight. */
+/** A stretch as shares of the width, cut at the edges; undefined if nothing of it is in view. */
 export interface Placed {
   readonly left: number;
   readonly width: number;

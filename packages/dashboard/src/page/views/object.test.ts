@@ -13,7 +13,7 @@ const live = lane("keys-live", {
   gapMs: 5000,
 });
 
-it("a target's page tells about its place, and that of the set about the whole", () => {
+it("a target's page shows its place, and that of the set about the whole", () => {
   const record = rotationSet({ lanes: [live], createdMs: 5, nextMs: 900 });
   expect(objectFacts(record, live)).toEqual([
     { name: "created", atMs: 5 },

@@ -6,7 +6,7 @@ import { usePage } from "../page-state.ts";
 import { HealthMark, healthWord } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
-import { attentionList, comingUp, countHealth, healthOrder } from "../record-list.ts";
+import { concernsIn, comingUp, countHealth, healthOrder } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
 import { counted, type StageInfo, stageInfos } from "../stages.ts";
 import { allTables, countedRecords, nextText, type ObjectRecord } from "./stage.tsx";
@@ -107,7 +107,7 @@ function StageCard({
 
 function Attention({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
   const { live } = usePage();
-  const { first, count } = attentionList(records, most);
+  const { first, count } = concernsIn(records, most);
   const doubts = useDoubts();
   const lasting = doubts.filter(({ about }) => about !== "loading");
   const places = shownNamespaces(live.tables.step.value) ?? live.hello.value?.namespaces;

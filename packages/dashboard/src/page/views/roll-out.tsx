@@ -19,7 +19,7 @@ const phases: readonly { readonly phase: Phase; readonly word: string; readonly 
   { phase: "rolling", word: "rolling", hint: "being restarted", health: "busy" },
   { phase: "done", word: "done", hint: "pods are current", health: "ok" },
   { phase: "heldBack", word: "held back", hint: "will not be restarted", health: "waiting" },
-  { phase: "unknown", word: "unknown", hint: "cannot be told", health: "unknown" },
+  { phase: "unknown", word: "unknown", hint: "not known", health: "unknown" },
 ];
 
 const columns: readonly Column<WorkloadRecord>[] = [

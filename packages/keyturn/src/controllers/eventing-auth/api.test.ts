@@ -1,4 +1,4 @@
-// The kind is the original's: its manifests, and what reads its status, go on working.
+// The kind is the predecessor's: its manifests, and what reads its status, go on working.
 import { crdOf } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { EventingAuth } from "./api.ts";
@@ -6,7 +6,7 @@ import { EventingAuth } from "./api.ts";
 const { metadata, spec } = crdOf(EventingAuth);
 const [version] = spec.versions;
 
-test("has the original's names, and a short one besides", () => {
+test("has the predecessor's names, and a short one besides", () => {
   expect(metadata.name).toBe("eventingauths.operator.kyma-project.io");
   expect(spec).toMatchObject({
     group: "operator.kyma-project.io",
@@ -17,7 +17,7 @@ test("has the original's names, and a short one besides", () => {
   expect(spec.versions.map(({ name, served, storage }) => ({ name, served, storage }))).toEqual([{ name: "v1alpha1", served: true, storage: true }]);
 });
 
-test("has the original's schema: a spec without fields that may be absent, and a status that must have a state", () => {
+test("has the predecessor's schema: a spec without fields that may be absent, and a status that must have a state", () => {
   const schema = version?.schema?.openAPIV3Schema;
   expect(schema).not.toHaveProperty("required");
   expect(schema).toMatchObject({
@@ -38,6 +38,6 @@ test("has the original's schema: a spec without fields that may be absent, and a
   expect(version?.subresources).toEqual({ status: {} });
 });
 
-test("shows the original's column first", () => {
+test("shows the predecessor's column first", () => {
   expect(version?.additionalPrinterColumns?.[0]).toMatchObject({ name: "State", type: "string", jsonPath: ".status.state" });
 });

@@ -12,7 +12,7 @@ const at = (status?: EventingAuthStatus): Stored<EventingAuth> => ({
 const good = { application: applicationCreated, secret: secretCreated, target: targetReached };
 const firstMs = Date.parse("2026-01-01T00:00:00Z");
 
-test("ready once both of the original's conditions are true, and not before", () => {
+test("ready once both of the predecessor's conditions are true, and not before", () => {
   expect(statusOf(at(), { application: applicationCreated }, { nowMs: firstMs }).state).toBe("NotReady");
   expect(statusOf(at(), good, { nowMs: firstMs }).state).toBe("Ready");
   expect(statusOf(at(statusOf(at(), good, { nowMs: firstMs })), { application: applicationFailed("no") }, { nowMs: firstMs }).state).toBe("NotReady");

@@ -1,4 +1,4 @@
-// What the rest of the program is told of issuing: its rights, flags and metrics.
+// What the rest of the program knows of issuing: its rights, flags and metrics.
 import { policyRules } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { readFlags } from "../../feature/flag.ts";
@@ -14,7 +14,7 @@ test("Secrets are read in one namespace, and changed nowhere", () => {
   expect(policyRules(secrets)).toEqual([{ apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch"] }]);
 });
 
-test("the variables that the original reads are read", () => {
+test("the variables that the predecessor reads are read", () => {
   const { namespace, name } = Object.fromEntries(
     eventingAuthFeature.flags.flatMap((flag) =>
       flag.name === "eventing-auth.credentials-namespace"

@@ -1,4 +1,4 @@
-// The defaults are the document's, and the original's environment still counts.
+// The defaults are the predecessor's, and its environment still counts.
 import { describe, expect, test } from "vitest";
 import { readFlags } from "../../feature/flag.ts";
 import type { FlagReader } from "../../feature/feature.ts";
@@ -10,7 +10,7 @@ const given =
     flag.parse(texts[flag.name]);
 
 describe("settings", () => {
-  test("are the document's by default: its namespaces, its names, no rotation", () => {
+  test("are the predecessor's by default: its namespaces, its names, no rotation", () => {
     const settings = readSettings(given());
     expect(settings).toMatchObject({
       providerSecret: { namespace: "kcp-system", name: "eventing-auth-ias-creds" },
@@ -27,15 +27,15 @@ describe("settings", () => {
   });
 });
 
-describe("the original's environment", () => {
-  const original = { IAS_CREDS_SECRET_NAMESPACE: "elsewhere", IAS_CREDS_SECRET_NAME: "creds" };
+describe("the predecessor's environment", () => {
+  const legacy = { IAS_CREDS_SECRET_NAMESPACE: "elsewhere", IAS_CREDS_SECRET_NAME: "creds" };
 
   test("says where the credentials are", () => {
-    expect(readFlags(eventingAuthFlags, {}, original)).toMatchObject({ credentialsNamespace: "elsewhere", credentialsSecret: "creds" });
+    expect(readFlags(eventingAuthFlags, {}, legacy)).toMatchObject({ credentialsNamespace: "elsewhere", credentialsSecret: "creds" });
   });
 
   test("counts less than our own, and that less than the command line", () => {
-    const own = { ...original, KEYTURN_EVENTING_AUTH_CREDENTIALS_SECRET: "own" };
+    const own = { ...legacy, KEYTURN_EVENTING_AUTH_CREDENTIALS_SECRET: "own" };
     expect(readFlags(eventingAuthFlags, {}, own).credentialsSecret).toBe("own");
     expect(readFlags(eventingAuthFlags, { "eventing-auth.credentials-secret": "line" }, own).credentialsSecret).toBe("line");
   });

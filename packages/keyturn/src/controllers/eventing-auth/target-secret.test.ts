@@ -17,7 +17,7 @@ const content: TargetContent = {
 };
 const stored = { name: place.name, uid: "u", resourceVersion: "7" };
 
-test("has the document's four keys and its type", () => {
+test("has the predecessor's four keys and its type", () => {
   const { type, data = {} } = targetSecretObject(content);
   expect(type).toBe("Opaque");
   expect(Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]))).toEqual({

@@ -16,7 +16,7 @@ const line = (value: object): Uint8Array => Buffer.from(`${JSON.stringify(value)
 const bookmark = (resourceVersion: string) =>
   line({ type: "BOOKMARK", object: { metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } } });
 
-/** A cluster that answers as it is told. */
+/** A cluster that answers as it is set up to. */
 class ScriptedCluster implements Transport {
   answer: { readonly type: "refused" } | { readonly type: "status"; readonly status: number } | { readonly type: "watch" } = { type: "watch" };
   #push: ((chunk: Uint8Array | undefined) => void) | undefined;
@@ -84,7 +84,7 @@ function open(cluster: ScriptedCluster) {
   return { clock, target, changes: () => changes };
 }
 
-test("is being connected to until its first answer, which is told", async () => {
+test("is being connected to until its first answer, which is reported", async () => {
   const cluster = new ScriptedCluster();
   const { clock, target, changes } = open(cluster);
   expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason: "TargetConnecting" } });
@@ -109,7 +109,7 @@ test.each([
   [{ type: "status", status: 401 } as const, "TargetForbidden", "401"],
   [{ type: "status", status: 403 } as const, "TargetForbidden", "403"],
   [{ type: "status", status: 503 } as const, "TargetUnreachable", "503"],
-])("tells at once that it was never reached: %j", async (answer, reason, words) => {
+])("reports at once that it was never reached: %j", async (answer, reason, words) => {
   const cluster = new ScriptedCluster();
   cluster.answer = answer;
   const { clock, target } = open(cluster);
@@ -120,7 +120,7 @@ test.each([
   expect(target.observe()).toEqual({ type: "observed", secret: undefined });
 });
 
-test("says nothing of trouble that passes, and tells of trouble that lasts, once it had been reached", async () => {
+test("does not report trouble that ends by itself, and reports trouble that lasts, once it had been reached", async () => {
   const cluster = new ScriptedCluster();
   const { clock, target, changes } = open(cluster);
   await clock.advance(60_000);

@@ -33,7 +33,7 @@ import {
   withDeparture,
   withOwnVersions,
 } from "./rules.ts";
-import { firstStep, sightOf, type ObservedSource, stepSource } from "./source.ts";
+import { firstStep, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
 
 // What a plan for a set consists of. Every write is on its own: a crash may come between any two.
 
@@ -147,7 +147,7 @@ export function planRotation(observed: SetObservation, nowMs: number): RotationP
     observation,
     records: observation.records.toSorted((a, b) => a.seq - b.seq),
     ranks: ranksOf(targets),
-    sight: sightOf(observation),
+    observedSource: observedSourceOf(observation),
     blockers: blockersOf(targets, sources),
     policy: policies.size === 1 && policies.has("Queue") ? "Queue" : "Settled",
     policyConflict: policies.size > 1,
@@ -159,7 +159,7 @@ export function planRotation(observed: SetObservation, nowMs: number): RotationP
     return damageOf(observation, serverMs) === undefined ? plan : { ...plan, writes: [] };
   }
   const noted = noteSource(world, serverMs);
-  if (!noted) return blockedPlan(world, sourceBlocker(world.sight), serverMs);
+  if (!noted) return blockedPlan(world, sourceBlocker(world.observedSource), serverMs);
   // A record beyond the last number would not be known as one, and be made again in every run.
   if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return blockedPlan(world, usedUpBlocker(observation), serverMs);
   return advance(world, noted, serverMs);
@@ -171,7 +171,7 @@ interface World {
   /** Oldest first. */
   readonly records: readonly RecordObservation[];
   readonly ranks: readonly Rank[];
-  readonly sight: ObservedSource;
+  readonly observedSource: ObservedSource;
   readonly blockers: ReadonlyMap<string, Blocker>;
   readonly policy: "Settled" | "Queue";
   readonly policyConflict: boolean;
@@ -195,24 +195,24 @@ function headOf({ records, observation }: World): { readonly head: RecordObserva
 }
 
 function noteSource(world: World, clockMs: number): Noted | undefined {
-  const { observation, records, sight, policy } = world;
+  const { observation, records, observedSource, policy } = world;
   const { targets } = observation;
   const known = headOf(world);
-  if (targets.length === 0 || (!known && sight.type !== "present")) return undefined;
+  if (targets.length === 0 || (!known && observedSource.type !== "present")) return undefined;
   const nowMs = known ? Math.max(clockMs, latestTimeOf(known.log)) : clockMs;
   const recorded = known ? records.filter(({ seq }) => seq <= known.head.seq) : [];
   const step = known
-    ? stepSource(known.log, known.head, { sight, nowMs })
-    : sight.type === "present" && firstStep(sight, commitsOfObjects(targets), nowMs);
+    ? stepSource(known.log, known.head, { observedSource, nowMs })
+    : observedSource.type === "present" && firstStep(observedSource, commitsOfObjects(targets), nowMs);
   if (!step) return undefined;
 
   const owners = ownersOf(targets);
-  if (!step.isNewVersion || sight.type !== "present") {
+  if (!step.isNewVersion || observedSource.type !== "present") {
     const log = withDeparture(step.log, { policy, versions: recorded });
     return { log, versions: recorded, write: known && logNote(known.head, log, owners), nowMs };
   }
   const lastSeq = Math.max(records.at(-1)?.seq ?? 0, step.log.commits.at(-1)?.seq ?? 0);
-  const { source, watchDigest, digest } = sight;
+  const { source, watchDigest, digest } = observedSource;
   const seq = nextFree(lastSeq + 1, observation.takenSeqs);
   const version: Version = { seq, resource: source.resource, watchDigest, digest, seenAtMs: step.log.source.sinceMs };
   const versions = [...recorded, version];
@@ -255,7 +255,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
     return earliest(times.filter((timeMs) => timeMs === undefined || timeMs > nowMs));
   };
   return {
-    ...planOf(world, view, sourceBlocker(world.sight)),
+    ...planOf(world, view, sourceBlocker(world.observedSource)),
     writes: [
       ...(write ? [write] : []),
       ...view.writes,
@@ -342,11 +342,11 @@ function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<Rota
 }
 
 function planOf(
-  { sight, policyConflict }: World,
+  { observedSource, policyConflict }: World,
   { targets, writes }: Pick<RotationPlan, "targets" | "writes">,
   setBlocker: SetBlocker | undefined,
 ): RotationPlan {
-  const source = sight.type === "present" ? sight.source : undefined;
+  const source = observedSource.type === "present" ? observedSource.source : undefined;
   return { writes, targets, setBlocker, source, policyConflict, unstableSinceMs: undefined, nextAtMs: undefined };
 }
 
@@ -385,7 +385,7 @@ function nextFree(seq: number, taken: readonly number[]): number {
 }
 
 /** What holds up the set because of its source. */
-function sourceBlocker(sight: ObservedSource): SetBlocker | undefined {
-  if (sight.type === "present") return undefined;
-  return sight.type === "gone" ? { reason: "NoSource" } : sight.setBlocker;
+function sourceBlocker(observedSource: ObservedSource): SetBlocker | undefined {
+  if (observedSource.type === "present") return undefined;
+  return observedSource.type === "gone" ? { reason: "NoSource" } : observedSource.setBlocker;
 }

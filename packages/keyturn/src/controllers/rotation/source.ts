@@ -154,7 +154,7 @@ interface SourceStep {
 }
 
 /** What is seen. Of two sources neither is guessed to be the one, and what is written to by rotation cannot be its source. */
-export function sightOf({ sources, targets }: Pick<SetObservation, "sources" | "targets">): ObservedSource {
+export function observedSourceOf({ sources, targets }: Pick<SetObservation, "sources" | "targets">): ObservedSource {
   const [source, ...others] = sources;
   if (!source) return { type: "gone" };
   const conflict = (message: string): ObservedSource => ({ type: "unreadable", setBlocker: { reason: "SourceConflict", message } });
@@ -170,28 +170,28 @@ export function sightOf({ sources, targets }: Pick<SetObservation, "sources" | "
 }
 
 /** The first step: there is no log yet. `commits` are what targets of an earlier life of the set still hold. */
-export function firstStep(sight: ObservedSource & { readonly type: "present" }, commits: readonly Commit[], nowMs: number): SourceStep {
-  const sinceMs = timeOfWrite(sight.source, { notedMs: 0, nowMs });
-  return { log: { source: presentSince(sight, sinceMs), commits, frozen: [], backfilled: [] }, isNewVersion: true };
+export function firstStep(observedSource: ObservedSource & { readonly type: "present" }, commits: readonly Commit[], nowMs: number): SourceStep {
+  const sinceMs = timeOfWrite(observedSource.source, { notedMs: 0, nowMs });
+  return { log: { source: presentSince(observedSource, sinceMs), commits, frozen: [], backfilled: [] }, isNewVersion: true };
 }
 
 /** One step. `head` is the record of the version that the source was last seen as. */
 export function stepSource(
   log: RotationLog,
   head: Pick<RecordObservation, "watchDigest">,
-  { sight, nowMs }: { readonly sight: ObservedSource; readonly nowMs: number },
+  { observedSource, nowMs }: { readonly observedSource: ObservedSource; readonly nowMs: number },
 ): SourceStep {
   const before = log.source;
-  if (sight.type !== "present") {
-    if (before.state === sight.type) return { log, isNewVersion: false };
-    const source: SourceState = { state: sight.type, sinceMs: nowMs };
+  if (observedSource.type !== "present") {
+    if (before.state === observedSource.type) return { log, isNewVersion: false };
+    const source: SourceState = { state: observedSource.type, sinceMs: nowMs };
     return { log: { ...log, source, frozen: thawed(log, nowMs), commits: returned(log.commits) }, isNewVersion: false };
   }
-  const isNewVersion = sight.watchDigest !== head.watchDigest;
-  const isSameObject = before.state === "present" && before.uid === sight.source.uid;
+  const isNewVersion = observedSource.watchDigest !== head.watchDigest;
+  const isSameObject = before.state === "present" && before.uid === observedSource.source.uid;
   if (isSameObject && !isNewVersion) return { log, isNewVersion };
-  const sinceMs = timeOfWrite(sight.source, { notedMs: latestTimeOf(log), nowMs });
-  const source = presentSince(sight, sinceMs);
+  const sinceMs = timeOfWrite(observedSource.source, { notedMs: latestTimeOf(log), nowMs });
+  const source = presentSince(observedSource, sinceMs);
   if (isSameObject) return { log: { ...log, source }, isNewVersion };
   // Back, or another object with the same annotations: whatever was uninterrupted no longer is.
   return { log: { ...log, source, frozen: thawed(log, sinceMs), commits: returned(log.commits) }, isNewVersion };

@@ -5,7 +5,7 @@ import type { Candidate, WorkloadRef } from "./rollout-plan.ts";
 export function outdatedCandidate(ref: WorkloadRef, more: Partial<Candidate> = {}): Candidate {
   return {
     ref,
-    verdict: { type: "outdated", reason: "ImageDiffers", message: "pod x has another image", digest: "d1" },
+    inspection: { type: "outdated", reason: "ImageDiffers", message: "pod x has another image", digest: "d1" },
     progress: "finished",
     restarting: false,
     restartedAtMs: undefined,

@@ -8,8 +8,8 @@ const failed: Expectation = { type: "failed", webhook: "w", message: "no answer"
 
 function store(answers: readonly (Expectation | Error)[]) {
   const clock = new VirtualClock();
-  const told: string[] = [];
-  const expectations = new Expectations({ clock, onAnswer: (asker) => told.push(asker) });
+  const notified: string[] = [];
+  const expectations = new Expectations({ clock, onAnswer: (asker) => notified.push(asker) });
   let asked = 0;
   const ask = (): Promise<Expectation> => {
     const answer = answers[asked++] ?? known;
@@ -17,7 +17,7 @@ function store(answers: readonly (Expectation | Error)[]) {
   };
   return {
     clock,
-    told,
+    notified,
     expectations,
     get: (key: string, asker: string) => expectations.get(key, asker, ask),
     renew: (key: string, asker: string) => expectations.renew(key, asker, ask),
@@ -25,12 +25,12 @@ function store(answers: readonly (Expectation | Error)[]) {
   };
 }
 
-test("one call serves everybody with the same question, and all are told", async () => {
-  const { get, told, asked, clock } = store([known]);
+test("one call serves everybody with the same question, and all are notified", async () => {
+  const { get, notified, asked, clock } = store([known]);
   expect(get("k", "a").expectation.type).toBe("pending");
   expect(get("k", "b").expectation.type).toBe("pending");
   await clock.advance(0);
-  expect(told).toEqual(["a", "b"]);
+  expect(notified).toEqual(["a", "b"]);
   expect(get("k", "c")).toEqual({ expectation: known, againInMs: undefined });
   expect(asked()).toBe(1);
 });
@@ -64,11 +64,11 @@ test("after clear everything is asked anew", async () => {
 });
 
 test("what is known is asked again on request, and a failure then takes its place", async () => {
-  const { get, renew, told, clock } = store([known, failed, known, failed]);
+  const { get, renew, notified, clock } = store([known, failed, known, failed]);
   get("k", "a");
   await clock.advance(0);
   expect(await renew("k", "a")).toBe(failed);
-  expect(told).toEqual(["a", "a"]);
+  expect(notified).toEqual(["a", "a"]);
   expect(get("k", "a")).toEqual({ expectation: failed, againInMs: 5000 });
   expect(await renew("k", "a")).toBe(known);
   expect(get("k", "a").expectation).toBe(known);
@@ -79,12 +79,12 @@ test("what is known is asked again on request, and a failure then takes its plac
 
 test("what a webhook said that no longer answers is asked anew, and nothing else", async () => {
   const of = (webhook: string): Expectation => ({ type: "known", sidecar: undefined, webhooks: [webhook] });
-  const { get, told, expectations, clock } = store([of("w"), of("v")]);
+  const { get, notified, expectations, clock } = store([of("w"), of("v")]);
   get("k", "a");
   get("l", "b");
   await clock.advance(0);
   expectations.doubt("w", ["a", "b"]);
-  expect(told).toEqual(["a", "b", "a", "b"]);
+  expect(notified).toEqual(["a", "b", "a", "b"]);
   expect(get("l", "b").expectation).toEqual(of("v"));
   expect(get("k", "a").expectation.type).toBe("pending");
 });

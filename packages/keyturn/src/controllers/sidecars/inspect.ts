@@ -53,9 +53,9 @@ interface Asked {
   readonly template: () => PodTemplateSpec;
 }
 
-/** A verdict, and when it is to be looked at again. */
-interface Judged {
-  readonly verdict: Candidate["verdict"];
+/** An inspection, and when it is to be looked at again. */
+interface DatedInspection {
+  readonly inspection: Candidate["inspection"];
   readonly againInMs: number | undefined;
 }
 
@@ -121,11 +121,11 @@ export class Inspector {
     // Nobody need be asked about a workload without pods. What we have begun is finished, whoever looks after it from then on.
     if (!restarting && !workload.isSelected) return notSelected;
     if (!restarting && counted.length === 0) return withoutPods;
-    const { verdict, againInMs } = this.#verdict(id, counted, askedOf(workload));
-    if (verdict.type === "current" && !restarting) return { candidate: undefined, whyNone: currentInWords, againInMs };
+    const { inspection, againInMs } = this.#inspectPods(id, counted, askedOf(workload));
+    if (inspection.type === "current" && !restarting) return { candidate: undefined, whyNone: currentInWords, againInMs };
     const candidate = {
       ref,
-      verdict,
+      inspection,
       progress,
       restarting,
       restartedAtMs,
@@ -150,8 +150,8 @@ export class Inspector {
     const template = first?.outline;
     if (!template || !this.#options.selects({ namespace: ref.namespace, labels: template.metadata?.labels ?? {} })) return withoutPods;
     const source = { kind: "Pod", namespace: ref.namespace, name: ref.name, uid: "" } as const;
-    const { verdict, againInMs } = this.#verdict(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
-    if (verdict.type === "current") return { candidate: undefined, whyNone: currentInWords, againInMs };
+    const { inspection, againInMs } = this.#inspectPods(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
+    if (inspection.type === "current") return { candidate: undefined, whyNone: currentInWords, againInMs };
     const blocker: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
     const state = {
       progress: "finished",
@@ -161,28 +161,28 @@ export class Inspector {
       paused: undefined,
       restartedFor: undefined,
     } as const;
-    return { candidate: { ref, verdict, ...state, blocker, consent: this.#consent(undefined, ref.namespace) }, againInMs };
+    return { candidate: { ref, inspection, ...state, blocker, consent: this.#consent(undefined, ref.namespace) }, againInMs };
   }
 
-  #verdict(id: WorkloadId, pods: readonly DeepReadonly<LivePod>[], asked: Asked): Judged {
+  #inspectPods(id: WorkloadId, pods: readonly DeepReadonly<LivePod>[], asked: Asked): DatedInspection {
     const question = this.#question(asked);
     if (!("key" in question)) return question;
     const { expectations, compareHub } = this.#options;
     const { expectation, againInMs } = expectations.get(question.key, id, question.ask);
-    return { verdict: judge(pods, expectation, { compareHub }), againInMs };
+    return { inspection: judge(pods, expectation, { compareHub }), againInMs };
   }
 
   /** What is to be asked, or why nobody can be asked yet. */
-  #question(asked: Asked): { readonly key: string; readonly ask: () => Promise<Expectation> } | Judged {
+  #question(asked: Asked): { readonly key: string; readonly ask: () => Promise<Expectation> } | DatedInspection {
     const { configuration, watches, expect, whole, namespaceStabilizesInMs } = this.#options;
     const { namespace } = asked.source;
     const namespaceLabels = watches.namespaces.get(namespace);
     const stabilizesInMs = Math.max(configuration.stabilizesInMs, namespaceStabilizesInMs(namespace));
     if (!namespaceLabels || stabilizesInMs > 0) {
       const message = namespaceLabels ? "the configuration has just changed" : "its namespace has not been seen yet";
-      return { verdict: { type: "unknown", reason: "Pending", message }, againInMs: stabilizesInMs || undefined };
+      return { inspection: { type: "unknown", reason: "Pending", message }, againInMs: stabilizesInMs || undefined };
     }
-    // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar cannot be told.
+    // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar is not known.
     const options = { namespaceLabels, injectors: configuration.injectors, whole: whole && asked.source.kind !== "Pod" };
     const key = expectationKey({ ...asked, ...options, configurationVersion: configuration.version });
     return { key, ask: () => expect({ ...asked.source, template: asked.template() }, options) };

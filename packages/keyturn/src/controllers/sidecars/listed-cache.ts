@@ -96,7 +96,7 @@ export class ListedCache<T extends KubeObject, V> implements Cache<V> {
 }
 
 function kept<T extends KubeObject, V>(item: Stored<T>, keep: ((object: Stored<T>) => V) | undefined): DeepReadonly<V> {
-  if (!keep) throw new Error("a listed cache needs to be told what to keep");
+  if (!keep) throw new Error("a listed cache needs a `keep`");
   // Read-only is a promise of the cache, not a form of the value.
   return keep(item) as DeepReadonly<V>;
 }

@@ -1,7 +1,7 @@
 // A cache that a test fills by hand.
 import { type Cache, type Change, type DeepReadonly, type Kind, nameOf, type ObjectKey } from "@keyturn/runtime";
 
-/** Tells its listeners of every `put` and `drop`, as the runtime's caches do of what they see. */
+/** Notifies its listeners of every `put` and `drop`, as the runtime's caches do of what they see. */
 export class ManualCache<V> implements Cache<V> {
   readonly kind: Kind;
   readonly selection = {};
@@ -16,13 +16,13 @@ export class ManualCache<V> implements Cache<V> {
   put(key: ObjectKey, value: DeepReadonly<V>, uid = key): void {
     const previous = this.#values.get(key)?.value;
     this.#values.set(key, { value, uid });
-    this.#tell(previous === undefined ? { type: "added", key, value, initial: false } : { type: "updated", key, value, previous });
+    this.#notify(previous === undefined ? { type: "added", key, value, initial: false } : { type: "updated", key, value, previous });
   }
 
   drop(key: ObjectKey): void {
     const previous = this.#values.get(key)?.value;
     this.#values.delete(key);
-    if (previous !== undefined) this.#tell({ type: "deleted", key, previous });
+    if (previous !== undefined) this.#notify({ type: "deleted", key, previous });
   }
 
   get size(): number {
@@ -53,7 +53,7 @@ export class ManualCache<V> implements Cache<V> {
     return () => void this.#listeners.delete(listener);
   }
 
-  #tell(change: Change<V>): void {
+  #notify(change: Change<V>): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

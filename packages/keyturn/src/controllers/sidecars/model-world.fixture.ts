@@ -185,7 +185,7 @@ export class ModelWorld {
     for (const { ref, decision } of rows) {
       const index = Number(ref.name);
       // The last look before a restart is at the pods as they are.
-      if (decision.type !== "restart" || this.#candidate(index, this.#at(index).pods)?.verdict.type !== "outdated") continue;
+      if (decision.type !== "restart" || this.#candidate(index, this.#at(index).pods)?.inspection.type !== "outdated") continue;
       this.#write(index, fate, (workload) => this.#restart(workload, decision.digest));
     }
   }
@@ -233,12 +233,12 @@ export class ModelWorld {
     const counted = countedPods({ ref: { kind: "Deployment" }, restartedAt: seen.restartedAt }, pods);
     const isOutdated = counted.some(({ sidecar }) => sidecar !== expected);
     if (!isOutdated && !seen.labelled) return undefined;
-    const verdict: Inspection = isOutdated
+    const inspection: Inspection = isOutdated
       ? { type: "outdated", reason: "ImageDiffers", message: "", digest: String(expected) }
       : { type: "current" };
     return {
       ref: { kind: "Deployment", namespace: "n", name: String(index) },
-      verdict,
+      inspection,
       progress: seen.rolled ? "finished" : "rolling",
       restarting: seen.labelled,
       restartedAtMs: restartTimeMs(seen.restartedAt),

@@ -19,7 +19,7 @@ export function countedPods<P extends Pick<LivePod, "restartedAt" | "createdAtMs
   return pods.filter(({ createdAtMs }) => createdAtMs >= sinceMs);
 }
 
-/** The verdict about these pods. One pod that is outdated makes its workload so. */
+/** The inspection of these pods. One pod that is outdated makes its workload so. */
 export function judge(pods: readonly DeepReadonly<LivePod>[], expectation: Answer["expectation"], options: ComparisonOptions): Inspection {
   switch (expectation.type) {
     case "pending":
@@ -45,8 +45,8 @@ function invalidImageInWords({ container, image }: InvalidImage): string {
 
 function compared(pods: readonly DeepReadonly<LivePod>[], expected: Sidecar | undefined, options: ComparisonOptions): Inspection {
   const outdated = pods.flatMap((pod) => {
-    const verdict = compareSidecar(pod.sidecar, expected, options);
-    return verdict.type === "outdated" ? [{ pod, ...verdict }] : [];
+    const comparison = compareSidecar(pod.sidecar, expected, options);
+    return comparison.type === "outdated" ? [{ pod, ...comparison }] : [];
   });
   const [first] = outdated;
   if (!first) return { type: "current" };

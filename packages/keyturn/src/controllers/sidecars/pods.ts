@@ -69,7 +69,7 @@ const labelsOfOne = /^(?:batch\.kubernetes\.io\/)?(?:controller-uid|job-name|job
 /** What istiod itself leaves on a pod. */
 const labelsOfIstio = /^(?:security\.istio\.io\/tlsMode|service\.istio\.io\/canonical-(?:name|revision))$/;
 
-/** Such a pod has no template any more; what people wrote on it is enough to tell which image and revision it would get. */
+/** Such a pod has no template any more; what people wrote on it is enough to know which image and revision it would get. */
 function outlineOf({ metadata: { labels = {}, annotations = {} }, spec }: Pod): PodTemplateSpec {
   const own = (entries: Readonly<Record<string, string>>, wanted: (key: string) => boolean): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(entries).filter(([key]) => wanted(key)));

@@ -75,13 +75,13 @@ describe("a rollout", () => {
   it("is finished when all is replaced, healthy, and compared", () => {
     const done = { progress: "finished", replaced: true } as const;
     const current = { type: "current" } as const;
-    expect(plan([rolling("a", now - minute, { ...done, verdict: current }), workload("b")], { maxRollouts: 1 }).decisions).toEqual({
+    expect(plan([rolling("a", now - minute, { ...done, inspection: current }), workload("b")], { maxRollouts: 1 }).decisions).toEqual({
       a: "finish",
       b: "restart",
     });
-    expect(plan([rolling("a", now, { ...done, progress: "unhealthy", verdict: current })]).decisions).toEqual({ a: "rolling" });
-    expect(plan([rolling("a", now, { ...done, replaced: false, verdict: current })]).decisions).toEqual({ a: "rolling" });
-    expect(plan([rolling("a", now, { ...done, verdict: { type: "unknown", reason: "WebhookFailed", message: "" } })]).decisions).toEqual({
+    expect(plan([rolling("a", now, { ...done, progress: "unhealthy", inspection: current })]).decisions).toEqual({ a: "rolling" });
+    expect(plan([rolling("a", now, { ...done, replaced: false, inspection: current })]).decisions).toEqual({ a: "rolling" });
+    expect(plan([rolling("a", now, { ...done, inspection: { type: "unknown", reason: "WebhookFailed", message: "" } })]).decisions).toEqual({
       a: "rolling",
     });
   });
@@ -95,7 +95,7 @@ describe("a rollout", () => {
     expect(plan([rolling("a", now - minute, { ...done, restartedFor: "d0" })]).decisions).toEqual({ a: "finish" });
   });
 
-  it("that does not get healthy in time stops further ones, unless told otherwise", () => {
+  it("that does not get healthy in time stops further ones, by default", () => {
     const stuck = rolling("a", now - 10 * minute, { progress: "unhealthy" });
     expect(plan([stuck, workload("b")])).toEqual({ decisions: { a: "stuck", b: "wait RolloutStuck" }, inMinutes: undefined });
     expect(plan([stuck, workload("b"), workload("c")], { continueWhenStuck: true }).decisions).toEqual({ a: "stuck", b: "restart", c: "restart" });
@@ -145,7 +145,7 @@ describe("when", () => {
     expect(times.timeOf("a", text, now + 10)).toBe(now + 10);
   });
 
-  it("not twice within the second that the annotation can tell apart", () => {
+  it("not twice within the second that the annotation can distinguish", () => {
     expect(plan([workload("a", { restartedAtMs: now - 500 })], { cooldownMs: 0 }).decisions).toEqual({ a: "wait CoolingDown" });
   });
 
@@ -177,14 +177,14 @@ describe("who", () => {
     const over = workload("c", { paused: new Date(now).toISOString() });
     expect(plan([paused, until, over])).toEqual({ decisions: { a: "skip Paused", b: "skip Paused", c: "restart" }, inMinutes: 7 });
     expect(
-      plan([rolling("a", now - minute, { paused: "true", progress: "finished", replaced: true, verdict: { type: "current" } })]).decisions,
+      plan([rolling("a", now - minute, { paused: "true", progress: "finished", replaced: true, inspection: { type: "current" } })]).decisions,
     ).toEqual({
       a: "finish",
     });
   });
 
   it("nobody of whom it is not known", () => {
-    expect(plan([workload("a", { verdict: { type: "unknown", reason: "WebhookRefused", message: "no" } })]).decisions).toEqual({
+    expect(plan([workload("a", { inspection: { type: "unknown", reason: "WebhookRefused", message: "no" } })]).decisions).toEqual({
       a: "unknown WebhookRefused",
     });
   });

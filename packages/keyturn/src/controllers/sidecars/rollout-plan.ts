@@ -29,13 +29,13 @@ export type Progress = "rolling" | "unhealthy" | "finished";
 /** A workload that the plan has to deal with: one that is not current, or that we restarted and whose rollout is not finished. */
 export interface Candidate {
   readonly ref: WorkloadRef;
-  readonly verdict: Inspection;
+  readonly inspection: Inspection;
   readonly progress: Progress;
   /** It carries our label: we restarted it and have not seen its rollout finished. */
   readonly restarting: boolean;
-  /** When anybody last restarted it by the annotation, as `RestartTimes` tells: at the latest when that was first seen. */
+  /** When anybody last restarted it by the annotation, as `RestartTimes` has it: at the latest when that was first seen. */
   readonly restartedAtMs: number | undefined;
-  /** As many pods of its last restart are seen as it should have, so that the verdict is about those. */
+  /** As many pods of its last restart are seen as it should have, so that the inspection is about those. */
   readonly replaced: boolean;
   /** What makes a restart pointless or impossible. */
   readonly blocker: SkipReason | undefined;
@@ -123,14 +123,15 @@ export function planRollouts(fleet: Fleet, limits: Limits, nowMs: number): Rollo
   const pace = new Pace(fleet, limits, { nowMs, rolling: rolling.size, stuck: stuck.size });
 
   const rows = candidates.map(({ id, candidate }): Row => {
-    const { ref, verdict } = candidate;
-    const why = verdict.type === "current" ? "" : verdict.message;
-    const outdated = verdict.type === "outdated" ? verdict.reason : undefined;
+    const { ref, inspection } = candidate;
+    const why = inspection.type === "current" ? "" : inspection.message;
+    const outdated = inspection.type === "outdated" ? inspection.reason : undefined;
     const decided = (decision: Decision): Row => ({ id, ref, outdated, why, decision });
-    if (isFinished(candidate)) return decided({ type: "finish", helped: verdict.type !== "outdated" || verdict.digest !== candidate.restartedFor });
+    if (isFinished(candidate))
+      return decided({ type: "finish", helped: inspection.type !== "outdated" || inspection.digest !== candidate.restartedFor });
     if (rolling.has(id)) return decided({ type: "rolling", stuck: stuck.has(id) });
-    if (verdict.type === "unknown") return decided({ type: "unknown", reason: verdict.reason });
-    return decided(ownDecision(candidate, limits, nowMs) ?? pace.next(verdict));
+    if (inspection.type === "unknown") return decided({ type: "unknown", reason: inspection.reason });
+    return decided(ownDecision(candidate, limits, nowMs) ?? pace.next(inspection));
   });
 
   const times = [
@@ -143,8 +144,8 @@ export function planRollouts(fleet: Fleet, limits: Limits, nowMs: number): Rollo
 }
 
 /** A rollout of ours is over once all is replaced and healthy, and it is known what that has brought. */
-function isFinished({ restarting, progress, replaced, verdict }: Candidate): boolean {
-  return restarting && progress === "finished" && replaced && verdict.type !== "unknown";
+function isFinished({ restarting, progress, replaced, inspection }: Candidate): boolean {
+  return restarting && progress === "finished" && replaced && inspection.type !== "unknown";
 }
 
 function isStuck(sinceMs: number | undefined, { rolloutTimeoutMs }: Limits, nowMs: number): boolean {
@@ -153,16 +154,16 @@ function isStuck(sinceMs: number | undefined, { rolloutTimeoutMs }: Limits, nowM
 
 /** What the workload's own state says, whatever the others do; undefined if it may be restarted as far as it is concerned. */
 function ownDecision(candidate: Candidate, limits: Limits, nowMs: number): Decision | undefined {
-  const { verdict, blocker, consent, paused, restartedFor, progress, restartedAtMs, retryAtMs } = candidate;
+  const { inspection, blocker, consent, paused, restartedFor, progress, restartedAtMs, retryAtMs } = candidate;
   // A workload that is current is among the candidates only while it is rolling.
-  if (verdict.type !== "outdated") return { type: "rolling", stuck: false };
+  if (inspection.type !== "outdated") return { type: "rolling", stuck: false };
   const skip = (reason: SkipReason): Decision => ({ type: "skip", reason });
   const pause = pauseOf(paused, nowMs);
   if (pause) return { type: "skip", reason: "Paused", untilMs: pause.untilMs };
   if (blocker !== undefined) return skip(blocker);
   if (consent === "disabled") return skip("OptedOut");
   if (limits.optIn && consent !== "enabled") return skip("NotOptedIn");
-  if (restartedFor === verdict.digest) return skip("RestartWithoutEffect");
+  if (restartedFor === inspection.digest) return skip("RestartWithoutEffect");
   if (progress === "rolling") return { type: "wait", reason: "RolloutInProgress", untilMs: undefined };
   const cooldownMs = limits.cooldownMs + restartTimeStepMs;
   if (restartedAtMs !== undefined && nowMs - restartedAtMs < cooldownMs) {
@@ -195,12 +196,12 @@ class Pace {
   }
 
   /** Decides about the next workload that is due. */
-  next(verdict: Candidate["verdict"]): Decision {
+  next(inspection: Candidate["inspection"]): Decision {
     if (this.#halt) return this.#halt;
     if (this.#free <= 0) return { type: "wait", reason: "RolloutLimit", untilMs: undefined };
     this.#free--;
     this.#delayFrom(this.#nowMs);
-    return { type: "restart", digest: verdict.type === "outdated" ? verdict.digest : "" };
+    return { type: "restart", digest: inspection.type === "outdated" ? inspection.digest : "" };
   }
 
   #delayFrom(restartMs: number): void {

@@ -106,7 +106,7 @@ function directOwners(pod: DeepReadonly<LivePod | typeof deadPod>, key: ObjectKe
   return pod === deadPod || !pod.outline ? [] : [directOwnerId(pod, nameOf(key).namespace ?? "")];
 }
 
-/** The workloads whose verdict a change of a pod may change. Most changes of a pod are about something else. */
+/** The workloads whose inspection a change of a pod may change. Most changes of a pod are about something else. */
 export function workloadsOfPodChange(change: Change<LivePod | typeof deadPod>, replicaSets: Cache<ReplicaSetOwner>): readonly WorkloadId[] {
   const before = "previous" in change && change.previous !== deadPod ? change.previous : undefined;
   const after = "value" in change && change.value !== deadPod ? change.value : undefined;

@@ -143,7 +143,7 @@ export function keepRollout(rollout: Stored<Rollout>, selects: Selects = selects
   });
 }
 
-/** Keeps an object of any of the kinds; they are told apart by the kind alone. */
+/** Keeps an object of any of the kinds; they differ by the kind alone. */
 export function keepAny(kind: Kind, object: Stored<KubeObject>): Workload {
   if (kind === StatefulSet) return keepStatefulSet(object);
   if (kind === DaemonSet) return keepDaemonSet(object);

@@ -1,4 +1,4 @@
-// What is drawn of a rotation set, from marks and statuses alone.
+// What is drawn of a rotation set, from annotations and statuses alone.
 import type { HeldStretch, RotationSetRecord } from "@keyturn/dashboard/contract";
 import { ConfigMap, maxDurationMs, Secret } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";

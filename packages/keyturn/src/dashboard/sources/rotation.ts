@@ -249,7 +249,7 @@ function heldStretches(
     .flatMap(({ seq, digest, at }) => (at[name] === undefined ? [] : [{ seq, digest, fromMs: at[name] }]))
     .toSorted((a, b) => a.fromMs - b.fromMs || a.seq - b.seq);
   const { currentVersion } = target.status ?? {};
-  // Without the records' rights, or before the log has it, the status still tells what is live.
+  // Without the records' rights, or before the log has it, the status still says what is live.
   if (taken.length === 0 && currentVersion) {
     taken.push({ seq: currentVersion.seq, digest: currentVersion.digest, fromMs: timeMs(currentVersion.appliedAt) ?? 0 });
   }
@@ -305,13 +305,13 @@ function laneOf(target: ShownTarget, { member, rank, ranks, summary, held, plann
   };
 }
 
-// Watches the objects of the step "rotate": targets, and the marks of what is kept for them.
+// Watches the objects of the stage "rotate": targets, and labels and annotations of what is kept for them.
 
 /** What to watch. */
 export interface RotationSourceOptions {
   /** The kinds that can be rotated. */
   readonly kinds: readonly Kind[];
-  /** Which objects of these kinds: all, as the operator does, whose caches are then shared; or those that carry its mark. */
+  /** Which objects of these kinds: all, as the operator does, whose caches are then shared; or those that carry its label. */
   readonly objects: Pick<Selection, "labels">;
 }
 
@@ -376,7 +376,7 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
   };
 }
 
-/** The objects of one kind that are kept for a target, as intact as their marks say. */
+/** The objects of one kind that are kept for a target, as intact as their annotations say. */
 function keptObjects({ metadata, spec }: ShownTarget, resource: string, cache: Cache<RotationAnnotations>): readonly ObjectObservation[] {
   const { namespace, name, uid } = metadata;
   const place = namespace === undefined ? {} : { namespace };

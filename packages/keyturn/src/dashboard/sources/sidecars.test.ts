@@ -19,7 +19,7 @@ function world() {
   const candidates = new Map<WorkloadId, Partial<Candidate>>();
   const answers: ((id: WorkloadId) => void)[] = [];
   const touched = new Set<string>();
-  const sight: SidecarsView = {
+  const view: SidecarsView = {
     watches: {
       workloads: new Map([["Deployment", deployments]]),
       pods: new ManualCache(Pod),
@@ -37,7 +37,7 @@ function world() {
     },
     onAnswer: (listener) => void answers.push(listener),
   };
-  const source = sidecarsSource({ clock, touch: (key) => void touched.add(key) }, { sight, argoRollouts: false });
+  const source = sidecarsSource({ clock, touch: (key) => void touched.add(key) }, { view, argoRollouts: false });
   /** What the keeper of records does: prepares, and makes what was touched. */
   const drawn = (): Readonly<Record<string, string | undefined>> => {
     source.prepare?.(clock.now());
@@ -50,7 +50,7 @@ function world() {
       }),
     );
   };
-  return { clock, deployments, candidates, answer: (id: WorkloadId) => answers.forEach((tell) => tell(id)), drawn, touched };
+  return { clock, deployments, candidates, answer: (id: WorkloadId) => answers.forEach((notify) => notify(id)), drawn, touched };
 }
 
 /** As much of a workload as is looked at here. */
@@ -128,7 +128,7 @@ it.each<readonly [Decision, string, string]>([
   });
 });
 
-it("tells when a wait is over", () => {
+it("says when a wait is over", () => {
   const row = { id: "", ref, outdated: undefined, why: "", decision: { type: "wait", reason: "CoolingDown", untilMs: 7 } as const };
   expect(workloadRecord({ ref, kind: Deployment, row, workload: undefined })).toMatchObject({
     nextMs: 7,

@@ -48,7 +48,7 @@ function workloadRecordId({ kind, namespace, name }: WorkloadRef): string {
 export function workloadRecord({ ref, kind, row, workload }: ShownWorkload): WorkloadRecord | undefined {
   const restartedMs = restartTimeMs(workload?.restartedAt);
   if (!row && restartedMs === undefined) return undefined;
-  const { health, phase, reason, message } = row ? verdictOf(row.decision) : done;
+  const { health, phase, reason, message } = row ? phaseOf(row.decision) : done;
   const decision = row?.decision;
   const untilMs = decision && "untilMs" in decision ? decision.untilMs : undefined;
   return {
@@ -86,7 +86,7 @@ const rolling: WorkloadPhase = {
   message: "was restarted for its sidecar; its pods are being replaced",
 };
 
-function verdictOf(decision: Decision): WorkloadPhase {
+function phaseOf(decision: Decision): WorkloadPhase {
   switch (decision.type) {
     case "restart":
       return { health: "busy", phase: "outdated", reason: "Outdated", message: "is restarted next" };
@@ -108,7 +108,7 @@ function verdictOf(decision: Decision): WorkloadPhase {
     }
     case "unknown":
     default:
-      return { health: "unknown", phase: "unknown", reason: decision.reason, message: "whether it is outdated cannot be told yet" };
+      return { health: "unknown", phase: "unknown", reason: decision.reason, message: "whether it is outdated is not known yet" };
   }
 }
 
@@ -125,17 +125,17 @@ const turnMs = 8;
 /** Rollouts are among the kinds that are shown only if they are looked at. */
 export function sidecarsSource(
   { touch, clock }: Pick<SourceScope, "touch" | "clock">,
-  { sight, argoRollouts }: { readonly sight: SidecarsView; readonly argoRollouts: boolean },
+  { view, argoRollouts }: { readonly view: SidecarsView; readonly argoRollouts: boolean },
 ): RecordSource {
   const shown = kinds.filter((kind) => argoRollouts || kind !== Rollout);
-  return new SidecarsSource({ touch, clock }, { sight, resources: shown.map(resourceOf) });
+  return new SidecarsSource({ touch, clock }, { view, resources: shown.map(resourceOf) });
 }
 
 class SidecarsSource implements RecordSource {
   readonly step = "sidecars";
   readonly resources: readonly string[];
   readonly #scope: Pick<SourceScope, "touch" | "clock">;
-  readonly #sight: SidecarsView;
+  readonly #view: SidecarsView;
   readonly #record = new FleetRecord();
   readonly #toInspect = new Set<WorkloadId>();
   readonly #followed = new Set<string>();
@@ -145,29 +145,29 @@ class SidecarsSource implements RecordSource {
 
   constructor(
     scope: Pick<SourceScope, "touch" | "clock">,
-    { sight, resources }: { readonly sight: SidecarsView; readonly resources: readonly string[] },
+    { view, resources }: { readonly view: SidecarsView; readonly resources: readonly string[] },
   ) {
     this.resources = resources;
     this.#scope = scope;
-    this.#sight = sight;
-    const { pods, replicaSets, namespaces, configuration } = sight.watches;
+    this.#view = view;
+    const { pods, replicaSets, namespaces, configuration } = view.watches;
     const inspect = (ids: Iterable<WorkloadId>): void => this.#inspectSoon(ids);
     this.#followWorkloads();
     pods.subscribe((change) => inspect(workloadsOfPodChange(change, replicaSets)));
     replicaSets.subscribe((change) => inspect(workloadsOfReplicaSetChange(change)));
-    namespaces.subscribe(({ key }) => inspect(idsIn(sight.watches, key)));
-    for (const cache of [configuration.webhooks, ...configuration.configMaps]) cache.subscribe(() => inspect(idsIn(sight.watches)));
-    sight.onAnswer((id) => inspect([id]));
+    namespaces.subscribe(({ key }) => inspect(idsIn(view.watches, key)));
+    for (const cache of [configuration.webhooks, ...configuration.configMaps]) cache.subscribe(() => inspect(idsIn(view.watches)));
+    view.onAnswer((id) => inspect([id]));
   }
 
   readonly caches: RecordSource["caches"] = () => {
-    const { workloads, pods, replicaSets, namespaces, configuration } = this.#sight.watches;
+    const { workloads, pods, replicaSets, namespaces, configuration } = this.#view.watches;
     return [...workloads.values(), pods, replicaSets, namespaces, configuration.webhooks, ...configuration.configMaps];
   };
 
   /** Inspects what was touched, and plans anew if that has changed anything. */
   readonly prepare = (nowMs: number): void => {
-    const { inspector, limits } = this.#sight;
+    const { inspector, limits } = this.#view;
     this.#followWorkloads();
     const untilMs = this.#scope.clock.monotonic() + turnMs;
     for (const id of this.#toInspect) {
@@ -195,7 +195,7 @@ class SidecarsSource implements RecordSource {
     const ref = workloadRef(id);
     const kind = kinds.find((candidate) => candidate.kind === ref.kind);
     const record =
-      kind && ref.name !== "" ? workloadRecord({ ref, kind, row: this.#rows.get(id), workload: this.#sight.inspector.workload(id) }) : undefined;
+      kind && ref.name !== "" ? workloadRecord({ ref, kind, row: this.#rows.get(id), workload: this.#view.inspector.workload(id) }) : undefined;
     return record && { record, againAtMs: undefined };
   };
 
@@ -206,7 +206,7 @@ class SidecarsSource implements RecordSource {
 
   /** Rollouts join the workloads when their CRD is there. */
   #followWorkloads(): void {
-    for (const [name, cache] of this.#sight.watches.workloads) {
+    for (const [name, cache] of this.#view.watches.workloads) {
       if (this.#followed.has(name)) continue;
       this.#followed.add(name);
       cache.subscribe(({ key }: { readonly key: ObjectKey }) => this.#inspectSoon([idOfWorkload(cache.kind, key)]));
@@ -226,7 +226,7 @@ class SidecarsSource implements RecordSource {
   }
 
   #lastRestartMs(nowMs: number): number | undefined {
-    const caches = Array.from(this.#sight.watches.workloads.values());
+    const caches = Array.from(this.#view.watches.workloads.values());
     return lastOf(
       caches.flatMap((cache) => Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt))),
       nowMs,

@@ -79,7 +79,7 @@ export function injectionPatch(pod: Pod, { namespace, settings, proxyEnv }: Inje
   ];
 }
 
-/** By what a strategic merge tells the entries of a container's lists apart. */
+/** By what a strategic merge distinguishes the entries of a container's lists. */
 const mergeKeys: Readonly<Record<string, string>> = { env: "name", ports: "containerPort", volumeMounts: "mountPath" };
 
 /** A container of that name in the template is merged over the proxy; the image `auto` stands for the injected one, and empty fields change nothing. */

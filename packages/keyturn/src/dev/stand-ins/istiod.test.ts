@@ -94,7 +94,7 @@ describe("injection", () => {
     expect(names((await injected(istiod, { ...pod, ...change })).spec?.containers).includes("istio-proxy")).toBe(expected);
   });
 
-  test("follows its settings, which its ConfigMap tells", async () => {
+  test("follows its settings, which its ConfigMap has", async () => {
     await using istiod = await startIstiod();
     istiod.configure({ tag: "1.28.0", hub: "reg:5000/istio" });
     expect((await injected(istiod, pod)).spec?.containers[1]?.image).toBe("reg:5000/istio/proxyv2:1.28.0");

@@ -9,7 +9,7 @@ export interface ConnectionConfig {
   readonly tlsServerName?: string;
   readonly insecureSkipTlsVerify?: boolean;
   readonly proxyUrl?: string;
-  /** The namespace of the context or of the pod, for what is not told otherwise. */
+  /** The namespace of the context or of the pod, for what names no other. */
   readonly namespace?: string;
   /** Where this comes from, for logs: `in-cluster`, or the files and the context. */
   readonly source: string;

@@ -209,7 +209,7 @@ describe("mergeKubeconfigs", () => {
 });
 
 describe("readKubeconfig", () => {
-  it("tells a file that is not there from one that cannot be read", async () => {
+  it("distinguishes a file that is not there from one that cannot be read", async () => {
     const dir = await temporaryFolder();
     expect(await readKubeconfig(join(dir, "none"))).toBeUndefined();
     await expect(readKubeconfig(dir)).rejects.toMatchObject({ code: "FileUnreadable", message: `kubeconfig ${dir} cannot be read: EISDIR` });

@@ -23,7 +23,7 @@ interface InClusterOptions {
   readonly serviceAccountDir?: string;
 }
 
-/** True if Kubernetes has told this process where its API server is. */
+/** True if the environment says where the API server is, as in a pod. */
 export function isInCluster(env: Environment): boolean {
   return Boolean(env["KUBERNETES_SERVICE_HOST"] && env["KUBERNETES_SERVICE_PORT"]);
 }

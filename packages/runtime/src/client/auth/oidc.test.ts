@@ -90,7 +90,7 @@ describe("an ID token", () => {
   });
 });
 
-describe("what goes wrong is told without tokens", () => {
+describe("what goes wrong is reported without tokens", () => {
   it("when there is no refresh token, or a used one", async () => {
     await using issuer = await startIssuer();
     await expect(loginAt(issuer, {}).current()).rejects.toThrow(/has run out and there is no refresh token: log in again$/);

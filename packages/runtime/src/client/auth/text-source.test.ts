@@ -33,7 +33,7 @@ it("follows the symbolic link that Kubernetes swaps", async () => {
   expect(await source.read()).toBe("two");
 });
 
-it("reads anew each minute even when the file's dates do not tell", async () => {
+it("reads anew each minute even when the file's dates do not show it", async () => {
   const path = join(await temporaryFolder(), "token");
   const clock = new VirtualClock();
   const date = new Date(0);
@@ -49,7 +49,7 @@ it("reads anew each minute even when the file's dates do not tell", async () => 
   expect(await source.read()).toBe("two");
 });
 
-it("rereads when told, and says whether that made a difference", async () => {
+it("rereads when asked to, and says whether that made a difference", async () => {
   const path = join(await temporaryFolder(), "token");
   await writeFile(path, "one");
   const source = fileText(path, "the token", new VirtualClock());

@@ -147,7 +147,7 @@ describe("the connection", () => {
     expect({ ended, finished: parser.finish(), text: heard.text }).toEqual({ ended: false, finished: true, text: "ok" });
   });
 
-  it("tells how long the server keeps it, and joins headers that come twice", () => {
+  it("says how long the server keeps it, and joins headers that come twice", () => {
     const { parser, heard } = parsed("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5, max=9\r\nWarning: a\r\nwarning:b \r\ncontent-length: 0\r\n\r\n");
     expect(parser.keepAliveMs).toBe(5000);
     expect(heard.head?.headers["warning"]).toBe("a, b");

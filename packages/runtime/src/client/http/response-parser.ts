@@ -48,15 +48,15 @@ const maxHeadBytes = 256 * 1024;
 /** A chunk's size with whatever extensions follow it, and one trailer. */
 const maxLineBytes = 16 * 1024;
 
-/** A piece of text that ends with a mark, and what is done with it. */
-interface MarkedText {
-  readonly mark: Buffer;
-  readonly longest: number;
+/** A piece of text that ends with a delimiter, and what is done with it. */
+interface DelimitedText {
+  readonly delimiter: Buffer;
+  readonly maxBytes: number;
   readonly read: (text: string) => void;
 }
 
-function lineOf(read: (line: string) => void): MarkedText {
-  return { mark: newline, longest: maxLineBytes, read };
+function lineOf(read: (line: string) => void): DelimitedText {
+  return { delimiter: newline, maxBytes: maxLineBytes, read };
 }
 
 /**
@@ -73,7 +73,7 @@ export class ResponseParser {
   #reusable = true;
   #keepAliveMs: number | undefined;
   // Made once for each connection: every answer is read with the first, and every event of a watch with two of the others.
-  readonly #head: MarkedText = { mark: blankLine, longest: maxHeadBytes, read: (text) => this.#readHead(text) };
+  readonly #head: DelimitedText = { delimiter: blankLine, maxBytes: maxHeadBytes, read: (text) => this.#readHead(text) };
   readonly #chunkSize = lineOf((line) => this.#readChunkSize(line));
   readonly #chunkEnd = lineOf((line) => {
     if (line !== "") throw new MalformedResponse("a chunk of the answer is longer than it says");
@@ -157,13 +157,13 @@ export class ResponseParser {
     this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
   }
 
-  /** Reads everything up to a mark, of which the beginning may have come before, and returns where the next thing is. */
-  #through(bytes: Buffer, at: number, { mark, longest, read }: MarkedText): number {
+  /** Reads everything up to a delimiter, of which the beginning may have come before, and returns where the next thing is. */
+  #through(bytes: Buffer, at: number, { delimiter, maxBytes, read }: DelimitedText): number {
     const before = this.#pending;
     const all = before ? Buffer.concat([before, at === 0 ? bytes : bytes.subarray(at)]) : bytes;
     const start = before ? 0 : at;
-    const end = all.indexOf(mark, before ? Math.max(0, before.length - mark.length + 1) : at);
-    if ((end < 0 ? all.length : end) - start > longest) throw new MalformedResponse("the answer's headers are too long");
+    const end = all.indexOf(delimiter, before ? Math.max(0, before.length - delimiter.length + 1) : at);
+    if ((end < 0 ? all.length : end) - start > maxBytes) throw new MalformedResponse("the answer's headers are too long");
     if (end < 0) {
       // A copy: what is at hand may be part of something large.
       this.#pending = before ? all : Buffer.from(bytes.subarray(at));
@@ -171,7 +171,7 @@ export class ResponseParser {
     }
     this.#pending = undefined;
     read(all.toString("latin1", start, end));
-    return before ? at + (end + mark.length - before.length) : end + mark.length;
+    return before ? at + (end + delimiter.length - before.length) : end + delimiter.length;
   }
 
   #readHead(text: string): void {

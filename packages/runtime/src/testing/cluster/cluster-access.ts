@@ -248,7 +248,7 @@ export interface ClusterAccess {
   namespace(prefix: string): Promise<string>;
   /** Grants the rights and returns the path of a kubeconfig for their subject: a token for a ServiceAccount, a client certificate for a user. */
   kubeconfigFor(grant: Grant): Promise<string>;
-  /** A bound token for a ServiceAccount that exists. Lives an hour unless told otherwise; the server's minimum is ten minutes. */
+  /** A bound token for a ServiceAccount that exists. Lives an hour by default; the server's minimum is ten minutes. */
   tokenFor(serviceAccount: ServiceAccountName, options?: { readonly expirationSeconds?: number }): Promise<string>;
   /** Runs kubectl with the admin kubeconfig and resolves to what it printed. */
   kubectl(...args: readonly string[]): Promise<string>;

@@ -9,7 +9,7 @@ import { systemClock } from "../../clock.ts";
 import { type Random, systemRandom } from "../../random.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** What to run and how to tell that it works. */
+/** What to run and how to see that it works. */
 export interface ServerOptions {
   readonly name: string;
   readonly command: string;

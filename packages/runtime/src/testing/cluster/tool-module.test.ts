@@ -71,7 +71,7 @@ describe("readToolModule", () => {
 });
 
 describe("moduleOf", () => {
-  it("takes the newest Kubernetes unless told otherwise", () => {
+  it("takes the newest Kubernetes by default", () => {
     expect(clusterToolNames.map((tool) => moduleOf(tool, {}))).toEqual(Array(6).fill("newest"));
     expect(moduleOf("kube-apiserver", { K8S: "" })).toBe("newest");
   });

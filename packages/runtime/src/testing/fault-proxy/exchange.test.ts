@@ -45,7 +45,7 @@ const list = requestLine("GET", "/api/v1/pods?limit=500");
 const create = requestLine("POST", "/api/v1/namespaces/a/pods");
 
 describe("requestLine", () => {
-  it("tells watches, other reads and writes apart", () => {
+  it("distinguishes watches, other reads and writes", () => {
     const kinds = [watch, list, create].map(({ isWatch, isWrite }) => ({ isWatch, isWrite }));
     expect(kinds).toEqual([
       { isWatch: true, isWrite: false },

@@ -1,4 +1,4 @@
-// What kube-controller-manager does where controllers can tell: deletes what has lost its owners, and empties namespaces that are to go.
+// What kube-controller-manager does where controllers can see it: deletes what has lost its owners, and empties namespaces that are to go.
 import { apiVersionOf, nameOf, objectPath } from "../../client/kind.ts";
 import { isObject, type JsonObject, listOr, objectOr, stringOr } from "../../json.ts";
 import { finalizersOf, type ServedKind } from "./object-store.ts";

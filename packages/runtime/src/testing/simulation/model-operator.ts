@@ -18,7 +18,7 @@ export interface ModelOperatorOptions {
   readonly controllers: readonly ControllerDefinition[];
   /** Whose controllers they are. */
   readonly operator: Operator;
-  /** Told of each start. */
+  /** Called at each start. */
   readonly onStart?: (manager: Manager) => void;
   readonly log?: Logger;
   /** Without election every process acts. Default true. */

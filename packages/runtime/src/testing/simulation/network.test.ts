@@ -32,7 +32,7 @@ function rig(faults: Partial<FaultRates> = {}): Rig {
   return { clock, server, network, process, transport: network.connect({ name: "p", clock: process }) };
 }
 
-/** Sends a request, collects what comes, and tells how it ended. */
+/** Sends a request, collects what comes, and says how it ended. */
 function follow(transport: Transport, request: TransportRequest, signal?: AbortSignal): { text: string; status: number; end: unknown } {
   const seen: { text: string; status: number; end: unknown } = { text: "", status: 0, end: undefined };
   const decoder = new TextDecoder();
@@ -58,7 +58,7 @@ describe("requests", () => {
     expect(JSON.parse(seen.text)).toMatchObject({ metadata: { name: "ü" } });
   });
 
-  test("can be lost before or after they took effect, and the client cannot tell which", async () => {
+  test("can be lost before or after they took effect, and the client cannot know which", async () => {
     const before = rig({ lostRequest: 1 });
     const after = rig({ lostAnswer: 1 });
     const ends = [follow(before.transport, creation), follow(after.transport, creation)];

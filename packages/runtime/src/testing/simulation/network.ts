@@ -19,7 +19,7 @@ interface NetworkOptions {
   /** The world's clock. */
   readonly clock: Clock;
   readonly random: Random;
-  /** Told of each request when it is sent, and of each answer when the server gives it. */
+  /** Called for each request when it is sent, and for each response when the server gives it. */
   readonly observe?: (event: NetworkEvent) => void;
 }
 

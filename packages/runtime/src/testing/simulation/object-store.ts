@@ -128,7 +128,7 @@ export function withVersion(object: JsonObject, revision: number): JsonObject {
   return { ...object, metadata: withKey(objectOr(object["metadata"]), "resourceVersion", String(revision)) };
 }
 
-// What a simulated API server serves: a kind, and the traits in which kinds differ where a controller can tell.
+// What a simulated API server serves: a kind, and the traits in which kinds differ where a controller can see it.
 
 /** Something wrong with an object. */
 export interface Problem {

@@ -85,7 +85,7 @@ function applyToNothing(context: WriteContext, config: JsonObject, name: string)
   return applied.type === "applied" ? { type: "stored", object: served.complete(applied.object) } : created;
 }
 
-/** What a delete does: removes the object, or marks it and waits for its finalizers. */
+/** What a delete does: removes the object, or sets its deletionTimestamp and waits for its finalizers. */
 export function deleteObject({ served, writer }: Pick<WriteContext, "served" | "writer">, before: JsonObject, options: JsonObject): WriteResult {
   const metadata = objectOr(before["metadata"]);
   const { uid, resourceVersion } = objectOr(options["preconditions"]);
@@ -102,11 +102,11 @@ export function deleteObject({ served, writer }: Pick<WriteContext, "served" | "
   const finalizers = withPropagation(finalizersOf(before), options["propagationPolicy"]);
   const waits = finalizers.length > 0 || served.kind.plural === "namespaces";
   if (!waits) return { type: "removed", object: before };
-  const isMarked = metadata["deletionTimestamp"] !== undefined;
-  const marks: Record<string, Json> = isMarked ? {} : { deletionTimestamp: writer.time, deletionGracePeriodSeconds: 0 };
-  if (!isMarked && typeof metadata["generation"] === "number") marks["generation"] = metadata["generation"] + 1;
-  const marked = withKey({ ...metadata, ...marks }, "finalizers", finalizers.length > 0 ? finalizers : undefined);
-  const object = served.complete({ ...before, metadata: marked });
+  const isDeleting = metadata["deletionTimestamp"] !== undefined;
+  const deletion: Record<string, Json> = isDeleting ? {} : { deletionTimestamp: writer.time, deletionGracePeriodSeconds: 0 };
+  if (!isDeleting && typeof metadata["generation"] === "number") deletion["generation"] = metadata["generation"] + 1;
+  const deleting = withKey({ ...metadata, ...deletion }, "finalizers", finalizers.length > 0 ? finalizers : undefined);
+  const object = served.complete({ ...before, metadata: deleting });
   return { type: sameJson(object, before) ? "unchanged" : "stored", object };
 }
 

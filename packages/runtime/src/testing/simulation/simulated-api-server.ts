@@ -79,7 +79,7 @@ export interface SimulatedApiServerOptions {
 /**
  * A simulated API server. It serves ConfigMaps, Secrets, ServiceAccounts, Namespaces, Leases and Events, and what `serve` adds.
  *
- * Its answers are those of Kubernetes 1.36 as far as controllers can tell: a differential test holds it to the real one.
+ * Its answers are those of Kubernetes 1.36 as far as controllers can see: a differential test holds it to the real one.
  */
 export class SimulatedApiServer {
   readonly store: ObjectStore;

@@ -95,7 +95,7 @@ describe("simulate", () => {
     expect(first.trace.length).toBeGreaterThan(500);
   });
 
-  test("tells the seed, how to replay it and what happened last when a process never gets there", async () => {
+  test("names the seed, how to replay it and what happened last when a process never gets there", async () => {
     const wrong = { ...right(3), processes: [poller("wrong", () => "always this")] };
     const error = await simulate(wrong).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SimulationError);

@@ -45,7 +45,7 @@ export class SimulationError extends Error {
   }
 }
 
-/** The test file under way, as vitest tells its workers; the command is right without it too, only slower. */
+/** The test file under way, as vitest names it to its workers; the command is right without it too, only slower. */
 function testFile(): string {
   const state: unknown = Reflect.get(globalThis, "__vitest_worker__");
   const path: unknown = typeof state === "object" && state !== null ? Reflect.get(state, "filepath") : undefined;

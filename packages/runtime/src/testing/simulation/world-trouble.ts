@@ -12,7 +12,7 @@ export interface FaultRates {
   readonly latencyMs: Range;
   /** The request never reaches the server. */
   readonly lostRequest: number;
-  /** The server does what was asked, and the client is not told. */
+  /** The server does what was asked, and the client does not learn it. */
   readonly lostAnswer: number;
   /** 429 with Retry-After, 500, 503, or an answer that breaks off in the middle. */
   readonly refusal: number;

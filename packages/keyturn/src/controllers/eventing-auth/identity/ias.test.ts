@@ -6,7 +6,7 @@ import { filterByName, idInLocation, isApplicationId, newApplicationBody, newSec
 const id = "b92c95c0-42ea-45c0-9cbb-aa49c1020e42";
 
 describe("the filter by name", () => {
-  it("is a bare word for every name that Kubernetes allows, as the original sends it", () => {
+  it("is a bare word for every name that Kubernetes allows, as the predecessor sends it", () => {
     const query = new URLSearchParams({ filter: filterByName("a1b2-c3.d4") ?? "" });
     expect(query.toString()).toBe("filter=name+eq+a1b2-c3.d4");
   });
@@ -29,7 +29,7 @@ describe("the filter by name", () => {
 });
 
 describe("the bodies", () => {
-  it("are the original's, to the letter, and a description by which an application is known again", () => {
+  it("are the predecessor's, to the letter, and a description by which an application is known again", () => {
     expect(newApplicationBody({ name: "a1b2", uid: "c3d4" }, "")).toBe(
       '{"branding":{"displayName":"a1b2"},"description":"made by Keyturn for the EventingAuth with the uid c3d4","globalAccount":"","name":"a1b2","schemas":["urn:sap:identity:application:schemas:extension:sci:1.0:Authentication"],"urn:sap:identity:application:schemas:extension:sci:1.0:Authentication":{"ssoType":"openIdConnect"}}',
     );

@@ -9,11 +9,11 @@ function data(values: Readonly<Record<string, string>>): Readonly<Record<string,
 const ias = { url: "https://tenant.accounts.ondemand.com", username: "user@sap.com", password: "pässword" };
 
 describe("credentials of IAS", () => {
-  it("are read as the document has them, without the line end that an editor left", () => {
+  it("are read as the guide has them, without the line end that an editor left", () => {
     expect(readProviderSettings("ias", data({ ...ias, password: "pässword\n" }))).toEqual({ type: "ias", ...ias });
   });
 
-  it.each(["url", "username", "password"])("without %s are refused in the original's words", (key) => {
+  it.each(["url", "username", "password"])("without %s are refused in the predecessor's words", (key) => {
     expect(() => readProviderSettings("ias", data({ ...ias, [key]: "" }))).toThrow(`key ${key} is not found in ias secret`);
     expect(() => readProviderSettings("ias", {})).toThrow("key url is not found in ias secret");
   });

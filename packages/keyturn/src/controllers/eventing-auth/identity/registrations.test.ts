@@ -17,7 +17,7 @@ describe("a grant", () => {
   });
 });
 
-it("names a secret without telling anything of it", () => {
+it("names a secret without showing anything of it", () => {
   const hint = hintOf("a-long-and-random-secret");
   expect(hint).toMatch(/^[0-9a-f]{12}$/);
   expect(hint).not.toBe(hintOf("another-long-and-random-secret"));

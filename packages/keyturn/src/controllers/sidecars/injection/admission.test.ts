@@ -60,7 +60,7 @@ describe("an answer that refuses", () => {
   ])("%j", (more, message) => expect(answer({ uid: "u-1", allowed: false, ...more })).toEqual({ type: "refused", message }));
 });
 
-test("of a long reason only the beginning is told: istiod quotes whole pods", () => {
+test("of a long reason only the beginning is shown: istiod quotes whole pods", () => {
   const message = `could not unmarshal\n${"x".repeat(300)}hunter2`;
   const outcome = answer({ uid: "u-1", allowed: false, status: { message } });
   expect(outcome).toEqual({ type: "refused", message: expect.stringMatching(/^could not unmarshal x+…$/) });

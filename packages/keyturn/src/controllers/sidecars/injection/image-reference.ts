@@ -38,7 +38,7 @@ const dockerHubAliases = new Set(["docker.io", "index.docker.io", "registry-1.do
 /** In templates of gateways: whatever istiod injects. It stays there if istiod does not. */
 export const imageToInject = "auto";
 
-/** True if a node can be told to run it: a reference to an image, and not one that injection was to replace. */
+/** True if a node can run it: a reference to an image, and not one that injection was to replace. */
 export function isRunnableImage(image: string): boolean {
   if (image === imageToInject || identifierForm.test(image)) return false;
   const { registry, repository, tag, digest } = parseImage(image);

@@ -77,7 +77,7 @@ function variablesFor(pod: Pod): object {
   return { object: toCel(pod), oldObject: null, request: { ...request, ...(name !== undefined && { name }) } };
 }
 
-/** CEL tells integers from doubles; Kubernetes' JSON has integers only. */
+/** CEL distinguishes integers from doubles; Kubernetes' JSON has integers only. */
 function toCel(value: unknown): unknown {
   if (typeof value === "number") return Number.isInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(toCel);

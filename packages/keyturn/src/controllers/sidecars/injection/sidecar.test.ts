@@ -43,7 +43,7 @@ describe("the revision is that of", () => {
   ])("%s", (_name, metadata, revision) => expect(sidecarOf(podWith([proxy], metadata), { whole: false })?.revision).toBe(revision));
 });
 
-test("a digest tells sidecars apart, and having none", () => {
+test("a digest distinguishes sidecars, and having none", () => {
   const one = sidecarOf(podWith([proxy]), { whole: true });
   const other = sidecarOf(podWith([{ ...proxy, image: "istio/proxyv2:2" }]), { whole: true });
   expect(new Set([sidecarDigest(one), sidecarDigest(other), sidecarDigest(undefined)]).size).toBe(3);

@@ -13,7 +13,7 @@ export interface Sidecar {
   readonly parts: Parts | undefined;
 }
 
-/** What is told apart besides image and revision, in words for people. */
+/** What is compared besides image and revision, in words for people. */
 export const sidecarParts = ["resources", "env", "volumes", "init containers", "settings"] as const;
 
 /** A digest for each part: equal digests, equal parts. */

@@ -47,7 +47,7 @@ export function targetOf(
   { url, service, caBundle }: ClientConfig,
   { timeoutSeconds, resolveService }: { readonly timeoutSeconds: number; readonly resolveService: ResolveService | undefined },
 ): WebhookTarget {
-  // The API server tells webhooks how long it will wait.
+  // The API server lets webhooks know how long it will wait.
   const query = `?timeout=${timeoutSeconds}s`;
   const ca = caBundle ? Buffer.from(caBundle, "base64").toString("utf8") : undefined;
   if (service) {
