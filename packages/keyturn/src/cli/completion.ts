@@ -21,11 +21,12 @@ export function completionCommand(_given: Readonly<Record<string, string | undef
 
 /** As much of a command as completion needs. */
 export interface CompletedCommand {
-  /** The name and its arguments, such as `plan <subject>`. */
+  /** The name and its arguments in commander's notation, such as `plan <subject>`. */
   readonly usage: string;
+  /** One line for `--help`. */
   readonly summary: string;
   readonly flags: readonly Flag[];
-  /** What its first argument can be, where that is known. */
+  /** What its first argument can be, where that is one of a few words. */
   readonly choices?: readonly string[];
 }
 

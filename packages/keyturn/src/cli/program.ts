@@ -1,11 +1,11 @@
 // The commands, as one table: the parser, the help and the reference page come from it. What they do is in their own files.
 import { Command, CommanderError } from "commander";
-import { type Flag, UsageError } from "../feature/flag.ts";
+import { UsageError } from "../feature/flag.ts";
 import { agentCommand, agentCommandFlags } from "./agent.ts";
 import { checksumCommand, checksumCommandFlags } from "./announce.ts";
 import { addFlags, type Console, givenTexts, plainWords, version } from "./command-line.ts";
 import { shells } from "./completion-scripts.ts";
-import { complete, completionCommand } from "./completion.ts";
+import { complete, type CompletedCommand, completionCommand } from "./completion.ts";
 import { dashboardCommand, dashboardFlags } from "./dashboard.ts";
 import { devCommand, devFlags } from "./dev.ts";
 import { doctorCommand, doctorFlags } from "./doctor.ts";
@@ -16,14 +16,7 @@ import { statusCommand, statusFlags } from "./status.ts";
 import { versionCommand, versionFlags } from "./versions.ts";
 
 /** A command: how it is typed, what it is for, and what it does. */
-export interface CommandEntry {
-  /** The name and its arguments in commander's notation, such as `plan <subject>`. */
-  readonly usage: string;
-  /** One line for `--help`. */
-  readonly summary: string;
-  readonly flags: readonly Flag[];
-  /** What its first argument can be, where that is one of a few words. */
-  readonly choices?: readonly string[];
+export interface CommandEntry extends CompletedCommand {
   /** Gets the texts of the flags by name and the arguments in order. Throws a `UsageError` for wrong usage. */
   readonly run: (given: Readonly<Record<string, string | undefined>>, console: Console, args: readonly string[]) => void | Promise<void>;
 }

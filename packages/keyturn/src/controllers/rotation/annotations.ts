@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import {
   canonicalJson,
+  type DeepReadonly,
   keyOfObject,
   type KubeObject,
   managedByLabel,
@@ -90,7 +91,7 @@ function appliedOf(annotations: Readonly<Record<string, string>>): ObjectObserva
 // What is kept of a RotationTarget: its settings, and of its status only a digest, to know whether another one would say the same. There may be tens of thousands.
 
 /** A RotationTarget as it is kept. */
-export interface TargetSettings extends Pick<TargetObservation, "order" | "delayMs" | "deletionMode" | "whenUnfilled" | "changePolicy"> {
+export interface TargetSettings extends TargetRules {
   readonly set: string;
   readonly uid: string;
   readonly generation: number | undefined;
@@ -122,14 +123,19 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
     isLeaving: metadata.deletionTimestamp !== undefined,
     isSelected: selects(metadata),
     paused: metadata.annotations?.[pausedAnnotation],
-    order: spec.rotationOrder,
-    delayMs: Math.ceil(parseStoredDuration(spec.rotationDelay)),
-    deletionMode: spec.deletionMode,
-    whenUnfilled: spec.whenUnfilled,
-    changePolicy: spec.changePolicy,
+    ...targetRules(spec),
     targetName: spec.targetName,
     statusDigest: status && statusDigest(status),
   };
+}
+
+/** By which rules a target takes versions. */
+type TargetRules = Pick<TargetObservation, "order" | "delayMs" | "deletionMode" | "whenUnfilled" | "changePolicy">;
+
+/** The rules of a target, from its spec. */
+export function targetRules(spec: DeepReadonly<RotationTarget["spec"]>): TargetRules {
+  const { rotationOrder: order, rotationDelay, deletionMode, whenUnfilled, changePolicy } = spec;
+  return { order, delayMs: Math.ceil(parseStoredDuration(rotationDelay)), deletionMode, whenUnfilled, changePolicy };
 }
 
 /** Two statuses with the same digest say the same, whenever their conditions began to. */

@@ -46,17 +46,12 @@ export interface Precondition {
 /** One change to the cluster. */
 export type RotationWrite =
   /** Creates the record of a version that the source has just become; fails if its name is taken. */
-  | {
+  | (Version & {
       readonly verb: "createRecord";
-      readonly seq: number;
-      readonly resource: string;
-      readonly watchDigest: string;
-      readonly digest: string;
-      readonly seenAtMs: number;
       readonly log: RotationLog;
       /** uids of the targets that own it. */
       readonly owners: readonly string[];
-    }
+    })
   /** Replaces what is noted with a record; `log` absent leaves it. */
   | {
       readonly verb: "noteRecord";

@@ -25,7 +25,7 @@ import { createReadMemory, type Observed, observeSet, type RecordObservation, ty
 import type { RotationPlan } from "./plan.ts";
 import { ranksOf } from "./rules.ts";
 import { sourceKinds } from "./source.ts";
-import { type Looked, markIndexes, setKey, targetIndexes } from "./watches.ts";
+import { type Looked, annotationIndexes, setKey, targetIndexes } from "./watches.ts";
 
 /** What an observation depends on, but for kinds that only a set's history knows of. */
 export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap];
@@ -33,13 +33,13 @@ export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
 async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
   const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
-  const secrets = await list(client, Secret, { namespace, signal, keep: keepAnnotations, indexes: markIndexes });
+  const secrets = await list(client, Secret, { namespace, signal, keep: keepAnnotations, indexes: annotationIndexes });
   const key = setKey(namespace, set);
   const kinds = sourceKinds(await recordedKinds(client, { secrets, key, namespace, signal }));
   const objects = new Map<string, Looked<RotationAnnotations>>([[resourceOf(Secret), secrets]]);
   for (const kind of kinds) {
     if (!objects.has(resourceOf(kind)))
-      objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepAnnotations, indexes: markIndexes }));
+      objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepAnnotations, indexes: annotationIndexes }));
   }
   const observed = await observeSet(key, {
     watches: { targets, objects },

@@ -34,7 +34,7 @@ export const targetIndexes = {
 } as const;
 
 /** By the key of the set whose source or record it is, and by the key of the target that it is kept for if that is another than its own. */
-export const markIndexes = {
+export const annotationIndexes = {
   source: ({ source }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (source ? [setKey(nameOf(key).namespace, source.set)] : []),
   owner: ({ target }: DeepReadonly<RotationAnnotations>) => (target?.owner === undefined ? [] : [target.owner]),
   record: ({ record }: DeepReadonly<RotationAnnotations>, key: ObjectKey) => (record ? [setKey(nameOf(key).namespace, record.set)] : []),
@@ -59,7 +59,7 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
   const targets = scope.watch(RotationTarget, { keep: targetKeeper(selects), indexes: targetIndexes });
   const watchKind = (kind: Kind): Cache<RotationAnnotations> =>
     // Kinds that a flag adds are others' to install: the rest is rotated without them.
-    scope.watch<RotationAnnotations>(kind, { only: "metadata", keep: keepAnnotations, indexes: markIndexes, optional: kind.group !== "" });
+    scope.watch<RotationAnnotations>(kind, { only: "metadata", keep: keepAnnotations, indexes: annotationIndexes, optional: kind.group !== "" });
   const objects = new Map(kinds.map((kind) => [resourceOf(kind), watchKind(kind)] as const));
 
   const setsOf = (keys: readonly ObjectKey[]): readonly ObjectKey[] =>

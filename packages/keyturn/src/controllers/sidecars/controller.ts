@@ -17,15 +17,13 @@ import {
 } from "@keyturn/runtime";
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { consentLabel } from "./annotations.ts";
-import { Expectations } from "./expectations.ts";
-import { FleetRecord, type SidecarsView } from "./fleet.ts";
+import { FleetRecord, inspectorOver, type SidecarsView } from "./fleet.ts";
 import { expectSidecar } from "./injection/expectation.ts";
 import { createWebhookCaller, gateCalls, type WebhookCallerOptions } from "./injection/webhook.ts";
-import { InjectorConfiguration } from "./injector-configuration.ts";
-import { idsIn, Inspector, rolloutsIn } from "./inspect.ts";
+import { idsIn, rolloutsIn } from "./inspect.ts";
 import { fleetMetrics } from "./metrics.ts";
-import { changedLabels, NamespaceStabilization } from "./pod-selection.ts";
-import type { Limits, WorkloadId } from "./rollout-plan.ts";
+import { changedLabels } from "./pod-selection.ts";
+import type { Limits } from "./rollout-plan.ts";
 import { Rollouts, controllerName } from "./rollouts.ts";
 import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
 import { lookForRolloutsMs, Rollout, servesRollouts, watchRollouts } from "./workload.ts";
@@ -75,28 +73,17 @@ export function sidecarsControllerOf(options: SidecarsOptions): ControllerDefini
 
 function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
   const { clock, trigger, enqueue } = scope;
-  const { stabilizeMs, periodMs, whole, compareHub } = options;
+  const { periodMs } = options;
   const metrics = fleetMetrics(scope.metrics);
   const watches = watchSidecars(scope, options);
-  const configuration = new InjectorConfiguration(watches.configuration, { clock, stabilizeMs });
-  const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
-  const stabilization = new NamespaceStabilization(watches.namespaces, { clock, stabilizeMs, matters: decidesInjection });
-  const listeners = new Set<(id: WorkloadId) => void>([(id) => enqueue(id)]);
-  const expectations = new Expectations({ clock, onAnswer: (id) => listeners.forEach((listener) => listener(id)) });
   const caller = gateCalls(createWebhookCaller({ ...options.webhooks, clock, onAnswer: (call) => metrics.called(call) }), callsAtATime);
-  const namespaceStabilizesInMs = (namespace: string): number => stabilization.stabilizesInMs(namespace);
-  const inspector = new Inspector({
+  const { inspector, configuration, decidesInjection, onAnswer } = inspectorOver(watches, {
     clock,
-    watches,
-    configuration,
-    expectations,
-    expect: (source, asked) => expectSidecar(source, { ...asked, injectors: configuration.injectors, caller }),
-    compareHub,
-    whole,
-    selects: options.selects,
-    namespaceStabilizesInMs,
+    options,
+    expect: (known) => (source, asked) => expectSidecar(source, { ...asked, injectors: known.injectors, caller }),
   });
-  options.onSetUp?.({ watches, inspector, limits: options.limits, onAnswer: (listener) => void listeners.add(listener) });
+  onAnswer((id) => enqueue(id));
+  options.onSetUp?.({ watches, inspector, limits: options.limits, onAnswer });
   const record = new FleetRecord();
   const rollouts = new Rollouts({
     scope,
@@ -109,7 +96,6 @@ function setUp(scope: ControllerScope, options: SidecarsOptions): Reconcile {
     dryRun: options.dryRun,
   });
 
-  configuration.onChange(() => expectations.clear());
   for (const cache of watches.workloads.values()) trigger(cache, ({ key }) => [idOfWorkload(cache.kind, key)]);
   trigger(watches.pods, (change) => workloadsOfPodChange(change, watches.replicaSets));
   trigger(watches.replicaSets, workloadsOfReplicaSetChange);

@@ -4,7 +4,7 @@ import { Semaphore } from "../../semaphore.ts";
 import type { SidecarsOptions } from "./controller.ts";
 import { Expectations } from "./expectations.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
-import { idsIn, type InspectionResult, Inspector } from "./inspect.ts";
+import { idsIn, type InspectionResult, Inspector, type InspectorOptions } from "./inspect.ts";
 import { NamespaceStabilization } from "./pod-selection.ts";
 import { expectedByApiServer } from "./queries.ts";
 import type { Candidate, Limits, WorkloadId } from "./rollout-plan.ts";
@@ -56,6 +56,39 @@ export interface SidecarsView {
   onAnswer(this: void, listener: (id: WorkloadId) => void): void;
 }
 
+// An inspector, and who waits for it.
+
+/** What an inspector is made with. */
+interface WiringOptions {
+  readonly clock: Clock;
+  readonly options: Pick<SidecarsOptions, "whole" | "compareHub" | "selects" | "stabilizeMs">;
+  readonly expect: (configuration: InjectorConfiguration) => InspectorOptions["expect"];
+}
+
+/** An inspector over these watches, with all that it asks and remembers. */
+export function inspectorOver(watches: SidecarsWatches, { clock, options, expect }: WiringOptions) {
+  const { whole, compareHub, selects, stabilizeMs } = options;
+  const configuration = new InjectorConfiguration(watches.configuration, { clock, stabilizeMs });
+  const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
+  const stabilization = new NamespaceStabilization(watches.namespaces, { clock, stabilizeMs, matters: decidesInjection });
+  const listeners = new Set<(id: WorkloadId) => void>();
+  const notify = (id: WorkloadId): void => listeners.forEach((listener) => listener(id));
+  const expectations = new Expectations({ clock, onAnswer: notify });
+  configuration.onChange(() => expectations.clear());
+  const inspector = new Inspector({
+    clock,
+    watches,
+    configuration,
+    expectations,
+    expect: expect(configuration),
+    compareHub,
+    whole,
+    selects,
+    namespaceStabilizesInMs: (namespace) => stabilization.stabilizesInMs(namespace),
+  });
+  return { inspector, configuration, decidesInjection, notify, onAnswer: (listener: (id: WorkloadId) => void) => void listeners.add(listener) };
+}
+
 // The view of somebody who runs no controller: watches of their own, and what a new pod would get asked of the API server itself.
 
 /** What it is made with. */
@@ -75,36 +108,20 @@ const questionsAtATime = 8;
  * stored; who asks needs the right to create pods.
  */
 export function standaloneSidecarsView({ watch, client, clock, log, options, signal }: StandaloneViewOptions): SidecarsView {
-  const { whole, compareHub, selects, stabilizeMs, limits } = options;
+  const { whole, selects, limits } = options;
   const watches = watchSidecars({ watch }, { ...options, istioNamespaces: [] });
-  const configuration = new InjectorConfiguration(watches.configuration, { clock, stabilizeMs });
-  const matters = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
-  const stabilization = new NamespaceStabilization(watches.namespaces, { clock, stabilizeMs, matters });
-  const listeners = new Set<(id: WorkloadId) => void>();
-  const notifyAll = (id: WorkloadId): void => listeners.forEach((listener) => listener(id));
-  const expectations = new Expectations({ clock, onAnswer: notifyAll });
-  configuration.onChange(() => expectations.clear());
   const gate = new Semaphore(questionsAtATime);
-  const inspector = new Inspector({
-    clock,
-    watches,
-    configuration,
-    expectations,
-    expect: (source) => gate.run(() => expectedByApiServer(client, source, { whole, signal })),
-    compareHub,
-    whole,
-    selects,
-    namespaceStabilizesInMs: (namespace) => stabilization.stabilizesInMs(namespace),
-  });
+  const expect: InspectorOptions["expect"] = (source) => gate.run(() => expectedByApiServer(client, source, { whole, signal }));
+  const { inspector, notify, onAnswer } = inspectorOver(watches, { clock, options, expect: () => expect });
   if (options.argoRollouts) {
     void whenRolloutsAreServed({ client, clock, log, signal }, () => {
-      const onChange: RolloutWatch["onChange"] = ({ kind }, key) => notifyAll(idOfWorkload(kind, key));
+      const onChange: RolloutWatch["onChange"] = ({ kind }, key) => notify(idOfWorkload(kind, key));
       watchRollouts({ watch }, watches, { fields: skippedFields(options.skipNamespaces), selects, onChange });
       // What has been seen as a pod of nobody may be one of theirs.
-      for (const id of idsIn(watches)) notifyAll(id);
+      for (const id of idsIn(watches)) notify(id);
     });
   }
-  return { watches, inspector, limits, onAnswer: (listener) => void listeners.add(listener) };
+  return { watches, inspector, limits, onAnswer };
 }
 
 /** Looks until they are, or the signal aborts. Never rejects. */

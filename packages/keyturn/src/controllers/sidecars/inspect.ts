@@ -14,7 +14,7 @@ import { Rollout, templateOf, type Workload } from "./workload.ts";
 import { idOfWorkload, type SidecarsWatches } from "./watches.ts";
 
 /** What an inspection is made with. */
-interface InspectorOptions {
+export interface InspectorOptions {
   readonly clock: Pick<Clock, "now">;
   readonly watches: SidecarsWatches;
   readonly configuration: InjectorConfiguration;

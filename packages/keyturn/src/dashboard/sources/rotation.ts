@@ -16,14 +16,13 @@ import {
   keyOf,
   type Kind,
   nameOf,
-  parseStoredDuration,
   resourceOf,
   Secret,
   type Selection,
   statesOf,
   type Stored,
 } from "@keyturn/runtime";
-import { keepAnnotations, type RotationAnnotations, withBelievedAnnotations } from "../../controllers/rotation/annotations.ts";
+import { keepAnnotations, type RotationAnnotations, targetRules, withBelievedAnnotations } from "../../controllers/rotation/annotations.ts";
 import { RotationTarget } from "../../controllers/rotation/api.ts";
 import { forecast } from "../../controllers/rotation/forecast.ts";
 import type { Commit, RotationLog } from "../../controllers/rotation/history.ts";
@@ -38,7 +37,7 @@ import {
 } from "../../controllers/rotation/observe.ts";
 import { gapMsOf, type Rank, ranksOf } from "../../controllers/rotation/rules.ts";
 import { rotationSummary } from "../../controllers/rotation/summary.ts";
-import { markIndexes, setKey } from "../../controllers/rotation/watches.ts";
+import { annotationIndexes, setKey } from "../../controllers/rotation/watches.ts";
 import { compareSummaries, type Summary, timeMs } from "../../feature/summary.ts";
 import {
   conditionViews,
@@ -180,11 +179,7 @@ function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObs
     name: metadata.name,
     uid: metadata.uid,
     generation: metadata.generation,
-    order: spec.rotationOrder,
-    delayMs: Math.ceil(parseStoredDuration(spec.rotationDelay)),
-    deletionMode: spec.deletionMode,
-    whenUnfilled: spec.whenUnfilled,
-    changePolicy: spec.changePolicy,
+    ...targetRules(spec),
     objectName: spec.targetName ?? metadata.name,
     statusDigest: undefined,
     objects: objectsOf(target),
@@ -323,7 +318,7 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
   const objects = new Map(
     kinds.map((kind): readonly [string, Cache<RotationAnnotations>] => [
       resourceOf(kind),
-      watch<RotationAnnotations>(kind, { ...selection, only: "metadata", keep: keepAnnotations, indexes: markIndexes }),
+      watch<RotationAnnotations>(kind, { ...selection, only: "metadata", keep: keepAnnotations, indexes: annotationIndexes }),
     ]),
   );
   const memories = new Map<string, RotationMemory>();

@@ -7,7 +7,7 @@ import { execLogin } from "./exec-plugin.ts";
 import { patiently } from "../local-server.fixture.ts";
 import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig.ts";
 import type { Login } from "./credentials.ts";
-import { temporaryFolder } from "../../testing/vitest/temporary-folder.ts";
+import { temporaryFolder } from "../../testing/vitest/index.ts";
 import { fixedText } from "./text-source.ts";
 
 const apiVersion = "client.authentication.k8s.io/v1";

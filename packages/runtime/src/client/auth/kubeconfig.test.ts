@@ -8,7 +8,7 @@ import { VirtualClock } from "../../testing/virtual-clock.ts";
 import { createAuthority, issueCertificate } from "../../testing/x509.ts";
 import type { ConnectionConfig } from "./connection-config.ts";
 import { embeddedKubeconfig, kubeconfigConnection, mergeKubeconfigs, parseKubeconfig, readKubeconfig } from "./kubeconfig.ts";
-import { temporaryFolder } from "../../testing/vitest/temporary-folder.ts";
+import { temporaryFolder } from "../../testing/vitest/index.ts";
 
 const authority = createAuthority("test");
 const jane = issueCertificate(authority, { usage: "client", commonName: "jane" });

@@ -7,7 +7,7 @@ import { createAuthority, issueCertificate } from "../../testing/x509.ts";
 import { createHttpTransport } from "../http/http-transport.ts";
 import { startLocalServer, textOf } from "../local-server.fixture.ts";
 import { inClusterConfig, isInCluster, loadConfig } from "./load-config.ts";
-import { temporaryFolder } from "../../testing/vitest/temporary-folder.ts";
+import { temporaryFolder } from "../../testing/vitest/index.ts";
 
 const kubeconfig = (server: string): string => `
 current-context: main

@@ -3,7 +3,7 @@ import { rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
-import { temporaryFolder } from "../../testing/vitest/temporary-folder.ts";
+import { temporaryFolder } from "../../testing/vitest/index.ts";
 import { fileText } from "./text-source.ts";
 
 it("sees a new text within ten seconds, and looks no more often", async () => {

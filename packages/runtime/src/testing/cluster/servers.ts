@@ -1,19 +1,23 @@
 // The servers of a local cluster and what each is started with.
 import { readFileSync, writeFileSync } from "node:fs";
-import { request as requestEtcd } from "node:http";
-import { request } from "node:https";
+import { request as requestHttp, type ClientRequest, type IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
 import { join } from "node:path";
 import type { KubeObject } from "../../client/kind.ts";
 import type { ClusterFiles } from "./cluster-access.ts";
 import type { ServerOptions } from "./server-process.ts";
 
-// Asks a Kubernetes server whether it is ready.
+// Asks a server whether it is ready.
 
 /** True if the server on `port` of this machine answers 200 on `path`, with the cluster's certificate. */
 function isServing(port: number, path: "/readyz" | "/healthz", files: ClusterFiles): Promise<boolean> {
   const ca = readFileSync(files.authority, "utf8");
+  return answersOk((onResponse) => requestHttps({ host: "127.0.0.1", port, path, ca, agent: false, timeout: 2000 }, onResponse));
+}
+
+function answersOk(send: (onResponse: (response: IncomingMessage) => void) => ClientRequest): Promise<boolean> {
   return new Promise((resolve) => {
-    const probe = request({ host: "127.0.0.1", port, path, ca, agent: false, timeout: 2000 }, (response) => {
+    const probe = send((response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
@@ -133,20 +137,8 @@ export function etcdServer(binary: string, files: ClusterFiles): ServerOptions {
       "--log-level=warn",
     ],
     logFile: files.log("etcd"),
-    isReady: () => isHealthy(files.etcdSocket),
+    isReady: () => answersOk((onResponse) => requestHttp({ socketPath: files.etcdSocket, path: "/health", timeout: 2000 }, onResponse)),
   };
-}
-
-function isHealthy(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = requestEtcd({ socketPath, path: "/health", timeout: 2000 }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    probe.once("timeout", () => probe.destroy());
-    probe.once("error", () => resolve(false));
-    probe.end();
-  });
 }
 
 // kwok for a local cluster: stands in for the kubelets, so that nodes become ready and pods run without containers.
