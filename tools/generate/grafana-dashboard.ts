@@ -140,7 +140,7 @@ const height = 7;
 const datasource = { type: "prometheus", uid: "${datasource}" };
 
 /** The dashboard as JSON text. */
-export function chartDashboard(): string {
+export function grafanaDashboard(): string {
   const panels: object[] = [];
   let y = 0;
   for (const [title, members] of Object.entries(rows)) {
