@@ -1,7 +1,7 @@
 // How each contestant is started for a scenario, with the settings that suit it best.
 import { join } from "node:path";
 import { build } from "esbuild";
-import { nodeProgram, requireBanner } from "../tools/build/node-program.ts";
+import { nodeProgram, requireBanner } from "../tools/build/bundle.ts";
 import {
   controllerRuntimePeer,
   controllerRuntimeVersion,

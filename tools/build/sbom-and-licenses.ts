@@ -1,5 +1,7 @@
-// The software bill of materials of the bundle, in CycloneDX's JSON. The same input gives the same bytes: no time, no random number.
+// What is in the bundle, for those whom it is passed on to: its bill of materials, the licences of its packages, and which licences they may have.
 import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { dependenciesOf, isWorkspace, type LockFile, packageName } from "./lock-file.ts";
 
 /** What the bill is for. */
@@ -13,7 +15,7 @@ export interface SbomInput {
   readonly bundle: Uint8Array;
 }
 
-/** The bill as text. */
+/** The bill of materials in CycloneDX's JSON. The same input gives the same bytes: no time, no random number. */
 export function renderSbom({ lock, folders, version, bundle }: SbomInput): string {
   const components = folders.map((folder) => componentOf(lock, folder)).sort((one, two) => (one.purl < two.purl ? -1 : 1));
   const refs = new Map(folders.map((folder) => [folder, purlOf(lock, folder)]));
@@ -81,4 +83,31 @@ function dependsOn(lock: LockFile, folder: string, refs: ReadonlyMap<string, str
 function uuidFrom(digest: string): string {
   const variant = ((Number.parseInt(digest.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
+}
+
+/** The licence texts that are passed on with the bundle, a part per package. Rejects if a package comes without the text of its licence. */
+export async function renderNotices(root: string, lock: LockFile, folders: readonly string[]): Promise<string> {
+  const parts = await Promise.all([...folders].sort().map((folder) => noticeOf(root, lock, folder)));
+  const rule = "-".repeat(80);
+  return ["Keyturn contains the following packages, each under its own licence.\n", ...parts].join(`\n${rule}\n\n`);
+}
+
+async function noticeOf(root: string, lock: LockFile, folder: string): Promise<string> {
+  const entry = lock.packages[folder];
+  const files = (await readdir(join(root, folder))).filter((name) => /^(licen[cs]e|notice|copying)(\.(md|txt))?$/i.test(name)).sort();
+  if (files.length === 0) throw new Error(`collecting licences: ${folder} has no licence file; look for its licence, or do without the package`);
+  const texts = await Promise.all(files.map((name) => readFile(join(root, folder, name), "utf8")));
+  const heading = `${packageName(folder)} ${entry?.version} (${entry?.license})`;
+  return `${heading}\n\n${texts.map((text) => text.replaceAll("\r\n", "\n").trim()).join("\n\n")}\n`;
+}
+
+/** SPDX identifiers of licences that let the program be passed on under Apache-2.0 with no more than a notice. */
+const allowedLicenses = new Set(["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "ISC", "MIT", "Unlicense"]);
+
+/** Whether an SPDX expression can be met with allowed licences alone. Of `A OR B` one is enough, of `A AND B` both are needed. */
+export function isAllowedLicense(expression: string | undefined): boolean {
+  if (expression === undefined || expression.trim() === "") return false;
+  const bare = expression.trim().replace(/^\((.*)\)$/, "$1");
+  if (/[()]/.test(bare)) return false;
+  return bare.split(" OR ").some((choice) => choice.split(" AND ").every((license) => allowedLicenses.has(license.trim())));
 }
