@@ -46,7 +46,7 @@ audit: $(INSTALLED) ## check signatures and known vulnerabilities of all npm pac
 	@npm audit signatures
 	@npm audit --omit=dev
 
-bench: setup ## measure next to the peers (about 22 minutes)
+bench: setup ## measure next to the peers (about 25 minutes)
 	@node bench/main.ts
 
 bench-quick: setup ## the ratios at small sizes, held against the baseline (below 5 minutes)

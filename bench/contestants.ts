@@ -21,7 +21,7 @@ import type { Contestant } from "./scenario.ts";
 const nodeFlags = ["--max-semi-space-size=4"];
 
 /** Our programs, by the names of their files in `programs/`. */
-const programs = ["controller", "job", "job-bare-loop", "react", "sync"] as const;
+const programs = ["agent", "controller", "job", "job-bare-loop", "jwks-bare-loop", "react", "sync"] as const;
 
 /** The contestants that can be had on this machine, by what a scenario asks of them. */
 export interface Contestants {

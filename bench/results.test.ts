@@ -74,7 +74,7 @@ test("the page tells what was missed and what was not measured before anything e
 
     ## Where it is behind
 
-    1 of 2 goals were missed, 1 of them in every round.
+    1 of 2 goals were missed, 1 of them in every round. Two more that were missed are no longer measured: [README.md](README.md#not-met).
 
     | goal     |              wanted | reached |            |
     | -------- | ------------------: | ------: | ---------: |

@@ -49,6 +49,12 @@ export class ContestantProcess implements AsyncDisposable {
     return readUsage(pid);
   }
 
+  /** Ends it at once, with SIGKILL. */
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.ended;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.stdin.end();
     const patience = setTimeout(() => this.#child.kill("SIGKILL"), 5000);

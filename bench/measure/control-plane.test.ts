@@ -1,6 +1,6 @@
-// What the head of the results says of the control plane, and how its requests are counted.
+// What the head of the results says of the control plane, and how its requests and processor time are counted.
 import { expect, test } from "vitest";
-import { describeControlPlane, requestsIn } from "./control-plane.ts";
+import { describeControlPlane, requestsIn, serverCpuIn } from "./control-plane.ts";
 
 test("the control plane is named with both versions", () => {
   expect(describeControlPlane()).toMatch(/^Kubernetes v1\.\d+\.\d+ and etcd v3\.\d+\.\d+, one of each/);
@@ -15,4 +15,8 @@ test("counts requests of some resources, and no watches", () => {
     'apiserver_request_total_other{code="200",resource="secrets",verb="LIST"} 9',
   ].join("\n");
   expect(requestsIn(text, ["secrets", "configmaps"])).toBe(153);
+});
+
+test("reads the API server's processor time in milliseconds", () => {
+  expect(serverCpuIn("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 12.5\ngo_threads 9")).toBe(12_500);
 });

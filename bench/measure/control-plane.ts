@@ -35,6 +35,11 @@ export function requestsIn(metrics: string, resources: readonly string[]): numbe
   return sum;
 }
 
+/** The API server's processor time in milliseconds since it began, by its own count. */
+export function serverCpuIn(metrics: string): number {
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(metrics)?.[1]) * 1000;
+}
+
 /**
  * Lets the API server collect what is no longer used, before a run that is timed; resolves when it has. Who comes next would pay for it otherwise, or not, as chance will have it: one collection of its own takes hundreds of milliseconds of processor time once it has seen thousands of
  * objects, a tenth of a run of the common job and more.

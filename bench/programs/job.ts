@@ -65,7 +65,7 @@ await runOperator(
     operator,
     connection,
     controllers: [publisher],
-    leaderElection: { enabled: false },
+    leaderElection: { enabled: process.argv.includes("lead") },
     log: createLogger({ level: "warn", destination: process.stderr }),
     onStarted: (started) => void reportReady(started),
   },

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
-import { collectServerGarbage, requestsIn } from "../measure/control-plane.ts";
+import { collectServerGarbage, requestsIn, serverCpuIn } from "../measure/control-plane.ts";
 import type { Bed, Contestant, Goal, Metric, RatioGoal, Scenario } from "../scenario.ts";
 import { createJobWorld } from "../worlds/job-world.ts";
 import { holdGoal, holdMethod, holdMetrics, holdReport, holdSample, isProbed, probedTwin, probingCommand } from "./probed-twin.ts";
@@ -68,7 +68,9 @@ const compared: readonly Metric[] = [
   { id: "reconverged", label: "all changed", unit: "ms" },
   { id: "ready", label: "start to synced", unit: "ms" },
   { id: "requests", label: "requests per object and change", unit: "" },
-  { id: "cpu", label: "CPU", unit: "ms" },
+  { id: "cpu", label: "CPU until converged", unit: "ms" },
+  { id: "changeCpu", label: "CPU, all changed", unit: "ms" },
+  { id: "serverCpu", label: "API server's CPU", unit: "ms" },
   { id: "settled", label: "memory", unit: "MB" },
   { id: "peak", label: "peak", unit: "MB" },
 ];
@@ -122,7 +124,7 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       "For each Secret that carries a label, a ConfigMap holding its certificate's SHA-256 and, once it is there, an annotation of the Secret that says so. *Converged* is from the start of the process until an observer has seen every one; " +
       "then all Secrets get another certificate, by 16 writers as quickly as they can, and *all changed* is from the first of those writes until every ConfigMap and annotation is right again. " +
       "Afterwards every object is read and checked. *Start to synced* is until the contestant says that its caches are filled. " +
-      "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's over both parts. " +
+      "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's in each of the two parts, and the API server's own count over both, with the benchmark's writes in it, which are the same for all. " +
       "The bare loop knows nothing but a watch and the cheapest write for each object. " +
       (showsApplies(count)
         ? "*By applies*, it writes ConfigMaps by server-side apply, as Keyturn does and no peer: that is what other owners' fields being safe costs. "
@@ -140,7 +142,7 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
     async measure(contestant, bed) {
       const objects = bed.quick ? count / 10 : count;
       await using world = await createJobWorld(bed, objects);
-      const before = await requests(bed);
+      const before = await served(bed);
       const startedMs = performance.now();
       await using running = new ContestantProcess(probingCommand(contestant), bed.cluster.adminKubeconfig);
       const convergence = world.progress.isDoneWithin(patienceMs).then((done) => (done ? performance.now() - startedMs : undefined));
@@ -148,12 +150,14 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       const start = { ready: performance.now() - startedMs };
       const converged = await convergence;
       if (converged === undefined) return start;
+      const { cpuMs: cpu } = running.usage();
       await collectServerGarbage(bed);
       const changedMs = performance.now();
       await world.changeAll();
       if (!(await world.progress.isDoneWithin(patienceMs))) return { ...start, converged };
       const reconverged = performance.now() - changedMs;
-      const made = (await requests(bed)) - before - objects;
+      const after = await served(bed);
+      const made = after.requests - before.requests - objects;
       const { cpuMs, rssBytes, peakRssBytes } = running.usage();
       if (isProbed(contestant)) {
         running.say("hold");
@@ -161,11 +165,21 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       }
       await world.verify();
       const memory = { settled: rssBytes / 2 ** 20, peak: peakRssBytes / 2 ** 20 };
-      return { ...start, converged, reconverged, requests: made / objects / 2, cpu: cpuMs, ...memory };
+      return {
+        ...start,
+        converged,
+        reconverged,
+        requests: made / objects / 2,
+        cpu,
+        changeCpu: cpuMs - cpu,
+        serverCpu: after.cpuMs - before.cpuMs,
+        ...memory,
+      };
     },
   };
 }
 
-async function requests({ cluster }: Bed): Promise<number> {
-  return requestsIn(await cluster.kubectl("get", "--raw", "/metrics"), ["secrets", "configmaps"]);
+async function served({ cluster }: Bed): Promise<{ readonly requests: number; readonly cpuMs: number }> {
+  const metrics = await cluster.kubectl("get", "--raw", "/metrics");
+  return { requests: requestsIn(metrics, ["secrets", "configmaps"]), cpuMs: serverCpuIn(metrics) };
 }

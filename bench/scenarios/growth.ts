@@ -4,7 +4,7 @@ import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts"
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import { collectServerGarbage, requestsIn } from "../measure/control-plane.ts";
-import type { Bed, Contestant, Goal, LimitGoal, Metric, Sample, Scenario } from "../scenario.ts";
+import type { Bed, Contestant, Goal, LimitGoal, Metric, Scenario } from "../scenario.ts";
 import {
   applyProductCrds,
   checksumWorld,
@@ -139,7 +139,7 @@ export function growth(contestants: Contestants, subject: GrowthSubject): Scenar
     prepare: (bed) => subject.prepare(bed, sizes),
     async measure(contestant, bed) {
       await using world = await subject.world(bed, sizesById[contestant.id] ?? Number.NaN, runs++);
-      return await measureCost(contestant, bed, { world, subject });
+      return await measureCost(contestant, bed, { ...subject, world });
     },
   };
 }
@@ -148,11 +148,11 @@ export function growth(contestants: Contestants, subject: GrowthSubject): Scenar
 const doneLine = z.object({ type: z.literal("done"), ms: z.number() });
 
 /** Runs the controller in its world until it says that it is done. Requests are the API server's own count of those for the subject's resources, and those to others. */
-async function measureCost(
+export async function measureCost(
   { command }: Contestant,
   { cluster }: Bed,
-  { world, subject: { feature, resources } }: { readonly world: ControllerWorld; readonly subject: GrowthSubject },
-): Promise<Sample> {
+  { world, feature, resources }: { readonly world: ControllerWorld } & Pick<GrowthSubject, "feature" | "resources">,
+): Promise<Record<"time" | "cpu" | "requests" | "peak", number>> {
   const requests = async (): Promise<number> => requestsIn(await cluster.kubectl("get", "--raw", "/metrics"), resources) + (world.asked?.() ?? 0);
   const { namespace, flags, wanted } = world;
   const wishes = JSON.stringify({ feature, until: "done", namespace, flags, wanted });

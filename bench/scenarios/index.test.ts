@@ -24,8 +24,8 @@ describe("the schedule", () => {
     expect(seconds(scheduled.map(({ quickS }) => quickS ?? 0))).toBeLessThanOrEqual(270);
   });
 
-  test("of `make bench` is 22 minutes, besides starting the control planes", () => {
-    expect(seconds(scheduled.map(({ fullS }) => fullS))).toBeLessThanOrEqual(1320);
+  test("of `make bench` is 25 minutes, besides starting the control planes", () => {
+    expect(seconds(scheduled.map(({ fullS }) => fullS))).toBeLessThanOrEqual(1500);
   });
 
   test("has each scenario once", () => {

@@ -1,11 +1,13 @@
 // All scenarios, in the order in which they run, each with its share of the time.
 import type { Contestants } from "../contestants.ts";
 import type { Scenario } from "../scenario.ts";
+import { agentPromotion } from "./agent-promotion.ts";
 import { commonJob } from "./common-job.ts";
 import { growth, growthSubjects } from "./growth.ts";
 import { idleGrowth } from "./idle-growth.ts";
 import { jobLatency } from "./job-latency.ts";
-import { jobRecovery, jobUnderFaults } from "./job-recovery.ts";
+import { jobRecovery, jobRestart, jobUnderFaults } from "./job-recovery.ts";
+import { jwksConverge } from "./jwks-converge.ts";
 import { changeLatency, idleWatch } from "./one-watch.ts";
 import { syncManySecrets, syncSecrets } from "./sync-secrets.ts";
 
@@ -34,8 +36,11 @@ export function schedule(contestants: Contestants): readonly Scheduled[] {
     // Chance decides much in these two: more rounds, of few objects.
     { scenario: jobUnderFaults(contestants), fullS: 70, longRounds: 3 },
     { scenario: jobRecovery(contestants), fullS: 75, longRounds: 4 },
+    { scenario: jobRestart(contestants), fullS: 60, longRounds: 2 },
+    { scenario: jwksConverge(contestants), fullS: 90, quickS: 34, longRounds: 2 },
     ...growthSubjects.map((subject) => ({ scenario: growth(contestants, subject), fullS: 42, longRounds: 2 })),
     { scenario: syncSecrets(contestants), fullS: 70, quickS: 62, longRounds: 2 },
+    { scenario: agentPromotion(contestants), fullS: 60, longRounds: 1 },
     { scenario: idleGrowth(contestants), fullS: 90, longRounds: 1 },
     { scenario: syncManySecrets(contestants), fullS: 140, longRounds: 1 },
   ];

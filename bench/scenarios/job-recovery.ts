@@ -1,11 +1,12 @@
-// Does a contestant get its job done when the API server was killed and has come back, and when a tenth of its requests fail; and how soon?
+// Does a contestant get its job done when the API server was killed and has come back, when it was killed itself, and when a tenth of its requests fail; and how soon?
 import { setTimeout as delay } from "node:timers/promises";
-import { ConfigMap, type Random, seededRandom } from "@keyturn/runtime";
+import { ConfigMap, Lease, type Random, seededRandom } from "@keyturn/runtime";
 import { answerWith, CutConnection, type Fault, startFaultProxy } from "@keyturn/runtime/testing";
 import type { Contestants } from "../contestants.ts";
-import { SupervisedContestant } from "../measure/contestant-process.ts";
+import { ContestantProcess, SupervisedContestant } from "../measure/contestant-process.ts";
 import type { Bed, Goal, Scenario } from "../scenario.ts";
 import { createJobWorld, type JobWorld } from "../worlds/job-world.ts";
+import { clearNamespace } from "../worlds/seeding.ts";
 import { jobContestants, jobGoal, jobPeers } from "./common-job.ts";
 
 /** After so long a contestant is taken not to get there. */
@@ -57,6 +58,43 @@ async function effectSeen(world: JobWorld, { cluster: { client } }: Bed): Promis
     if (configMap?.data?.["sha256"] === world.progress.wanted(name)) return performance.now();
   }
   return undefined;
+}
+
+/** After the contestant was killed. */
+export function jobRestart(contestants: Contestants): Scenario {
+  return {
+    id: "job-restart",
+    title: "After the process was killed and started again",
+    method:
+      `The common job with ${objects} Secrets, all done by a process that was elected by a Lease, with default times. It is killed (SIGKILL), one Secret gets another certificate, and the process is started again on the same host, as a kubelet does with a container. ` +
+      "*Effect* is from the kill until an observer sees the ConfigMap with the new digest. Only the two runtimes that elect a leader take part.",
+    contestants: [contestants.controllerRuntime("job-lead", "controller-runtime"), contestants.ours("job", "Keyturn", "lead")],
+    metrics: [{ id: "effect", label: "effect", unit: "ms" }],
+    goals: [
+      {
+        text: "killed and started again: time to an effect, of controller-runtime",
+        contestant: "job-lead",
+        metric: "effect",
+        type: "ratio",
+        of: "controller-runtime-job-lead",
+        atMost: 0.5,
+      },
+    ],
+    warmUp: [],
+    prepare: async () => {},
+    async measure({ command }, bed) {
+      // Nobody waits for the Lease of the round before.
+      await clearNamespace(bed.cluster.client, "default", [Lease]);
+      await using world = await createJobWorld(bed, objects);
+      await using killed = new ContestantProcess(command, bed.cluster.adminKubeconfig);
+      await world.progress.whenDone(patienceMs);
+      const killedMs = performance.now();
+      await killed.kill();
+      await world.changeOne(0);
+      await using _again = new ContestantProcess(command, bed.cluster.adminKubeconfig);
+      return { effect: (await world.progress.whenPublished(world.nameOf(0), patienceMs)) - killedMs };
+    },
+  };
 }
 
 const share = 0.1;

@@ -38,10 +38,10 @@ import (
 func main() {
 	log.SetLogger(logr.Discard())
 	scenarios := map[string]func(context.Context, *rest.Config) error{
-		"sync-whole": syncWhole, "sync-digest": syncDigest, "react": react, "job": job,
+		"sync-whole": syncWhole, "sync-digest": syncDigest, "react": react, "job": job, "job-lead": jobLead,
 	}
 	if len(os.Args) != 2 || scenarios[os.Args[1]] == nil {
-		fail(fmt.Errorf("usage: peer sync-whole|sync-digest|react|job"))
+		fail(fmt.Errorf("usage: peer sync-whole|sync-digest|react|job|job-lead"))
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("BENCH_KUBECONFIG"))
 	if err != nil {
@@ -74,6 +74,7 @@ func fail(err error) {
 type scenarioController struct {
 	label      string
 	owned      []client.Object
+	elected    bool
 	reconciler func(client.Client) reconcile.Reconciler
 }
 
@@ -86,8 +87,11 @@ func start(ctx context.Context, config *rest.Config, scenario scenarioController
 	}
 	consistent := true
 	manager, err := controllerruntime.NewManager(config, controllerruntime.Options{
-		Metrics: server.Options{BindAddress: "0"},
-		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
+		Metrics:                 server.Options{BindAddress: "0"},
+		LeaderElection:          scenario.elected,
+		LeaderElectionID:        "bench-peer",
+		LeaderElectionNamespace: "default",
+		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
 		// Reads wait for the process's own writes: without, a key that runs again at once would repeat its last write from an older cache.
 		Client: client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &consistent}},
 	})
@@ -119,8 +123,18 @@ const digestKey = "bench/digest"
 
 // The common job: for each labelled Secret a ConfigMap with its certificate's SHA-256, and the same in an annotation of the Secret.
 func job(ctx context.Context, config *rest.Config) error {
+	return startJob(ctx, config, false)
+}
+
+// The common job by a process that is elected.
+func jobLead(ctx context.Context, config *rest.Config) error {
+	return startJob(ctx, config, true)
+}
+
+func startJob(ctx context.Context, config *rest.Config, elected bool) error {
 	return start(ctx, config, scenarioController{
 		label:      "job",
+		elected:    elected,
 		owned:      []client.Object{&corev1.ConfigMap{}},
 		reconciler: func(client client.Client) reconcile.Reconciler { return &publisher{client: client} },
 	})
