@@ -28,7 +28,7 @@ check: $(INSTALLED) ## lint, types, and the tests that need no cluster: the dail
 	@npm run --silent lint
 	@npm run --silent typecheck
 	@# Without a process for each file, and with a twentieth of the stories of rotation's model; `make test` has all of it.
-	@MODEL_RUNS=5000 npm run --silent test -- --project source --no-isolate packages/runtime/src packages/keyturn/src packages/dashboard/src
+	@MODEL_RUNS=5000 npm run --silent test -- --project source --no-isolate packages/runtime/src packages/keyturn/src packages/dashboard/src bench/
 
 lint: $(INSTALLED) ## lint and check the format
 	@npm run --silent lint
