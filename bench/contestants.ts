@@ -1,9 +1,16 @@
 // How each contestant is started for a scenario, with the settings that suit it best.
 import { join } from "node:path";
-import { controllerRuntimePeer, controllerRuntimeVersion } from "./peers/controller-runtime-peer.ts";
-import { kubeRsPeer, kubeRsVersion } from "./peers/kube-rs-peer.ts";
-import { installNpmPeer, type NpmPeer, npmPeerVersion } from "./peers/npm-peer.ts";
-import { bundlePrograms } from "./programs/bundle.ts";
+import { build } from "esbuild";
+import { nodeProgram, requireBanner } from "../tools/build/bundle.ts";
+import {
+  controllerRuntimePeer,
+  controllerRuntimeVersion,
+  installNpmPeer,
+  kubeRsPeer,
+  kubeRsVersion,
+  type NpmPeer,
+  npmPeerVersion,
+} from "./peers/built-peers.ts";
 import type { Contestant } from "./scenario.ts";
 
 /**
@@ -13,35 +20,13 @@ import type { Contestant } from "./scenario.ts";
  */
 const nodeFlags = ["--max-semi-space-size=4"];
 
-/** Our programs, by the names of their files. */
-const programs = [
-  "issue-converge",
-  "issue-bare-loop",
-  "issue-watches",
-  "issue-bare-sockets",
-  "checksum-hash",
-  "checksum-publish",
-  "rotation-bare-loop",
-  "rotation-idle",
-  "rotation-settle",
-  "agent",
-  "idle",
-  "job",
-  "job-bare-loop",
-  "react",
-  "jwks-converge",
-  "jwks-bare-loop",
-  "sidecars-scan",
-  "sidecars-per-pod",
-  "sync-digest",
-  "sync-metadata",
-  "sync-whole",
-] as const;
+/** Our programs, by the names of their files in `programs/`. */
+const programs = ["agent", "controller", "job", "job-bare-loop", "jwks-bare-loop", "react", "sync"] as const;
 
 /** The contestants that can be had on this machine, by what a scenario asks of them. */
 export interface Contestants {
-  /** A program of `bench/programs` on our runtime. */
-  ours(program: (typeof programs)[number], label: string): Contestant;
+  /** A program of ours, with these arguments; its id has them too. */
+  ours(program: (typeof programs)[number], label: string, ...args: readonly string[]): Contestant;
   /** The Go peer's scenario of that name. */
   controllerRuntime(scenario: string, label: string): Contestant;
   /** The Rust peer's scenario of that name. */
@@ -61,13 +46,13 @@ export async function findContestants(say: (text: string) => void): Promise<Cont
   const rustPeer = await kubeRsPeer(say);
   const onClientNode = await installNpmPeer(clientNode, say);
   const onFluentClient = await installNpmPeer(fluentClient, say);
-  const bundles = await bundlePrograms(programs);
+  const bundles = await bundlePrograms();
   return {
-    ours: (program, label) => ({
-      id: program,
+    ours: (program, label, ...args) => ({
+      id: [program, ...args].join("-"),
       label,
       settings: `this checkout, bundled as for the image, node ${nodeFlags.join(" ")}`,
-      command: { file: process.execPath, args: [...nodeFlags, join(bundles, `${program}.mjs`)] },
+      command: { file: process.execPath, args: [...nodeFlags, join(bundles, `${program}.mjs`), ...args] },
     }),
     controllerRuntime: (scenario, label) => ({
       id: `controller-runtime-${scenario}`,
@@ -94,4 +79,17 @@ export async function findContestants(say: (text: string) => void): Promise<Cont
       command: { file: process.execPath, args: [...nodeFlags, onFluentClient, scenario] },
     }),
   };
+}
+
+/** Bundles our programs as the image's is bundled, into `dist/bench`: the peers are compiled too, and unbuilt TypeScript costs a process some 35 MB and 0.4 s. */
+async function bundlePrograms(): Promise<string> {
+  const folder = join(import.meta.dirname, "..", "dist", "bench");
+  await build({
+    entryPoints: programs.map((program) => join(import.meta.dirname, "programs", `${program}.ts`)),
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    ...nodeProgram,
+    banner: { js: requireBanner },
+  });
+  return folder;
 }

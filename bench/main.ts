@@ -1,18 +1,26 @@
 // `make bench` and `make bench-quick`: every scenario on a real control plane, all contestants side by side, and a page of results.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findBinaries, startCluster } from "@keyturn/runtime/testing";
 import { findContestants } from "./contestants.ts";
-import { type Baseline, baselineOf, guardedRatios, readBaseline, writeBaseline } from "./guard/baseline.ts";
-import { guardedPart } from "./guard/guarded-part.ts";
-import { afterSecondLook, failuresIn, guard, guardTable, suspectsIn } from "./guard/guard.ts";
-import { describeControlPlane, describeMachine } from "./measure/machine.ts";
+import {
+  afterSecondLook,
+  type Baseline,
+  baselineOf,
+  failuresIn,
+  guard,
+  guardedPart,
+  guardedRatios,
+  guardTable,
+  readBaseline,
+  suspectsIn,
+  writeBaseline,
+} from "./guard.ts";
+import { describeControlPlane, describeMachine } from "./measure/control-plane.ts";
 import { runScenario, type ScenarioResult } from "./measure/rounds.ts";
 import { judge } from "./measure/verdict.ts";
 import { readOptions } from "./options.ts";
-import { type BenchRun, readRun, writeRun } from "./report/bench-run.ts";
-import { goalTable, resultsPage } from "./report/results-page.ts";
-import { writeResults } from "./report/written-results.ts";
+import { type BenchRun, goalTable, readRun, resultsPage, writeRun } from "./results.ts";
 import { schedule, type Scheduled } from "./scenarios/index.ts";
 
 const told = readOptions(process.argv.slice(2));
@@ -27,7 +35,7 @@ const toleratedLatenessMs = 120_000;
 const startedMs = performance.now();
 const say = (text: string): void => void process.stderr.write(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(5)} s  ${text}\n`);
 
-if (options.render) writeResults(readRun(join(folder, "results.json")), folder);
+if (options.render) writePage(readRun(join(folder, "results.json")), folder);
 else await bench();
 
 async function bench(): Promise<void> {
@@ -50,7 +58,7 @@ async function bench(): Promise<void> {
   if (only !== undefined) return void process.stdout.write(resultsPage(run));
   if (!quick) {
     writeRun(run, join(folder, "results.json"));
-    writeResults(run, folder);
+    writePage(run, folder);
     process.stdout.write(`${goalTable(results.flatMap(judge))}\n\nall figures: bench/RESULTS.md\n`);
   } else if (!baseline) {
     if (failures.length > 0) throw new Error("writing the baseline: not every scenario could be measured; it stays as it is");
@@ -60,9 +68,13 @@ async function bench(): Promise<void> {
     const reports = join(folder, "..", "dist", "bench-quick");
     mkdirSync(reports, { recursive: true });
     writeRun(run, join(reports, "results.json"));
-    writeResults(run, reports);
+    writePage(run, reports);
     await guardRun(results, { baseline, chosen });
   }
+}
+
+function writePage(run: BenchRun, where: string): void {
+  writeFileSync(join(where, "RESULTS.md"), resultsPage(run));
 }
 
 /** Runs each, `times` as long as usual; one that fails is named at the end and does not end the others. */

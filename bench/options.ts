@@ -10,7 +10,7 @@ const known = {
   rounds: { type: "string", value: "N", help: "exactly so many rounds, whatever they take" },
   only: { type: "string", value: "TEXT", help: "only scenarios with this in their name; prints the page and leaves every file as it is" },
   "write-baseline": { type: "boolean", default: false, help: "with --quick: three times the rounds, and their ratios become the baseline" },
-  render: { type: "boolean", default: false, help: "measures nothing, and writes the page and the drawings again from results.json" },
+  render: { type: "boolean", default: false, help: "measures nothing, and writes the page again from results.json" },
   help: { type: "boolean", default: false, help: "prints this" },
 } as const;
 

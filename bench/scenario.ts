@@ -68,21 +68,6 @@ export function contendersIn(goals: readonly Goal[]): ReadonlySet<string> {
   return new Set(goals.flatMap((goal) => (goal.type === "ratio" && goal.unguarded ? [] : contestantsOf(goal))));
 }
 
-/** A drawing of a scenario's figures. */
-export type Plot =
-  /** A row per contestant, a panel per metric. */
-  | { readonly type: "bars"; readonly title: string; readonly metrics: readonly string[] }
-  /** A panel per metric, cost against size, next to the curve of N log N. */
-  | {
-      readonly type: "growth";
-      readonly title: string;
-      /** What N counts. */
-      readonly axis: string;
-      readonly metrics: readonly string[];
-      /** N for each contestant. */
-      readonly sizes: Readonly<Record<string, number>>;
-    };
-
 /** What a scenario runs on: a control plane of its own, which knows nothing of what was measured before. */
 export interface Bed {
   readonly cluster: Cluster;
@@ -102,8 +87,6 @@ export interface Scenario {
   readonly goals: readonly Goal[];
   /** The contestants of the round that does not count, if there is one; all of them unless said otherwise. */
   readonly warmUp?: readonly Contestant[];
-  /** What is drawn of it. */
-  readonly plots?: readonly Plot[];
   /** Brings the cluster into the state the scenario needs; called again, with another cluster, for a second look. */
   prepare(bed: Bed): Promise<void>;
   /** One run of one contestant in a process of its own. */

@@ -5,8 +5,7 @@ import { fileURLToPath } from "node:url";
 import { version } from "../packages/keyturn/src/cli/command-line.ts";
 import { bundleProgram } from "./build/bundle.ts";
 import { readLockFile } from "./build/lock-file.ts";
-import { renderNotices } from "./build/notices.ts";
-import { renderSbom } from "./build/sbom.ts";
+import { renderNotices, renderSbom } from "./build/sbom-and-licenses.ts";
 import { buildDashboard } from "./build-dashboard.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Contestant, Goal, Sample } from "../scenario.ts";
 import type { ScenarioResult } from "./rounds.ts";
-import { judge } from "./verdict.ts";
+import { judge, quantile, summarize } from "./verdict.ts";
 
 const contestant = (id: string): Contestant => ({ id, label: id, settings: "", command: { file: id, args: [] } });
 
@@ -50,4 +50,20 @@ test("growth is judged by the median of the rounds' own excesses", () => {
 test("a goal for a figure that the scenario does not have is an error", () => {
   const goal: Goal = { text: "", contestant: "ours", metric: "mb", type: "limit", below: 25, over: "median" };
   expect(() => judge(result([goal], { ours: [{ ms: 3 }] }))).toThrow("there is no mb of ours");
+});
+
+describe("quantile", () => {
+  test("takes the middle value, or the mean of the two", () => {
+    expect(quantile([3, 1, 2], 0.5)).toBe(2);
+    expect(quantile([4, 1, 2, 3], 0.5)).toBe(2.5);
+  });
+
+  test("interpolates towards the ends", () => {
+    expect(quantile([0, 10], 0.99)).toBeCloseTo(9.9);
+    expect(quantile([7], 0.99)).toBe(7);
+  });
+});
+
+test("a summary has the median and the range", () => {
+  expect(summarize([5, 1, 9])).toEqual({ median: 5, lowest: 1, highest: 9, rounds: 3 });
 });

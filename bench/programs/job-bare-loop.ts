@@ -3,8 +3,8 @@
 import { hash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { createHttpTransport, loadConfig, type Secret } from "@keyturn/runtime";
-import { endWithInput, report } from "./contestant-line.ts";
+import { createHttpTransport, type Secret } from "@keyturn/runtime";
+import { benchConnection, endWithInput, report } from "./contestant.ts";
 
 const digestKey = "bench/digest";
 const workers = 16;
@@ -14,7 +14,7 @@ const unchecked = "fieldValidation=Ignore";
 const applies = process.argv.includes("apply");
 
 endWithInput();
-const transport = createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} }));
+const transport = createHttpTransport(await benchConnection());
 const waiting: Secret[] = [];
 const made = new Set<string>();
 let idle = workers;

@@ -5,7 +5,6 @@ import {
   type ControllerDefinition,
   createLogger,
   liveIn,
-  loadConfig,
   managedBySelector,
   nameOf,
   ownedWriter,
@@ -16,8 +15,7 @@ import {
   type Stored,
   systemClock,
 } from "@keyturn/runtime";
-import { endWithInput, report } from "./contestant-line.ts";
-import { probeLoop } from "./loop-probe.ts";
+import { benchConnection, endWithInput, probeLoop, report } from "./contestant.ts";
 
 const operator = { name: "bench", domain: "bench.keyturn.io" };
 const digestKey = "bench/digest";
@@ -56,7 +54,7 @@ const publisher: ControllerDefinition = {
 };
 
 endWithInput();
-const connection = await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} });
+const connection = await benchConnection();
 // Only when asked for: its timer keeps a process awake that would otherwise sleep.
 if (process.argv.includes("probe")) {
   const endProbe = probeLoop();
@@ -67,7 +65,7 @@ await runOperator(
     operator,
     connection,
     controllers: [publisher],
-    leaderElection: { enabled: false },
+    leaderElection: { enabled: process.argv.includes("lead") },
     log: createLogger({ level: "warn", destination: process.stderr }),
     onStarted: (started) => void reportReady(started),
   },

@@ -1,56 +1,63 @@
 // The limit for the JWKS controller: the same writes and Events, known beforehand, sent by as many workers as the controller has, with nothing watched, compared or checked.
 import {
   addFinalizer,
+  apiVersionOf,
   createClient,
   createHttpTransport,
+  Event,
   fieldManagerOf,
   type Kind,
-  loadConfig,
   Secret,
   type Stored,
   writeStatus,
 } from "@keyturn/runtime";
+import * as z from "zod";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificates.ts";
+import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import type { JwksObject } from "../../packages/keyturn/src/controllers/jwks/observe.ts";
 import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";
-import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { endWithInput, report } from "./contestant-line.ts";
-import { writeEvent } from "./event-write.ts";
+import { forEachIndex } from "../worlds/seeding.ts";
+import { benchConnection, endWithInput, report } from "./contestant.ts";
 
-const [namespace = ""] = process.argv.slice(2);
-/** The controller's default concurrency. */
-const workers = 16;
+const { namespace } = z.object({ namespace: z.string() }).parse(JSON.parse(process.argv[2] ?? ""));
 const statusKind: Kind<JwksObject> = JWKSConfig;
 const fieldManager = fieldManagerOf(keyturn, "jwks");
+const briefly = { answer: "metadata" } as const;
 
 endWithInput();
-const client = createClient(createHttpTransport(await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} })));
+const client = createClient(createHttpTransport(await benchConnection()));
 const secrets = new Map((await client.list(Secret, { namespace })).items.map((secret) => [secret.metadata.name, keepCertificateSecret(secret)]));
-const planned = (await client.list<JWKSConfig>(JWKSConfig, { namespace })).items.map((object) => ({ object, plan: planFor(object) }));
+const writes = (await client.list<JWKSConfig>(JWKSConfig, { namespace })).items.map(writesFor);
+const startedMs = performance.now();
+await forEachIndex(writes.length, async (index) => await writes[index]?.());
+report({ type: "done", ms: performance.now() - startedMs });
 
-const startedNs = process.hrtime.bigint();
-let next = 0;
-await Promise.all(Array.from({ length: workers }, work));
-report({ type: "done", ms: Number(process.hrtime.bigint() - startedNs) / 1e6 });
-
-async function work(): Promise<void> {
-  for (let item = planned[next++]; item; item = planned[next++]) {
-    const { object, plan } = item;
+/** Plans beforehand what the object wants; the returned function sends it. */
+function writesFor(object: Stored<JWKSConfig>): () => Promise<void> {
+  const settings = settingsOfJwksConfig(object);
+  const plan = planJwks({ kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 }, Date.now());
+  return async () => {
     await addFinalizer<JWKSConfig>({ client }, { kind: JWKSConfig, object }, jwksFinalizer);
-    for (const write of plan.writes) {
-      if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager, answer: "metadata" });
-    }
-    await Promise.all([
-      writeStatus({ client }, { kind: statusKind, object, status: plan.status, fieldManager }),
-      ...plan.notices.map(() => writeEvent(client, JWKSConfig, object.metadata)),
-    ]);
-  }
+    for (const write of plan.writes) if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager, ...briefly });
+    const status = writeStatus({ client }, { kind: statusKind, object, status: plan.status, fieldManager });
+    await Promise.all([status, ...plan.notices.map(() => client.create(Event, eventAbout(object.metadata.name), briefly))]);
+  };
 }
 
-function planFor(object: Stored<JWKSConfig>): ReturnType<typeof planJwks> {
-  const settings = settingsOfJwksConfig(object);
-  return planJwks({ kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 }, Date.now());
+/** As large as the operator's. */
+function eventAbout(name: string): Event {
+  return {
+    metadata: { namespace, generateName: `${name}-` },
+    eventTime: new Date().toISOString().replace("Z", "000Z"),
+    type: "Normal",
+    reason: "SomethingHappened",
+    action: "Reconcile",
+    note: "something happened that is told in about as many words as the operator would use for it",
+    reportingController: "keyturn.io/bench",
+    reportingInstance: "bench",
+    regarding: { apiVersion: apiVersionOf(JWKSConfig), kind: JWKSConfig.kind, namespace, name },
+  };
 }

@@ -1,6 +1,6 @@
 // A whole operator with one controller that says when the reconcile that answers a change begins.
-import { type ControllerDefinition, createLogger, loadConfig, runOperator, Secret, sleep, type StartedOperator, systemClock } from "@keyturn/runtime";
-import { endWithInput, report } from "./contestant-line.ts";
+import { type ControllerDefinition, createLogger, runOperator, Secret, sleep, type StartedOperator, systemClock } from "@keyturn/runtime";
+import { benchConnection, endWithInput, report } from "./contestant.ts";
 
 const sequenceOf = (secret: Secret): string => secret.metadata.annotations?.["bench/sequence"] ?? "";
 
@@ -18,7 +18,7 @@ const reactor: ControllerDefinition = {
 };
 
 endWithInput();
-const connection = await loadConfig({ kubeconfig: process.env["BENCH_KUBECONFIG"] ?? "", env: {} });
+const connection = await benchConnection();
 await runOperator(
   {
     operator: { name: "bench", domain: "bench.keyturn.io" },

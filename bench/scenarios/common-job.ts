@@ -2,11 +2,9 @@
 import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
-import { requestsIn } from "../measure/request-count.ts";
-import { collectServerGarbage } from "../measure/server-garbage.ts";
-import type { Bed, Goal, Metric, Scenario } from "../scenario.ts";
+import { collectServerGarbage, requestsIn, serverCpuIn } from "../measure/control-plane.ts";
+import type { Bed, Contestant, Goal, Metric, RatioGoal, Scenario } from "../scenario.ts";
 import { createJobWorld } from "../worlds/job-world.ts";
-import { applyingLimit, fluentClient, jobContestants, jobGoal, jobLimit, jobPeers } from "./job-contestants.ts";
 import { holdGoal, holdMethod, holdMetrics, holdReport, holdSample, isProbed, probedTwin, probingCommand } from "./probed-twin.ts";
 
 const patienceMs = 300_000;
@@ -15,12 +13,64 @@ const fluentClientMost = 1000;
 const readyLine = z.object({ type: z.literal("ready") });
 const holdLine = holdReport.extend({ type: z.literal("hold") });
 
+/** The runtimes and clients that the job was written on, the slowest first: those who are close run one after the other. */
+export function jobContestants(contestants: Contestants): readonly Contestant[] {
+  return [
+    contestants.fluentClient("job", "fluent-client"),
+    contestants.clientNode("job", "client-node"),
+    contestants.kubeRs("job", "kube-rs"),
+    contestants.controllerRuntime("job", "controller-runtime"),
+    contestants.ours("job", "Keyturn"),
+  ];
+}
+
+/** No contestant but the limit: it cannot go on after an error. */
+export function jobLimit(contestants: Contestants): Contestant {
+  return contestants.ours("job-bare-loop", "bare loop");
+}
+
+/** The limit for whoever applies what he owns, as our runtime does: the difference to the other is what server-side apply costs. */
+function applyingLimit(contestants: Contestants): Contestant {
+  return contestants.ours("job-bare-loop", "bare loop, by applies", "apply");
+}
+
+/** Two to three times behind ours in everything but requests, and the slowest: what would be guarded by it shows next to the others too. */
+const fluentClient = "fluent-client-job";
+
+/** Everybody but ours and the limit. */
+export const jobPeers = ["controller-runtime-job", "kube-rs-job", "client-node-job", fluentClient] as const;
+
+/** What a goal of the job is about. */
+interface JobRatio {
+  readonly metric: string;
+  readonly of: string;
+  readonly atMost?: number;
+  /** See `RatioGoal`; next to fluent-client it need not be said. */
+  readonly unguarded?: boolean;
+}
+
+/** Ours is to be no more than `atMost` times another's; `figure` says in words of what. */
+export function jobGoal(figure: string, { metric, of, atMost = 1, unguarded = false }: JobRatio): RatioGoal {
+  const whose = of === "job-bare-loop" ? "the bare loop" : of.replace(/-job$/, "");
+  return {
+    type: "ratio",
+    text: `${figure}, of ${whose}`,
+    contestant: "job",
+    metric,
+    of,
+    atMost,
+    ...((unguarded || of === fluentClient) && { unguarded: true }),
+  };
+}
+
 const compared: readonly Metric[] = [
   { id: "converged", label: "converged", unit: "ms" },
   { id: "reconverged", label: "all changed", unit: "ms" },
   { id: "ready", label: "start to synced", unit: "ms" },
   { id: "requests", label: "requests per object and change", unit: "" },
-  { id: "cpu", label: "CPU", unit: "ms" },
+  { id: "cpu", label: "CPU until converged", unit: "ms" },
+  { id: "changeCpu", label: "CPU, all changed", unit: "ms" },
+  { id: "serverCpu", label: "API server's CPU", unit: "ms" },
   { id: "settled", label: "memory", unit: "MB" },
   { id: "peak", label: "peak", unit: "MB" },
 ];
@@ -62,7 +112,6 @@ function goals(count: number): readonly Goal[] {
 
 /** The scenario for one number of objects; a quick run takes a tenth of them. */
 export function commonJob(contestants: Contestants, count: number): Scenario {
-  const title = `The same job for all: ${count.toLocaleString("en")} Secrets`;
   const all = [
     ...jobContestants(contestants).filter(({ id }) => id === "job" || peersAt(count).includes(id)),
     jobLimit(contestants),
@@ -70,12 +119,12 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
   ];
   return {
     id: `job-${count}`,
-    title,
+    title: `The same job for all: ${count.toLocaleString("en")} Secrets`,
     method:
       "For each Secret that carries a label, a ConfigMap holding its certificate's SHA-256 and, once it is there, an annotation of the Secret that says so. *Converged* is from the start of the process until an observer has seen every one; " +
       "then all Secrets get another certificate, by 16 writers as quickly as they can, and *all changed* is from the first of those writes until every ConfigMap and annotation is right again. " +
       "Afterwards every object is read and checked. *Start to synced* is until the contestant says that its caches are filled. " +
-      "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's over both parts. " +
+      "Requests are the API server's own count, without watches and without the benchmark's writes; CPU is the contestant's in each of the two parts, and the API server's own count over both, with the benchmark's writes in it, which are the same for all. " +
       "The bare loop knows nothing but a watch and the cheapest write for each object. " +
       (showsApplies(count)
         ? "*By applies*, it writes ConfigMaps by server-side apply, as Keyturn does and no peer: that is what other owners' fields being safe costs. "
@@ -89,12 +138,11 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
     warmUp: all,
     metrics: [...compared, ...(isProbedAt(count) ? holdMetrics : [])],
     goals: goals(count),
-    plots: [{ type: "bars", title, metrics: compared.map(({ id }) => id) }],
     prepare: async () => {},
     async measure(contestant, bed) {
       const objects = bed.quick ? count / 10 : count;
       await using world = await createJobWorld(bed, objects);
-      const before = await requests(bed);
+      const before = await served(bed);
       const startedMs = performance.now();
       await using running = new ContestantProcess(probingCommand(contestant), bed.cluster.adminKubeconfig);
       const convergence = world.progress.isDoneWithin(patienceMs).then((done) => (done ? performance.now() - startedMs : undefined));
@@ -102,12 +150,14 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       const start = { ready: performance.now() - startedMs };
       const converged = await convergence;
       if (converged === undefined) return start;
+      const { cpuMs: cpu } = running.usage();
       await collectServerGarbage(bed);
       const changedMs = performance.now();
       await world.changeAll();
       if (!(await world.progress.isDoneWithin(patienceMs))) return { ...start, converged };
       const reconverged = performance.now() - changedMs;
-      const made = (await requests(bed)) - before - objects;
+      const after = await served(bed);
+      const made = after.requests - before.requests - objects;
       const { cpuMs, rssBytes, peakRssBytes } = running.usage();
       if (isProbed(contestant)) {
         running.say("hold");
@@ -115,11 +165,21 @@ export function commonJob(contestants: Contestants, count: number): Scenario {
       }
       await world.verify();
       const memory = { settled: rssBytes / 2 ** 20, peak: peakRssBytes / 2 ** 20 };
-      return { ...start, converged, reconverged, requests: made / objects / 2, cpu: cpuMs, ...memory };
+      return {
+        ...start,
+        converged,
+        reconverged,
+        requests: made / objects / 2,
+        cpu,
+        changeCpu: cpuMs - cpu,
+        serverCpu: after.cpuMs - before.cpuMs,
+        ...memory,
+      };
     },
   };
 }
 
-async function requests({ cluster }: Bed): Promise<number> {
-  return requestsIn(await cluster.kubectl("get", "--raw", "/metrics"), ["secrets", "configmaps"]);
+async function served({ cluster }: Bed): Promise<{ readonly requests: number; readonly cpuMs: number }> {
+  const metrics = await cluster.kubectl("get", "--raw", "/metrics");
+  return { requests: requestsIn(metrics, ["secrets", "configmaps"]), cpuMs: serverCpuIn(metrics) };
 }

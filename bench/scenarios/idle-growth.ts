@@ -5,12 +5,15 @@ import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts"
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
 import type { Bed, Contestant, Goal, Sample, Scenario } from "../scenario.ts";
-import { checksumWorld, seedCertificates } from "../worlds/checksum-world.ts";
-import type { ControllerWorld } from "../worlds/controller-world.ts";
-import { createIssueWorld } from "../worlds/issue-world.ts";
-import { createJwksWorld } from "../worlds/jwks-world.ts";
-import { applyProductCrds } from "../worlds/product-crds.ts";
-import { rotationWorlds } from "../worlds/rotation-world.ts";
+import {
+  applyProductCrds,
+  checksumWorld,
+  type ControllerWorld,
+  createJwksWorld,
+  rotationWorlds,
+  seedCertificates,
+} from "../worlds/controller-worlds.ts";
+import { createEventingAuthWorld } from "../worlds/eventing-auth-world.ts";
 import { fleetWorld, seedFleet, startFleetIstiod } from "../worlds/sidecars-world.ts";
 
 const windowMs = 10_000;
@@ -30,7 +33,7 @@ const subjects: readonly IdleSubject[] = [
     feature: "eventing-auth",
     axis: "Kymas",
     sizes: [25, 75, 225],
-    world: (bed, size) => createIssueWorld(bed, { name: `idle-${size}`, size, deadEnds: false, kymas: true }),
+    world: (bed, size) => createEventingAuthWorld(bed, { name: `idle-${size}`, size }),
   },
   {
     feature: "rotation",
@@ -61,11 +64,10 @@ const subjects: readonly IdleSubject[] = [
 
 /** The scenario: all processes idle side by side, which they can because they do nothing. */
 export function idleGrowth(contestants: Contestants): Scenario {
-  const { command } = contestants.ours("idle", "");
   const idlers = subjects.flatMap((subject) =>
     subject.sizes.map((size) => {
       const label = `${subject.feature}, ${size.toLocaleString("en")} ${subject.axis}`;
-      return { subject, size, contestant: { ...contestants.ours("idle", label), id: `idle-${subject.feature}-${size}` } };
+      return { subject, size, contestant: { ...contestants.ours("controller", label), id: `idle-${subject.feature}-${size}` } };
     }),
   );
   const running = new Map<Contestant, ContestantProcess>();
@@ -90,9 +92,10 @@ export function idleGrowth(contestants: Contestants): Scenario {
       owned.use(await startFleetIstiod(bed));
       // One world after the other: all at once would be more than an API server answers in time.
       for (const { subject, size, contestant } of idlers) {
-        const { namespaces, flags } = owned.use(await subject.world(bed, size));
-        const wishes = JSON.stringify({ feature: subject.feature, namespaces, flags });
-        running.set(contestant, owned.use(new ContestantProcess({ ...command, args: [...command.args, wishes] }, bed.cluster.adminKubeconfig)));
+        const { namespace, flags, wanted } = owned.use(await subject.world(bed, size));
+        const wishes = JSON.stringify({ feature: subject.feature, until: "quiet", namespace, flags, wanted });
+        const command = { ...contestant.command, args: [...contestant.command.args, wishes] };
+        running.set(contestant, owned.use(new ContestantProcess(command, bed.cluster.adminKubeconfig)));
       }
       bed.say("waiting until all of them are quiet");
       for (const process of running.values()) line.parse(await process.next(900_000));

@@ -2,23 +2,13 @@
 import type { Contestants } from "../contestants.ts";
 import type { Scenario } from "../scenario.ts";
 import { agentPromotion } from "./agent-promotion.ts";
-import { changeLatency } from "./change-latency.ts";
-import { checksumHash } from "./checksum-hash.ts";
-import { checksumPublish } from "./checksum-publish.ts";
 import { commonJob } from "./common-job.ts";
-import { growth } from "./growth.ts";
-import { growthSubjects } from "./growth-subjects.ts";
+import { growth, growthSubjects } from "./growth.ts";
 import { idleGrowth } from "./idle-growth.ts";
-import { idleWatch } from "./idle-watch.ts";
-import { issueConverge } from "./issue-converge.ts";
-import { issueWatches } from "./issue-watches.ts";
 import { jobLatency } from "./job-latency.ts";
-import { jobRecovery } from "./job-recovery.ts";
-import { jobUnderFaults } from "./job-under-faults.ts";
+import { jobRecovery, jobRestart, jobUnderFaults } from "./job-recovery.ts";
 import { jwksConverge } from "./jwks-converge.ts";
-import { rotationIdle } from "./rotation-idle.ts";
-import { rotationSettle } from "./rotation-settle.ts";
-import { sidecarsScan } from "./sidecars-scan.ts";
+import { changeLatency, idleWatch } from "./one-watch.ts";
 import { syncManySecrets, syncSecrets } from "./sync-secrets.ts";
 
 /**
@@ -46,17 +36,11 @@ export function schedule(contestants: Contestants): readonly Scheduled[] {
     // Chance decides much in these two: more rounds, of few objects.
     { scenario: jobUnderFaults(contestants), fullS: 70, longRounds: 3 },
     { scenario: jobRecovery(contestants), fullS: 75, longRounds: 4 },
-    { scenario: issueConverge(contestants), fullS: 60, quickS: 24, longRounds: 2 },
+    { scenario: jobRestart(contestants), fullS: 60, longRounds: 2 },
     { scenario: jwksConverge(contestants), fullS: 90, quickS: 34, longRounds: 2 },
-    { scenario: rotationSettle(contestants), fullS: 65, quickS: 40, longRounds: 1 },
     ...growthSubjects.map((subject) => ({ scenario: growth(contestants, subject), fullS: 42, longRounds: 2 })),
-    { scenario: sidecarsScan(contestants), fullS: 40, quickS: 12, longRounds: 1 },
-    { scenario: issueWatches(contestants), fullS: 25, longRounds: 1 },
-    { scenario: checksumHash(contestants), fullS: 25, quickS: 12 },
-    { scenario: checksumPublish(contestants), fullS: 32, longRounds: 1 },
     { scenario: syncSecrets(contestants), fullS: 70, quickS: 62, longRounds: 2 },
-    { scenario: agentPromotion(contestants), fullS: 65, longRounds: 1 },
-    { scenario: rotationIdle(contestants), fullS: 120, longRounds: 1 },
+    { scenario: agentPromotion(contestants), fullS: 60, longRounds: 1 },
     { scenario: idleGrowth(contestants), fullS: 90, longRounds: 1 },
     { scenario: syncManySecrets(contestants), fullS: 140, longRounds: 1 },
   ];

@@ -1,13 +1,8 @@
-// How long does it take to publish 1,000 JWKSConfigs from nothing, next to a bare loop that makes the same writes?
-import * as z from "zod";
+// How long does a whole controller of the product take, next to a bare loop that makes the same writes? JWKS, whose run has every part: owned objects, a finalizer, a status, Events.
 import type { Contestants } from "../contestants.ts";
-import { ContestantProcess } from "../measure/contestant-process.ts";
-import { collectServerGarbage } from "../measure/server-garbage.ts";
 import type { Scenario } from "../scenario.ts";
-import { createJwksWorld } from "../worlds/jwks-world.ts";
-import { applyProductCrds } from "../worlds/product-crds.ts";
-
-const done = z.object({ type: z.literal("done"), ms: z.number() });
+import { applyProductCrds, createJwksWorld } from "../worlds/controller-worlds.ts";
+import { measureCost } from "./growth.ts";
 
 /** The scenario, for these contestants. */
 export function jwksConverge(contestants: Contestants): Scenario {
@@ -20,7 +15,7 @@ export function jwksConverge(contestants: Contestants): Scenario {
       "Keyturn is timed from its start, caches included, until the status of every object says Published; its rate limits are off. " +
       "The bare loop knows every write beforehand and sends them with as many workers as the controller has; only its writes are timed. No controller makes pods, which would take longer than either. " +
       "(With `--quick`, 100 objects.)",
-    contestants: [contestants.ours("jwks-converge", "Keyturn"), contestants.ours("jwks-bare-loop", "bare loop")],
+    contestants: [{ ...contestants.ours("controller", "Keyturn"), id: "jwks-converge" }, contestants.ours("jwks-bare-loop", "bare loop")],
     metrics: [{ id: "converged", label: "converged", unit: "ms" }],
     goals: [
       {
@@ -33,11 +28,10 @@ export function jwksConverge(contestants: Contestants): Scenario {
       },
     ],
     prepare: applyProductCrds,
-    async measure({ command }, bed) {
+    async measure(contestant, bed) {
       await using world = await createJwksWorld(bed, { name: String(runs++), size: bed.quick ? 100 : 1000 });
-      await collectServerGarbage(bed);
-      await using contestant = new ContestantProcess({ ...command, args: [...command.args, ...world.args] }, bed.cluster.adminKubeconfig);
-      return { converged: done.parse(await contestant.next(300_000)).ms };
+      const { time } = await measureCost(contestant, bed, { world, feature: "jwks", resources: [] });
+      return { converged: time };
     },
   };
 }

@@ -1,11 +1,13 @@
 // How long, and at what cost, does a process take from nothing to a synced cache of many Secrets?
+import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { Namespace, Secret } from "@keyturn/runtime";
 import * as z from "zod";
 import type { Contestants } from "../contestants.ts";
 import { ContestantProcess } from "../measure/contestant-process.ts";
-import type { Contestant, Goal, Metric, Scenario } from "../scenario.ts";
+import type { Bed, Contestant, Goal, Metric, Scenario } from "../scenario.ts";
+import { forEachIndex } from "../worlds/seeding.ts";
 import { holdGoal, holdMethod, holdMetrics, holdReport, holdSample, isProbed, probedTwin, probingCommand } from "./probed-twin.ts";
-import { seedSecrets } from "./seeded-secrets.ts";
 
 /** After the sync: long enough for a garbage collector to give memory back if it is going to. */
 const settleMs = 2000;
@@ -19,7 +21,7 @@ const syncedLine = z.object({
   hold: holdReport.optional(),
 });
 
-const compared: readonly Metric[] = [
+const figures: readonly Metric[] = [
   { id: "sync", label: "sync", unit: "ms" },
   { id: "start", label: "start to synced", unit: "ms" },
   { id: "cpu", label: "CPU", unit: "ms" },
@@ -42,7 +44,7 @@ export function syncSecrets(contestants: Contestants): Scenario {
     ...modes.map((mode) => holdGoal(`20,000 Secrets, ${mode}`, mode)),
   ];
   const others = [
-    contestants.ours("sync-metadata", "Keyturn, metadata only"),
+    contestants.ours("sync", "Keyturn, metadata only", "metadata"),
     contestants.clientNode("sync-digest", "client-node, digest in the callback"),
     contestants.fluentClient("sync-whole", "fluent-client, whole"),
   ];
@@ -77,8 +79,8 @@ function cacheContestants(contestants: Contestants): readonly Contestant[] {
     contestants.controllerRuntime("sync-digest", "controller-runtime, digest by transform"),
     contestants.kubeRs("sync-whole", "kube-rs, whole"),
     contestants.kubeRs("sync-digest", "kube-rs, digest by modify"),
-    contestants.ours("sync-digest", "Keyturn, digest"),
-    contestants.ours("sync-whole", "Keyturn, whole"),
+    contestants.ours("sync", "Keyturn, digest", "digest"),
+    contestants.ours("sync", "Keyturn, whole", "whole"),
     contestants.clientNode("sync-whole", "client-node, whole"),
   ];
 }
@@ -101,16 +103,14 @@ function twinsOf(contestants: readonly Contestant[], ids: readonly string[]): re
 
 function syncScenario(count: number, goals: readonly Goal[]): Omit<Scenario, "id" | "contestants"> {
   const sizeOf = (quick: boolean): number => (quick ? Math.min(count, quickCount) : count);
-  const title = `Syncing ${count.toLocaleString("en")} Secrets of 4 kB`;
   return {
-    title,
+    title: `Syncing ${count.toLocaleString("en")} Secrets of 4 kB`,
     method:
       "Each process starts from nothing, opens its cache and says when it is synced. *Sync* is from opening the cache to synced, *start to synced* from the start of the process. " +
       `Memory is resident memory as the kernel counts it: the peak, and ${settleMs / 1000} s after the sync. *Digest* is what the common job needs: the certificate's SHA-256 and the object's identity. ` +
       `${holdMethod} (With \`--quick\`, ${quickCount.toLocaleString("en")} Secrets.)`,
-    metrics: [...compared, ...holdMetrics],
+    metrics: [...figures, ...holdMetrics],
     goals,
-    plots: [{ type: "bars", title, metrics: compared.map(({ id }) => id) }],
     prepare: (bed) => seedSecrets(bed, sizeOf(bed.quick)),
     async measure(contestant, { cluster, quick }) {
       const startedMs = performance.now();
@@ -125,4 +125,22 @@ function syncScenario(count: number, goals: readonly Goal[]): Omit<Scenario, "id
       return { sync: synced.ms, start, cpu: cpuMs, settled: rssBytes / 2 ** 20, peak: peakRssBytes / 2 ** 20 };
     },
   };
+}
+
+const namespaces = 20;
+/** A chain of two certificates, and a key: 4,096 bytes together. */
+const certificateBytes = 3000;
+const keyBytes = 1096;
+
+/** Creates so many Secrets as certificates make them, with the label `bench=sync`. */
+async function seedSecrets({ cluster, say }: Bed, count: number): Promise<void> {
+  const { client } = cluster;
+  say(`creating ${count} Secrets of ${certificateBytes + keyBytes} bytes`);
+  const namespaceOf = (index: number): string => `bench-sync-${index % namespaces}`;
+  for (let index = 0; index < namespaces; index++) await client.create(Namespace, { metadata: { name: namespaceOf(index) } });
+  await forEachIndex(count, async (index) => {
+    const metadata = { namespace: namespaceOf(index), name: `tls-${String(index).padStart(6, "0")}`, labels: { bench: "sync" } };
+    const data = { "tls.crt": randomBytes(certificateBytes).toString("base64"), "tls.key": randomBytes(keyBytes).toString("base64") };
+    await client.create(Secret, { metadata, type: "kubernetes.io/tls", data }, { fieldManager: "bench", answer: "metadata" });
+  });
 }

@@ -1,4 +1,4 @@
-// The common job's surroundings: Secrets to work on, and an observer that says when a contestant has done what there is to do.
+// The common job's surroundings: Secrets to work on, an observer that says when a contestant has done what there is to do, and a look at every object afterwards.
 import { hash, randomBytes } from "node:crypto";
 import {
   type Change,
@@ -9,15 +9,13 @@ import {
   loadConfig,
   Namespace,
   Secret,
+  type Stored,
   systemClock,
   systemRandom,
 } from "@keyturn/runtime";
-import { collectServerGarbage } from "../measure/server-garbage.ts";
-import { forEachIndex } from "../programs/for-each-index.ts";
+import { collectServerGarbage } from "../measure/control-plane.ts";
 import type { Bed } from "../scenario.ts";
-import { clearNamespace } from "./cleared-namespace.ts";
-import { jobMistakes } from "./job-mistakes.ts";
-import { JobProgress } from "./job-progress.ts";
+import { clearNamespace, forEachIndex } from "./seeding.ts";
 
 /** As sync-secrets: a chain of two certificates and a key. */
 const certificateBytes = 3000;
@@ -115,4 +113,112 @@ async function observe(kubeconfig: string, namespace: string, progress: JobProgr
 interface Seen {
   readonly name: string;
   readonly sha256: string | undefined;
+}
+
+/** How far the job is: which digests are wanted, which are published and told, and who waits for that. Follows the objects of one world by their names. */
+export class JobProgress {
+  readonly #wanted = new Map<string, string>();
+  readonly #published = new Map<string, string | undefined>();
+  readonly #told = new Map<string, string | undefined>();
+  readonly #open = new Set<string>();
+  readonly #whenDone = new Set<() => void>();
+  readonly #whenPublished = new Map<string, () => void>();
+
+  /** How many objects are not as they should be. */
+  get undone(): number {
+    return this.#open.size;
+  }
+
+  /** The digest that an object should lead to. */
+  wanted(name: string): string | undefined {
+    return this.#wanted.get(name);
+  }
+
+  /** From now on the object should lead to this digest. */
+  want(name: string, sha256: string): void {
+    this.#wanted.set(name, sha256);
+    this.#look(name);
+  }
+
+  /** Its ConfigMap says this. */
+  published(name: string, sha256: string | undefined): void {
+    this.#published.set(name, sha256);
+    this.#look(name);
+  }
+
+  /** Its annotation says this. */
+  told(name: string, sha256: string | undefined): void {
+    this.#told.set(name, sha256);
+    this.#look(name);
+  }
+
+  /** Resolves when every object is as it should be; rejects after `timeoutMs`. */
+  async whenDone(timeoutMs: number): Promise<void> {
+    if (await this.isDoneWithin(timeoutMs)) return;
+    throw new Error(`${this.#open.size} of ${this.#wanted.size} objects are not done after ${timeoutMs} ms`);
+  }
+
+  /** Resolves to true when every object is as it should be, and to false after `timeoutMs`. */
+  async isDoneWithin(timeoutMs: number): Promise<boolean> {
+    if (this.#open.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const isDone = (): void => resolve(true);
+    const timer = setTimeout(() => resolve(false), timeoutMs);
+    this.#whenDone.add(isDone);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#whenDone.delete(isDone);
+    }
+  }
+
+  /** Resolves when the object's ConfigMap says what is wanted, to the time on `performance.now`; rejects after `timeoutMs`. One may wait at a time. */
+  async whenPublished(name: string, timeoutMs: number): Promise<number> {
+    if (this.#isPublished(name)) return performance.now();
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const timer = setTimeout(() => reject(new Error(`the change of ${name} had no effect after ${timeoutMs} ms`)), timeoutMs);
+    this.#whenPublished.set(name, () => resolve(performance.now()));
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #isPublished(name: string): boolean {
+    return this.#published.get(name) === this.#wanted.get(name);
+  }
+
+  #look(name: string): void {
+    if (this.#isPublished(name)) {
+      this.#whenPublished.get(name)?.();
+      this.#whenPublished.delete(name);
+    }
+    if (this.#isPublished(name) && this.#told.get(name) === this.#wanted.get(name)) this.#open.delete(name);
+    else this.#open.add(name);
+    if (this.#open.size > 0) return;
+    for (const resolve of this.#whenDone) resolve();
+  }
+}
+
+/** A sentence for each thing that is wrong: every Secret must have its ConfigMap, owned by it and with nothing but its certificate's digest, and say so. */
+export function jobMistakes(secrets: readonly Stored<Secret>[], configMaps: readonly Stored<ConfigMap>[]): string[] {
+  const byName = new Map(configMaps.map((configMap) => [configMap.metadata.name, configMap]));
+  const mistakes = secrets.flatMap((secret) => {
+    const { name, uid, annotations } = secret.metadata;
+    const sha256 = hash("sha256", Buffer.from(secret.data?.["tls.crt"] ?? "", "base64"), "hex");
+    const configMap = byName.get(name);
+    byName.delete(name);
+    if (!configMap) return [`${name} has no ConfigMap`];
+    const owner = configMap.metadata.ownerReferences?.[0];
+    return [
+      ...(JSON.stringify(configMap.data) === JSON.stringify({ sha256 })
+        ? []
+        : [`the ConfigMap of ${name} does not hold the digest, or more than that`]),
+      ...(owner?.uid === uid && owner.controller === true ? [] : [`the ConfigMap of ${name} is not owned by its Secret`]),
+      ...(annotations?.["bench/digest"] === sha256 ? [] : [`${name} does not say what was published`]),
+    ];
+  });
+  return [...mistakes, ...[...byName.keys()].map((name) => `there is a ConfigMap ${name} without a Secret`)];
 }

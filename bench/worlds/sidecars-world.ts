@@ -3,15 +3,16 @@ import { applyJsonPatch, type Client, Deployment, MutatingWebhookConfiguration, 
 import { draftPod } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { defaultProxySettings, injectionPatch, type ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
-import { forEachIndex } from "../programs/for-each-index.ts";
 import type { Bed } from "../scenario.ts";
-import type { ControllerWorld } from "./controller-world.ts";
+import type { ControllerWorld } from "./controller-worlds.ts";
+import { forEachIndex } from "./seeding.ts";
 
-const podsEach = 20;
+/** The pods of each workload. */
+export const podsEach = 20;
 const settings: ProxySettings = { ...defaultProxySettings, revision: "bench", tag: "1.27.0" };
 
 /** So many of a fleet's workloads are outdated: one in 25. */
-export function outdatedOf(workloads: number): number {
+function outdatedOf(workloads: number): number {
   return Math.ceil(workloads / 25);
 }
 
@@ -51,10 +52,10 @@ export async function startFleetIstiod({ cluster }: Bed): Promise<FleetIstiod> {
 export function fleetWorld(workloads: number): ControllerWorld {
   const namespace = fleetNamespace(workloads);
   return {
-    namespaces: [namespace],
+    namespace,
     // It runs dry, so that every round finds the same.
     flags: { "sidecars.dry-run": "true", "sidecars.istiod-config-read-delay": "0", "sidecars.max-rollouts": "0" },
-    args: [String(outdatedOf(workloads)), namespace],
+    wanted: outdatedOf(workloads),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

@@ -1,4 +1,4 @@
-// The configuration of an nginx that serves TLS from an agent's folder, for tests and the benchmark.
+// The configuration of an nginx that serves TLS from an agent's folder.
 import { join } from "node:path";
 
 /** Where it lives and what it serves. */

@@ -6,11 +6,11 @@ import * as z from "zod";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { type ChartValues, renderChart } from "../../tools/chart-rendering.ts";
-import { camelCase } from "../../tools/generate/chart-flags.ts";
+import { camelCase } from "../../tools/generate/chart-values.ts";
 import { promtool } from "../support/promtool.ts";
 import { foreignLabels, metricsIn, unknownMetrics } from "./metric-vocabulary.ts";
 import { type AlertStory, alertStories, healthy, storyMinutes } from "./alert-stories.ts";
-import { chartDashboard, dashboardLines } from "../../tools/generate/chart-dashboard.ts";
+import { grafanaDashboard, dashboardLines } from "../../tools/generate/grafana-dashboard.ts";
 
 const ruleSchema = z.object({
   alert: z.string(),
@@ -95,7 +95,7 @@ test("every metric on the Grafana dashboard exists, every expression is understo
   await promtool(["check", "rules", "--lint=none", "rules.yaml"], { "rules.yaml": stringify({ groups: [{ name: "dashboard", rules }] }) });
   const objects = await renderChart({ metrics: { grafanaDashboard: { enabled: true } } });
   const configMap = z.object({ data: z.record(z.string(), z.string()) }).parse(objects.find(({ kind }) => kind === "ConfigMap"));
-  expect(configMap.data["keyturn.json"]?.trim()).toBe(chartDashboard().trim());
+  expect(configMap.data["keyturn.json"]?.trim()).toBe(grafanaDashboard().trim());
 });
 
 test("every alert has a heading in the runbook that it names", async () => {

@@ -6,7 +6,7 @@ import { features } from "../../packages/keyturn/src/registry.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { type ChartValues, renderChart } from "../../tools/chart-rendering.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { camelCase, type ChartFlag, chartFlags, valueOf } from "../../tools/generate/chart-flags.ts";
+import { camelCase, type ChartFlag, chartFlags, valueOf } from "../../tools/generate/chart-values.ts";
 
 /** What the chart decides by itself, or by a value that is no flag, such as a port. */
 const decided = {

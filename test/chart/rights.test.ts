@@ -5,7 +5,7 @@ import { rbacCommand } from "../../packages/keyturn/src/cli/manifests.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { readObjects, renderChart } from "../../tools/chart-rendering.ts";
-import { camelCase } from "../../tools/generate/chart-flags.ts";
+import { camelCase } from "../../tools/generate/chart-values.ts";
 import { rightsOf } from "./rights.ts";
 
 const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };

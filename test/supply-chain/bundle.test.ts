@@ -9,11 +9,9 @@ import { build as buildPage } from "vite";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { version } from "../../packages/keyturn/src/cli/command-line.ts";
-import { type Bundle, bundleProgram } from "../../tools/build/bundle.ts";
+import { type Bundle, bundleProgram, embedPage } from "../../tools/build/bundle.ts";
 import { isWorkspace, readLockFile, withDependencies } from "../../tools/build/lock-file.ts";
-import { renderNotices } from "../../tools/build/notices.ts";
-import { embedPage } from "../../tools/build/page-embedding.ts";
-import { renderSbom } from "../../tools/build/sbom.ts";
+import { renderNotices, renderSbom } from "../../tools/build/sbom-and-licenses.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const lock = readLockFile(root);

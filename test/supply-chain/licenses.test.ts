@@ -1,7 +1,7 @@
 // Every package that can end up in the program has a licence that lets it.
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { isAllowedLicense } from "../../tools/build/allowed-licenses.ts";
+import { isAllowedLicense } from "../../tools/build/sbom-and-licenses.ts";
 import { isWorkspace, readLockFile, withDependencies } from "../../tools/build/lock-file.ts";
 
 const lock = readLockFile(fileURLToPath(new URL("../..", import.meta.url)));

@@ -1,8 +1,8 @@
-// How `make test` runs the tests: the last line, and what it does about files that fail.
+// How `make test` runs the tests: the last lines, and that a file which fails is not run again.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
 let folder: string;
@@ -21,17 +21,15 @@ interface Run {
 }
 
 function run(...cases: readonly string[]): Run {
-  const { status, lines } = runWith({}, ...cases);
+  const { status, lines } = linesOf(...cases);
   return { status, lastLine: lines.at(-1) };
 }
 
-function runWith(environment: NodeJS.ProcessEnv, ...cases: readonly string[]): { readonly status: number | null; readonly lines: readonly string[] } {
+function linesOf(...cases: readonly string[]): { readonly status: number | null; readonly lines: readonly string[] } {
   for (const [index, body] of cases.entries()) {
     writeFileSync(join(folder, `${index}.case.ts`), `import { beforeAll, describe, expect, it } from "vitest";\n${body}`);
   }
-  const { RERUN_FAILED_FILES: _, ...env } = process.env;
-  const options = { encoding: "utf8", cwd: folder, env: { ...env, ...environment } } as const;
-  const { status, stdout } = spawnSync(process.execPath, [join(root, "tools/test.ts")], options);
+  const { status, stdout } = spawnSync(process.execPath, [join(root, "tools/test.ts")], { encoding: "utf8", cwd: folder });
   expect(stdout.endsWith("\n")).toBe(true);
   return { status, lines: stdout.slice(0, -1).split("\n") };
 }
@@ -63,7 +61,19 @@ describe("the summary", () => {
   });
 });
 
-describe("a file that failed", () => {
+test("the ten slowest files stand before the last line, the slowest first, with their seconds", () => {
+  const quick = Array.from({ length: 10 }, () => 'it("a", () => {});');
+  const { lines } = linesOf(...quick, 'it("slow", () => new Promise((resolve) => setTimeout(resolve, 1000)));');
+  const [heading, ...slowest] = lines.slice(-12, -1);
+  expect(heading).toBe("the slowest files:");
+  const listed = slowest.map((line) => /^ +(?<seconds>\d+\.\d) s {2}(?<file>\d+\.case\.ts)$/.exec(line)?.groups);
+  const seconds = listed.map((groups) => Number(groups?.["seconds"]));
+  expect(seconds).toEqual(seconds.toSorted((one, two) => two - one));
+  expect(new Set(listed.map((groups) => groups?.["file"])).size).toBe(10);
+  expect(Number(listed.find((groups) => groups?.["file"] === "10.case.ts")?.["seconds"])).toBeGreaterThanOrEqual(1);
+});
+
+test("a file that failed is not run again", () => {
   // Fails unless the file beside it is there, and makes it.
   const unsteady = `
     import { existsSync, writeFileSync } from "node:fs";
@@ -72,19 +82,5 @@ describe("a file that failed", () => {
     writeFileSync(been, "");
     it("a", () => {});
     it("b", () => expect(here).toBe(true));`;
-
-  it("is not run again unless asked", () => {
-    expect(run(unsteady)).toEqual({ status: 1, lastLine: "1 passed, 1 failed" });
-  });
-
-  it("is run once more in CI, counted once, and named when it passes then", () => {
-    const { status, lines } = runWith({ RERUN_FAILED_FILES: "1" }, unsteady, 'it("c", () => {});');
-    expect({ status, lastLine: lines.at(-1) }).toEqual({ status: 0, lastLine: "3 passed, 0 failed" });
-    expect(lines).toContain("failed at first and passed the second time, which is a defect too: 0.case.ts");
-  });
-
-  it("still fails the run when it fails again", () => {
-    const { status, lines } = runWith({ RERUN_FAILED_FILES: "1" }, 'it("a", () => expect(1).toBe(2));', 'it("b", () => {});');
-    expect({ status, lastLine: lines.at(-1) }).toEqual({ status: 1, lastLine: "1 passed, 1 failed" });
-  });
+  expect(run(unsteady)).toEqual({ status: 1, lastLine: "1 passed, 1 failed" });
 });

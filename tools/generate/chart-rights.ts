@@ -7,7 +7,7 @@ import { agentAccess } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { dashboardAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
 import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
-import { camelCase } from "./chart-flags.ts";
+import { camelCase } from "./chart-values.ts";
 
 /** Rights that hold under a condition on the values of a feature. */
 interface Variant {

@@ -1,5 +1,124 @@
-// The values of the chart, as the comments in values.yaml describe them.
-import { isMap, isScalar, parse, parseDocument, type YAMLMap } from "yaml";
+// The values of the chart: which flags are values and where they stand, the text of values.yaml, what its comments say, and its schema.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { isMap, isScalar, parse, parseDocument, stringify, type YAMLMap } from "yaml";
+import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
+import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
+import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
+import { operatorFlags } from "../../packages/keyturn/src/operator-flags.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
+
+/** A flag, and its place among the values. */
+export interface ChartFlag {
+  readonly flag: Flag;
+  /** Where it stands, such as `["controllers", "jwks", "reconcileInterval"]`. */
+  readonly path: readonly string[];
+  /** Whose flag it is: an argument of `keyturn run`, given if that feature is on, or of `keyturn agent`. */
+  readonly of: FeatureName | "operator" | "agent";
+}
+
+/** What the chart decides itself: which controllers run and who talks to which cluster. Ports are values of their own. */
+const operatorsOwn: ReadonlySet<Flag> = new Set<Flag>([operatorFlags.controllers, operatorFlags.kubeconfig, operatorFlags.context]);
+
+/** What an agent gets from the operator's values: it has to count what the control plane counts (`controllers.checksum`), and logs like it. */
+export const sharedWithAgent: ReadonlySet<Flag> = new Set<Flag>([
+  agentFlags.versionAnnotations,
+  agentFlags.secretSelector,
+  agentFlags.secretTypes,
+  agentFlags.logLevel,
+  agentFlags.logFormat,
+]);
+
+/** What is no value of the agent's: that, and where it works. */
+const agentsOwn: ReadonlySet<Flag> = new Set<Flag>([...operatorsOwn, ...sharedWithAgent, agentFlags.namespace, agentFlags.dir]);
+
+const valuesAmong = (flags: readonly Flag[], own: ReadonlySet<Flag>): readonly Flag[] =>
+  flags.filter((flag) => !own.has(flag) && flag.takes.type !== "address");
+
+/** Every flag that is a value, in the order of the command line. */
+export const chartFlags: readonly ChartFlag[] = [
+  ...valuesAmong(Object.values<Flag>(operatorFlags), operatorsOwn).map((flag): ChartFlag => ({ flag, path: pathOf(flag), of: "operator" })),
+  ...features.flatMap(({ name, flags }) =>
+    valuesAmong(flags, operatorsOwn).map((flag): ChartFlag => ({ flag, path: ["controllers", ...pathOf(flag)], of: name })),
+  ),
+  ...valuesAmong([...Object.values<Flag>(agentFlags), ...Object.values<Flag>(policyFlags)], agentsOwn).map((flag): ChartFlag => ({
+    flag,
+    path: ["agent", ...pathOf(flag)],
+    of: "agent",
+  })),
+];
+
+function pathOf(flag: Flag): readonly string[] {
+  return flag.name.split(".").map(camelCase);
+}
+
+/** `reconcile-interval` as a value's name: `reconcileInterval`. */
+export function camelCase(name: string): string {
+  return name.replaceAll(/-([a-z0-9])/g, (_dash, letter: string) => letter.toUpperCase());
+}
+
+/** What stands in values.yaml for a flag that nobody has set. */
+export function valueOf({ default: text, takes }: Flag): unknown {
+  switch (takes.type) {
+    case "switch":
+      return text === "true";
+    case "number":
+      return Number(text);
+    case "list":
+      return text === undefined ? [] : text.split(",");
+    case "text":
+    case "choice":
+    case "duration":
+    case "address":
+      break;
+  }
+  return text ?? "";
+}
+
+/** What works in any cluster is on. What needs something that not everybody has (Kyma and an identity provider, Istio) is asked for. */
+const onByDefault: ReadonlySet<FeatureName> = new Set<FeatureName>(["rotation", "jwks", "checksum"]);
+
+/** values.yaml: written by hand, but for the parts that come from the program's flags, which are written anew. */
+export function chartValuesText(): string {
+  const present = readFileSync(fileURLToPath(new URL("../../charts/keyturn/values.yaml", import.meta.url)), "utf8");
+  const blocks: Readonly<Record<string, string>> = {
+    controllers: `controllers:\n${features.map(({ name, summary }) => controllerBlock(name, summary)).join("")}`,
+    operator: flagsBlock(flagsOf("operator"), 0),
+    agent: flagsBlock(flagsOf("agent"), 1),
+  };
+  return Object.entries(blocks).reduce((text, [name, block]) => {
+    const pattern = new RegExp(`(?<=^ *# <flags ${name}>\n)[^]*?(?=^ *# </flags ${name}>$)`, "m");
+    if (!pattern.test(text))
+      throw new Error(`values.yaml has no place for the flags of ${name}: put "# <flags ${name}>" and "# </flags ${name}>" there`);
+    return text.replace(pattern, () => block);
+  }, present);
+}
+
+function flagsOf(owner: ChartFlag["of"]): readonly ChartFlag[] {
+  return chartFlags.filter(({ of }) => of === owner);
+}
+
+function controllerBlock(name: FeatureName, summary: string): string {
+  const own = [`  ${camelCase(name)}:`, `    # -- Runs \`${name}\`: ${summary}.`, `    enabled: ${String(onByDefault.has(name))}`, ""];
+  return own.join("\n") + flagsBlock(flagsOf(name), 2);
+}
+
+/** Flags as values from a depth of their paths on; those with a further step in their path stand under it. */
+function flagsBlock(flags: readonly ChartFlag[], depth: number): string {
+  const indent = "  ".repeat(depth);
+  const groups = Map.groupBy(flags, ({ path }) => (path.length > depth + 1 ? path[depth] : undefined));
+  return [...groups]
+    .map(([group, members]) =>
+      group === undefined ? members.map((flag) => flagLines(flag, indent)).join("") : `${indent}${group}:\n${flagsBlock(members, depth + 1)}`,
+    )
+    .join("");
+}
+
+function flagLines({ flag, path }: ChartFlag, indent: string): string {
+  const help = `${flag.help.charAt(0).toUpperCase()}${flag.help.slice(1)}`;
+  const value = stringify(valueOf(flag), { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0, compat: "yaml-1.1" });
+  return `${indent}# -- ${help}. (\`--${flag.name}\`)\n${indent}${path.at(-1)}: ${value}`;
+}
 
 /** A value as its comments describe it. */
 export interface ChartValue {
@@ -50,4 +169,59 @@ function readComment(comment: string): { readonly description: string | undefine
   const description = after("-- ").join(" ");
   const schema = after("@schema ").map((text) => parse(text) as Readonly<Record<string, unknown>>);
   return { description: description === "" ? undefined : description, schema: Object.assign({}, ...schema) as Readonly<Record<string, unknown>> };
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** The schema as JSON text, from the text of values.yaml: a value whose name is wrong, or whose form is, is an error at once and not a setting that does nothing. */
+export function chartSchema(valuesText: string): string {
+  const schema = {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "Values of the chart keyturn",
+    ...objectSchema(readChartValues(valuesText)),
+  };
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
+}
+
+function objectSchema(fields: readonly ChartValue[]): Schema {
+  const named = fields.map((field) => [field.path.at(-1) ?? "", valueSchema(field)] as const);
+  return { type: "object", additionalProperties: false, properties: Object.fromEntries(named) };
+}
+
+function valueSchema(value: ChartValue): Schema {
+  const { description, fields, path, schema } = value;
+  const described = description === undefined ? {} : { description };
+  if (fields.length > 0) return { ...described, ...objectSchema(fields) };
+  const flag = chartFlags.find((candidate) => candidate.path.join(".") === path.join("."));
+  return { ...described, ...(flag ? schemaOf(flag.flag) : { type: typeOf(value.default) }), ...schema };
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (value === null) return "null";
+  return typeof value === "number" ? "integer" : typeof value;
+}
+
+/** Go's notation of a length of time, as `parseDuration` reads it. */
+const durationPattern = String.raw`^(0|((\d+(\.\d+)?|\.\d+)(ns|us|µs|ms|s|m|h))+)$`;
+
+/** What may be written for a flag, as a JSON schema. */
+function schemaOf({ takes }: Flag): Schema {
+  switch (takes.type) {
+    case "switch":
+      return { type: "boolean" };
+    case "number":
+      return { type: "integer", minimum: takes.least, maximum: takes.most };
+    case "list":
+      return { type: "array", items: { type: "string", pattern: "^[^,]*$" } };
+    case "choice":
+      return { type: "string", enum: takes.choices };
+    case "duration":
+      // A bare 0 is a number in YAML, and means what it says.
+      return { type: ["string", "integer"], pattern: durationPattern, minimum: 0, maximum: 0 };
+    case "text":
+    case "address":
+      break;
+  }
+  return { type: "string" };
 }

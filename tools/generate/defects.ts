@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import * as z from "zod";
-import { markdownTable } from "./markdown-table.ts";
+import { markdownTable } from "./reference-pages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -1,13 +1,9 @@
 // Which files are generated, and from what.
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { chartFiles } from "./chart-files.ts";
-import { commandReference } from "./command-reference.ts";
 import { defectTable } from "./defects.ts";
-import { kindReference } from "./kind-reference.ts";
-import { kustomizeFiles } from "./kustomize-files.ts";
-import { metricReference } from "./metric-reference.ts";
-import { reasonReference } from "./reason-reference.ts";
-import { rightsReference } from "./rights-reference.ts";
+import { kustomizeFiles } from "./kustomize.ts";
+import { commandReference, kindReference, metricReference, reasonReference, rightsReference } from "./reference-pages.ts";
 
 /** What is generated from source, and then what is generated from that: each path, and what the file should contain. */
 export const generatedFiles: readonly (() => FileTexts | Promise<FileTexts>)[] = [sourceFiles, kustomizeFiles];

@@ -1,7 +1,16 @@
 // The @kubernetes/client-node contestant: its informers, with the queue and the connections that it leaves to its users.
 import { CoreV1Api, KubeConfig, makeInformer, PatchStrategy, setHeaderOptions } from "@kubernetes/client-node";
-import { certificateDigest, configMapFor, digestKey, keepDigest, report, reportReaction, runScenario, stripManagedFields } from "../contestant.mjs";
-import { createQueue } from "../key-queue.mjs";
+import {
+  certificateDigest,
+  configMapFor,
+  createQueue,
+  digestKey,
+  keepDigest,
+  report,
+  reportReaction,
+  runScenario,
+  stripManagedFields,
+} from "../contestant.mjs";
 
 /** The package makes an agent, and so a TLS connection, for every request; one for all saves most of the time that it takes. */
 class PooledConfig extends KubeConfig {

@@ -1,7 +1,16 @@
 // The kubernetes-fluent-client contestant: its watcher, with the queue and the memory of what is there that it leaves to its users.
 import { K8s, kind, WatchEvent } from "kubernetes-fluent-client";
-import { certificateDigest, configMapFor, digestKey, keepDigest, report, reportReaction, runScenario, stripManagedFields } from "../contestant.mjs";
-import { createQueue } from "../key-queue.mjs";
+import {
+  certificateDigest,
+  configMapFor,
+  createQueue,
+  digestKey,
+  keepDigest,
+  report,
+  reportReaction,
+  runScenario,
+  stripManagedFields,
+} from "../contestant.mjs";
 
 // The package takes its cluster from here and nowhere else.
 process.env.KUBECONFIG = process.env.BENCH_KUBECONFIG;
