@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createLogger, crdOf, loadConfig, policyRules, Secret } from "@keyturn/runtime";
 import { type Authority, type ClusterAccess, createAuthority, issueCertificate, type KeyPair } from "@keyturn/runtime/testing";
 import { onTestFinished } from "vitest";
-import { type Soon, soonWithin, temporaryFolder } from "@keyturn/runtime/testing/vitest";
+import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { agentAccess, type AgentProcessOptions, runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
 import type { AgentStatus } from "../../packages/keyturn/src/agent/status.ts";
 import { policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
@@ -13,9 +13,6 @@ import type { Policies } from "../../packages/keyturn/src/agent/alarm-policies.t
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
 import { defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
-
-/** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(50_000);
 
 /** A Secret's content and version. */
 export interface Certificate extends KeyPair {

@@ -1,9 +1,9 @@
 // Both halves together: the checksum controller publishes, the agent verifies.
 import { Lease } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { verifiedNamespace } from "../checksum/verified-namespace.ts";
-import { AgentNamespace, type Certificate, certificateFor, pairsOf, servedIn, soon } from "./agent-namespace.ts";
+import { AgentNamespace, type Certificate, certificateFor, pairsOf, servedIn } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();
 
@@ -13,7 +13,7 @@ test("every change that users make is adopted, as the control plane publishes it
   const world = await AgentNamespace.in(cluster(), controlPlane.namespace);
   const agent = await world.start();
   const adopted = async (set: Readonly<Record<string, Certificate>>): Promise<void> => {
-    await soon(async () => expect(await servedIn(agent.folder)).toEqual(pairsOf(set)), 60_000);
+    await soon(async () => expect(await servedIn(agent.folder)).toEqual(pairsOf(set)));
     await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", alarms: [] }));
   };
 

@@ -1,12 +1,11 @@
 // `keyturn diff` on a real API server.
 import { delayBy, startFaultProxy } from "@keyturn/runtime/testing";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, onTestFinished, test } from "vitest";
 import { type KeyturnProcess, runKeyturn, startKeyturn } from "../support/keyturn-process.ts";
 import { AgentNamespace, certificateFor } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();
-const soon = soonWithin(90_000);
 const timeout = 240_000;
 
 async function diff(world: AgentNamespace, ...args: readonly string[]): Promise<string> {

@@ -4,10 +4,9 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { soonWithin, temporaryFolder } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 
-const soon = soonWithin(90_000);
 const patience = { timeout: 300_000 };
 
 /** A kubeconfig whose API server does not answer: an agent then keeps what it has. */

@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { AgentNamespace, certificateFor, soon } from "./agent-namespace.ts";
+import { AgentNamespace, certificateFor } from "./agent-namespace.ts";
 import type { KilledAgentSettings } from "./killed-agent.ts";
 import { smallDisk } from "./small-disk.ts";
 import { nginxCommand } from "./tls-configuration.ts";
@@ -64,7 +64,7 @@ test("an agent that is killed at any step of a promotion never leaves nginx with
   expect(gateway.mixtures()).toEqual([]);
 });
 
-test("on a full disk what was served is served; with space again, the change is", { timeout: 120_000 }, async () => {
+test("on a full disk what was served is served; with space again, the change is", async () => {
   const world = await AgentNamespace.make(cluster());
   const small = await smallDisk();
   const { folder, disk } = small;

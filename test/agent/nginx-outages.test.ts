@@ -1,11 +1,11 @@
 // Tengine's promise: a real nginx, handshakes all the time, and everything around it fails. Not one handshake does.
 import { rm } from "node:fs/promises";
 import { crdOf } from "@keyturn/runtime";
-import { temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { clusterFilesIn } from "@keyturn/runtime/testing";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { AgentNamespace, certificateFor, type RunningAgent, soon } from "./agent-namespace.ts";
+import { AgentNamespace, certificateFor, type RunningAgent } from "./agent-namespace.ts";
 import { nginxCommand } from "./tls-configuration.ts";
 import { gatewayFolder, startTlsGateway } from "./tls-gateway.ts";
 
@@ -32,8 +32,7 @@ test("no handshake fails and no set is mixed, whatever happens to agent, API ser
   const notice = { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 30_000 } as const;
   // After a loss of etcd no ServiceAccount is left, so this agent is the administrator.
   const startAgent = (): Promise<RunningAgent> => world.start({ folder, notice, pauseMs: 1000, kubeconfig: cluster().adminKubeconfig });
-  const stateIs = (agent: RunningAgent, expected: object): Promise<void> =>
-    soon(async () => expect(await agent.status()).toMatchObject(expected), 60_000);
+  const stateIs = (agent: RunningAgent, expected: object): Promise<void> => soon(async () => expect(await agent.status()).toMatchObject(expected));
 
   await putAll(setOf(1));
   await world.publish();

@@ -1,10 +1,10 @@
 // Each situation on a real API server: what was served stays served, an alarm says why, and the policy's other value lets it pass.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import type { Alarm, Policies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
-import { AgentNamespace, type Certificate, certificateFor, keepAll, pairsOf, type RunningAgent, servedIn, soon } from "./agent-namespace.ts";
+import { AgentNamespace, type Certificate, certificateFor, keepAll, pairsOf, type RunningAgent, servedIn } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();
 

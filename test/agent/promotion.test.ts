@@ -1,8 +1,8 @@
 // The agent on a real API server: promotes what matches, keeps what it has otherwise, and says exactly why.
 import { Lease } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { AgentNamespace, certificateFor, pairsOf, servedIn, soon } from "./agent-namespace.ts";
+import { AgentNamespace, certificateFor, pairsOf, servedIn } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();
 

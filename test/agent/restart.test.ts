@@ -2,20 +2,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Lease } from "@keyturn/runtime";
-import { temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { startKeyturn } from "../support/keyturn-process.ts";
-import {
-  AgentNamespace,
-  type Certificate,
-  certificateFor,
-  keepAll,
-  pairsOf,
-  type RunningAgent,
-  servedIn,
-  soon,
-  startAgent,
-} from "./agent-namespace.ts";
+import { AgentNamespace, type Certificate, certificateFor, keepAll, pairsOf, type RunningAgent, servedIn, startAgent } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();
 const rules = { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0 };

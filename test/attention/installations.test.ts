@@ -1,9 +1,9 @@
 // Two installations with complementary selectors in one cluster: together they serve every object, and each object is served by one of them.
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import type { RunningOperator } from "@keyturn/runtime/testing";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { publishingNamespace, soon } from "../jwks/publishing-namespace.ts";
+import { publishingNamespace } from "../jwks/publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];
@@ -16,7 +16,7 @@ async function servedBy(operator: RunningOperator): Promise<readonly string[]> {
   return Array.from(lines, ([, name = ""]) => name).toSorted();
 }
 
-test("each serves what it selects, under a Lease of its own, and an object with another label moves over", { timeout: 180_000 }, async () => {
+test("each serves what it selects, under a Lease of its own, and an object with another label moves over", async () => {
   await using place = await publishingNamespace(cluster(), "installations");
   const label = (name: string, text: string): Promise<string> =>
     cluster().kubectl("label", "jwksconfig", name, text, "--overwrite", "-n", place.namespace);

@@ -1,15 +1,14 @@
 // Pausing and selecting: what issues credentials leaves paused objects and those of others as they are, here, at the identity provider and in runtimes.
 import { Secret } from "@keyturn/runtime";
-import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { issuingPlace, soon } from "../eventing-auth/issuing-place.ts";
+import { issuingPlace } from "../eventing-auth/issuing-place.ts";
 
 const controlPlane = useSharedCluster();
 const target = useSharedApiServer();
-const patiently = { timeout: 180_000 };
 const paused = "keyturn.io/paused";
 
-test("a paused EventingAuth stays ready, and its Secret is repaired only when it is resumed; its deletion waits", patiently, async () => {
+test.concurrent("a paused EventingAuth stays ready, and its Secret is repaired only when it is resumed; its deletion waits", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const annotate = (text: string): Promise<string> => controlPlane().kubectl("annotate", "eventingauth", place.runtime, text, "-n", place.namespace);
   await place.ready();
@@ -30,7 +29,7 @@ test("a paused EventingAuth stays ready, and its Secret is repaired only when it
   expect(place.tenant.applications(place.runtime)).toHaveLength(0);
 });
 
-test("a paused Kyma gets nothing until it is resumed", patiently, async () => {
+test.concurrent("a paused Kyma gets nothing until it is resumed", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const annotate = (text: string): Promise<string> => controlPlane().kubectl("annotate", "kyma", place.runtime, text, "-n", place.namespace);
   await place.putKubeconfig();
@@ -45,7 +44,7 @@ test("a paused Kyma gets nothing until it is resumed", patiently, async () => {
   await place.isReady();
 });
 
-test("with a selector, only labelled Kymas are served, and their EventingAuths have their labels", patiently, async () => {
+test.concurrent("with a selector, only labelled Kymas are served, and their EventingAuths have their labels", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const label = (kind: string, text: string): Promise<string> => controlPlane().kubectl("label", kind, place.runtime, text, "-n", place.namespace);
   await place.putKubeconfig();

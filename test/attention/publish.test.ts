@@ -1,17 +1,16 @@
 // Pausing and selecting: what publishes keys leaves paused objects and those of others as they are.
 import { ConfigMap } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { publishingNamespace, soon } from "../jwks/publishing-namespace.ts";
+import { publishingNamespace } from "../jwks/publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];
-const patiently = { timeout: 120_000 };
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
 
-test("a paused object stays as it is, says so, and catches up when it is resumed", patiently, async () => {
+test.concurrent("a paused object stays as it is, says so, and catches up when it is resumed", async () => {
   await using place = await publishingNamespace(cluster(), "paused");
   const annotate = (text: string): Promise<string> => cluster().kubectl("annotate", "jwksconfig", "site", text, "--overwrite", "-n", place.namespace);
   await place.startOperator();
@@ -36,7 +35,7 @@ test("a paused object stays as it is, says so, and catches up when it is resumed
   await place.conditionSays("site", "Ready", "True Ready");
 });
 
-test("a pause with an end is over by itself", patiently, async () => {
+test.concurrent("a pause with an end is over by itself", async () => {
   await using place = await publishingNamespace(cluster(), "paused-until");
   await place.startOperator();
   await place.putSecret("signer", first);
@@ -47,7 +46,7 @@ test("a pause with an end is over by itself", patiently, async () => {
   await place.conditionSays("site", "Ready", "True Ready");
 });
 
-test("the deletion of a paused object waits", patiently, async () => {
+test.concurrent("the deletion of a paused object waits", async () => {
   await using place = await publishingNamespace(cluster(), "paused-deletion");
   await place.startOperator();
   await place.putSecret("signer", first);
@@ -66,7 +65,7 @@ test("the deletion of a paused object waits", patiently, async () => {
   await soon(async () => expect(await place.get(ConfigMap, "site-jwks")).toBeUndefined());
 });
 
-test("only what is selected is looked after; what leaves the selection stays as it is", patiently, async () => {
+test.concurrent("only what is selected is looked after; what leaves the selection stays as it is", async () => {
   await using place = await publishingNamespace(cluster(), "selected");
   const label = (name: string, text: string): Promise<string> => cluster().kubectl("label", "jwksconfig", name, text, "-n", place.namespace);
   await place.putSecret("signer", first);
@@ -87,7 +86,7 @@ test("only what is selected is looked after; what leaves the selection stays as 
   await place.conditionSays("theirs", "Ready", "True Ready");
 });
 
-test("nothing is done in namespaces that are skipped", patiently, async () => {
+test.concurrent("nothing is done in namespaces that are skipped", async () => {
   await using place = await publishingNamespace(cluster(), "skipped");
   await place.putSecret("signer", first);
   await place.putConfig("site");

@@ -5,10 +5,9 @@ import { expect, test } from "vitest";
 import { meshNamespace } from "../sidecars/mesh-namespace.ts";
 
 const cluster = useSharedCluster();
-const patiently = { timeout: 180_000 };
 const [oldImage, newImage] = ["docker.io/istio/proxyv2:1.26.0", "docker.io/istio/proxyv2:1.27.0"];
 
-test("a paused workload is restarted when it is resumed", patiently, async () => {
+test.concurrent("a paused workload is restarted when it is resumed", async () => {
   await using place = await meshNamespace(cluster(), "held");
   const annotate = (text: string): Promise<string> => cluster().kubectl("annotate", "deployment", "held", text, "-n", place.namespace);
   await Promise.all([place.put(Deployment, "held"), place.put(Deployment, "web")]);
@@ -23,7 +22,7 @@ test("a paused workload is restarted when it is resumed", patiently, async () =>
   await place.hasSidecar(Deployment, "held", newImage);
 });
 
-test("with a selector, others are neither restarted nor told about", patiently, async () => {
+test.concurrent("with a selector, others are neither restarted nor told about", async () => {
   await using place = await meshNamespace(cluster(), "chosen");
   await Promise.all([place.put(Deployment, "ours", { labels: { team: "a" } }), place.put(Deployment, "theirs")]);
   await place.startOperator({ selector: "team=a" });

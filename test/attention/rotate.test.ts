@@ -5,10 +5,9 @@ import { expect, test } from "vitest";
 import { rotatingNamespace } from "../rotation/rotating-namespace.ts";
 
 const cluster = useSharedCluster();
-const patiently = { timeout: 120_000 };
 const paused = "keyturn.io/paused";
 
-test("a paused target keeps what it holds, is not repaired either, and catches up", patiently, async () => {
+test.concurrent("a paused target keeps what it holds, is not repaired either, and catches up", async () => {
   await using place = await rotatingNamespace(cluster(), "paused");
   const annotate = (text: string): Promise<string> => cluster().kubectl("annotate", "rotationtarget", "t2", text, "-n", place.namespace);
   await place.startOperator();
@@ -26,7 +25,7 @@ test("a paused target keeps what it holds, is not repaired either, and catches u
   await place.conditionSays("t2", "Ready", "True UpToDate");
 });
 
-test("a paused source stops its set; on resuming, what it is then counts", patiently, async () => {
+test.concurrent("a paused source stops its set; on resuming, what it is then counts", async () => {
   await using place = await rotatingNamespace(cluster(), "paused-source");
   await place.startOperator();
   await place.putSource("v1");
@@ -43,7 +42,7 @@ test("a paused source stops its set; on resuming, what it is then counts", patie
   await place.conditionSays("t1", "Ready", "True UpToDate");
 });
 
-test("a set is rotated when all of its targets are selected, and otherwise left as it is", patiently, async () => {
+test.concurrent("a set is rotated when all of its targets are selected, and otherwise left as it is", async () => {
   await using place = await rotatingNamespace(cluster(), "selected", { selector: "team=a" });
   const label = (name: string, text: string): Promise<string> => cluster().kubectl("label", "rotationtarget", name, text, "-n", place.namespace);
   await place.putSource("v1");

@@ -1,14 +1,13 @@
 // Pausing: while a namespace or one of its checksums is paused, nothing is published and nothing goes.
 import { Namespace } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { SecretCheckSum, soon, verifiedNamespace } from "../checksum/verified-namespace.ts";
+import { SecretCheckSum, verifiedNamespace } from "../checksum/verified-namespace.ts";
 
 const cluster = useSharedCluster();
-const patiently = { timeout: 120_000 };
 const paused = "keyturn.io/paused";
 
-test("a paused checksum stays the one that counts, says so, and what happened meanwhile is published afterwards", patiently, async () => {
+test.concurrent("a paused checksum stays the one that counts, says so, and what happened meanwhile is published afterwards", async () => {
   await using place = await verifiedNamespace(cluster(), "paused");
   const operator = await place.startOperator();
   await place.putSecret("site-1", 1);
@@ -26,7 +25,7 @@ test("a paused checksum stays the one that counts, says so, and what happened me
   await place.published(["1-1", "2-1"]);
 });
 
-test("a namespace that is chosen by its label can be paused itself, or skipped", patiently, async () => {
+test.concurrent("a namespace that is chosen by its label can be paused itself, or skipped", async () => {
   await using place = await verifiedNamespace(cluster(), "paused-namespace");
   await using other = await verifiedNamespace(cluster(), "skipped-namespace");
   const change = (namespace: string, metadata: object): Promise<unknown> => cluster().client.mergePatch(Namespace, { name: namespace }, { metadata });

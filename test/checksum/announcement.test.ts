@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
-import { runShell } from "../jwks/shell-block.ts";
+import { runShell } from "../support/shell-block.ts";
 import { startTengineReader } from "./tengine-reader.ts";
-import { certificate, IngressCheckSum, soon, type VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
+import { certificate, IngressCheckSum, type VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
 const program = fileURLToPath(new URL("../../bin/keyturn", import.meta.url));
@@ -53,7 +53,7 @@ async function withTwo(place: VerifiedNamespace): Promise<void> {
   await place.published(["7-1", "8-1"]);
 }
 
-test("a change that was announced never shows as a mismatch in a reader with Tengine's rules", async () => {
+test.concurrent("a change that was announced never shows as a mismatch in a reader with Tengine's rules", async () => {
   await using place = await verifiedNamespace(cluster(), "ahead");
   using reader = await startTengineReader(cluster(), place.namespace);
   await place.startOperator();
@@ -75,7 +75,7 @@ test("a change that was announced never shows as a mismatch in a reader with Ten
   expect(reader.verdicts.filter((verdict) => verdict !== "pass")).toEqual([]);
 });
 
-test("while a batch is being written nothing else is published; it counts as soon as it is complete", async () => {
+test.concurrent("while a batch is being written nothing else is published; it counts as soon as it is complete", async () => {
   await using place = await verifiedNamespace(cluster(), "batch");
   const operator = await place.startOperator();
   await withTwo(place);
@@ -100,7 +100,7 @@ test("while a batch is being written nothing else is published; it counts as soo
   await place.published(["7-2", "9-2"]);
 });
 
-test("a batch that is never finished: when its time is over, what is there is published", async () => {
+test.concurrent("a batch that is never finished: when its time is over, what is there is published", async () => {
   await using place = await verifiedNamespace(cluster(), "unfinished");
   await place.startOperator();
   await withTwo(place);
@@ -112,7 +112,7 @@ test("a batch that is never finished: when its time is over, what is there is pu
   expect(await place.eventSays(announced?.metadata.name ?? "", "AnnouncementExpired")).toContain("did not come in time");
 });
 
-test("an operator that dies in the middle of a batch goes on where it was", async () => {
+test.concurrent("an operator that dies in the middle of a batch goes on where it was", async () => {
   await using place = await verifiedNamespace(cluster(), "crash");
   const before = await place.startOperator();
   await withTwo(place);
@@ -129,7 +129,7 @@ test("an operator that dies in the middle of a batch goes on where it was", asyn
   expect(await place.checksums()).toHaveLength(2);
 });
 
-test("what cannot be announced is refused in words, and nothing is published", async () => {
+test.concurrent("what cannot be announced is refused in words, and nothing is published", async () => {
   await using place = await verifiedNamespace(cluster(), "refused");
   await place.startOperator();
   await withTwo(place);
@@ -152,7 +152,7 @@ test("what cannot be announced is refused in words, and nothing is published", a
   await soon(async () => expect(await place.checksums()).toHaveLength(2));
 });
 
-test("with other flags than the operator's it is refused, because the two would never agree", async () => {
+test.concurrent("with other flags than the operator's it is refused, because the two would never agree", async () => {
   await using place = await verifiedNamespace(cluster(), "flags");
   await place.startOperator();
   await withTwo(place);
@@ -160,7 +160,7 @@ test("with other flags than the operator's it is refused, because the two would 
   expect([code, err]).toEqual([1, expect.stringContaining("see that the --checksum.* flags are the operator's")]);
 });
 
-test("a manifest that will be left out is named, and -o json says the same", async () => {
+test.concurrent("a manifest that will be left out is named, and -o json says the same", async () => {
   await using place = await verifiedNamespace(cluster(), "named");
   await place.startOperator();
   await withTwo(place);
@@ -169,7 +169,7 @@ test("a manifest that will be left out is named, and -o json says the same", asy
   expect(JSON.parse(out)).toMatchObject([{ kind: "SecretCheckSum", count: 2, problems: [{ name: "wild", reason: "NumberMissing" }] }]);
 });
 
-test("from standard input, and Ingresses too", async () => {
+test.concurrent("from standard input, and Ingresses too", async () => {
   await using place = await verifiedNamespace(cluster(), "input");
   await place.startOperator();
   await place.putIngress("shop-7", 1);
@@ -182,7 +182,7 @@ test("from standard input, and Ingresses too", async () => {
   expect(spec.announcement).toBeDefined();
 });
 
-test.each([
+test.concurrent.each([
   [["checksum", "publish"], 'there is no action "publish"'],
   [["checksum", "announce"], "say with -f which manifests are going to be applied"],
   [["checksum", "announce", "--delete", "pod/a"], '--delete: "pod/a" is not secret/NAME or ingress/NAME'],

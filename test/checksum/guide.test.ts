@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { runShell, shellBlock } from "../jwks/shell-block.ts";
-import { certificate, soon, verifiedNamespace } from "./verified-namespace.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
+import { certificate, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
 const guide = "guides/verify.md";

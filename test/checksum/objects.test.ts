@@ -1,13 +1,13 @@
 // What is covered, what is left out and why, and what is never touched.
 import { Ingress, Namespace, Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
-import { certificate, IngressCheckSum, SecretCheckSum, soon, verifiedNamespace } from "./verified-namespace.ts";
+import { certificate, IngressCheckSum, SecretCheckSum, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
 
-describe("objects that are left out", () => {
+describe.concurrent("objects that are left out", () => {
   test("are in the status and the metrics, each with its reason, and nothing of them is anywhere else", async () => {
     await using place = await verifiedNamespace(cluster(), "left-out");
     const operator = await place.startOperator();
@@ -59,7 +59,7 @@ describe("objects that are left out", () => {
   });
 });
 
-test("when no object counts any more the last checksum stays and says so, unless a flag says otherwise", async () => {
+test.concurrent("when no object counts any more the last checksum stays and says so, unless a flag says otherwise", async () => {
   await using place = await verifiedNamespace(cluster(), "empty");
   const careful = await place.startOperator();
   await place.putSecret("shop-7", 1);
@@ -73,7 +73,7 @@ test("when no object counts any more the last checksum stays and says so, unless
   expect(spec).toMatchObject({ checksum: "d41d8cd98f00b204e9800998ecf8427e", count: 0 });
 });
 
-describe("checksums of others", () => {
+describe.concurrent("checksums of others", () => {
   const foreign = (namespace: string) => ({
     apiVersion: "tengine.taobao.org/v1alpha1",
     kind: "SecretCheckSum",
@@ -101,7 +101,7 @@ describe("checksums of others", () => {
   });
 });
 
-describe("what people do to a checksum of ours", () => {
+describe.concurrent("what people do to a checksum of ours", () => {
   test("one that is deleted is published anew", async () => {
     await using place = await verifiedNamespace(cluster(), "deleted");
     await place.startOperator();
@@ -124,7 +124,7 @@ describe("what people do to a checksum of ours", () => {
   });
 });
 
-describe("what flags choose", () => {
+describe.concurrent("what flags choose", () => {
   test("another annotation for the version", async () => {
     await using place = await verifiedNamespace(cluster(), "annotation");
     await place.startOperator({ flags: { "checksum.version-annotations": "example.com/version" } });
@@ -185,7 +185,7 @@ describe("what flags choose", () => {
   });
 });
 
-test("the sample Secrets of Tengine's documentation count without any flag", async () => {
+test.concurrent("the sample Secrets of Tengine's documentation count without any flag", async () => {
   await using place = await verifiedNamespace(cluster(), "samples");
   await place.startOperator();
   const samples = [

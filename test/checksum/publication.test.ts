@@ -1,13 +1,13 @@
 // The control plane on a real API server, as Tengine's reader sees it.
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { startTengineReader } from "./tengine-reader.ts";
-import { certificate, IngressCheckSum, soon, verifiedNamespace } from "./verified-namespace.ts";
+import { certificate, IngressCheckSum, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
 
-test("a reader with Tengine's rules passes after every change, and what was published is never changed", async () => {
+test.concurrent("a reader with Tengine's rules passes after every change, and what was published is never changed", async () => {
   await using place = await verifiedNamespace(cluster(), "every-change");
   using reader = await startTengineReader(cluster(), place.namespace);
   const specs = new Map<string, string>();
@@ -40,7 +40,7 @@ test("a reader with Tengine's rules passes after every change, and what was publ
   expect(reader.verdicts).not.toContain("undecided");
 });
 
-test("the new checksum exists before an old one goes, and old ones go by number", async () => {
+test.concurrent("the new checksum exists before an old one goes, and old ones go by number", async () => {
   await using place = await verifiedNamespace(cluster(), "number");
   await place.startOperator({ flags: { "checksum.keep": "2" } });
   const names: string[] = [];
@@ -56,7 +56,7 @@ test("the new checksum exists before an old one goes, and old ones go by number"
   for (const old of names.slice(1, 3)) await soon(async () => expect(await place.condition(old, "Current")).toBe("False Superseded"));
 });
 
-test("old checksums go by age, so that a stale state does not pass for ever", async () => {
+test.concurrent("old checksums go by age, so that a stale state does not pass for ever", async () => {
   await using place = await verifiedNamespace(cluster(), "age");
   using reader = await startTengineReader(cluster(), place.namespace);
   await place.startOperator({ flags: { "checksum.keep-for": "3s" } });
@@ -68,7 +68,7 @@ test("old checksums go by age, so that a stale state does not pass for ever", as
   await soon(() => expect(reader.check()).toBe("pass"));
 });
 
-test("a state that comes back is published anew, later than what it takes the place of", async () => {
+test.concurrent("a state that comes back is published anew, later than what it takes the place of", async () => {
   await using place = await verifiedNamespace(cluster(), "back");
   await place.startOperator();
   await place.putSecret("shop-7", 1);
@@ -82,7 +82,7 @@ test("a state that comes back is published anew, later than what it takes the pl
   expect(Date.parse(third.spec.timestamp)).toBeGreaterThan(Date.parse(second.spec.timestamp));
 });
 
-test("a chain that changes under the same version is another state", async () => {
+test.concurrent("a chain that changes under the same version is another state", async () => {
   await using place = await verifiedNamespace(cluster(), "chain");
   await place.startOperator();
   await place.putSecret("shop-7", 1);
@@ -97,7 +97,7 @@ test("a chain that changes under the same version is another state", async () =>
   expect(after?.spec.checksum).toBe(before.spec.checksum);
 });
 
-test("Ingresses have checksums of their own", async () => {
+test.concurrent("Ingresses have checksums of their own", async () => {
   await using place = await verifiedNamespace(cluster(), "ingresses");
   await place.startOperator();
   await place.putIngress("shop-27524", 1);
@@ -108,7 +108,7 @@ test("Ingresses have checksums of their own", async () => {
   expect(await place.checksums()).toEqual([]);
 });
 
-test("a burst of changes is published once", async () => {
+test.concurrent("a burst of changes is published once", async () => {
   await using place = await verifiedNamespace(cluster(), "burst");
   const operator = await place.startOperator({ flags: { "checksum.settle": "1500ms" } });
   await Promise.all(Array.from({ length: 20 }, (_, index) => place.putSecret(`shop-${index + 10}`, 1, certificate(index))));
@@ -118,7 +118,7 @@ test("a burst of changes is published once", async () => {
   expect(await operator.metrics()).toContain('keyturn_checksum_published_total{kind="SecretCheckSum"} 1\n');
 });
 
-test("one changed Secret is one more that is read and hashed, whatever the number of the others", async () => {
+test.concurrent("one changed Secret is one more that is read and hashed, whatever the number of the others", async () => {
   await using place = await verifiedNamespace(cluster(), "one-hash");
   const operator = await place.startOperator();
   for (let index = 1; index <= 30; index++) await place.putSecret(`shop-${index}`, 1, certificate(index));

@@ -1,9 +1,9 @@
 // An operator that has not been given its rights yet.
 import { managerAccess, policyRules } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
-import { soon, verifiedNamespace } from "./verified-namespace.ts";
+import { verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
 
@@ -25,5 +25,5 @@ test("without its rights the operator says which one is missing, and goes on onc
     .flatMap((controller) => controller.access);
   await cluster().kubeconfigFor({ serviceAccount, namespacedRules: { [namespace]: [...leases, ...policyRules(access)] } });
   await place.putSecret("shop-7", 1);
-  await soon(async () => expect(await place.checksums()).toHaveLength(1), 90_000);
+  await soon(async () => expect(await place.checksums()).toHaveLength(1));
 });

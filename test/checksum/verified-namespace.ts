@@ -2,7 +2,7 @@
 import { Event, Ingress, type Kind, managerAccess, policyRules, Secret, type Stored } from "@keyturn/runtime";
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
-import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import type { CheckSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
@@ -18,9 +18,6 @@ export interface StartOptions {
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
   readonly kubeconfig?: string;
 }
-
-/** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(30_000);
 
 /** Certificates that come and go; made once, because making them is slow. */
 const certificates: readonly TestCertificate[] = Array.from({ length: 6 }, (_, index) => makeCertificate({ commonName: `site-${index}` }));

@@ -1,7 +1,8 @@
 // The walking skeleton: one command from nothing to a running cluster with the examples in it, and back to nothing.
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
-import { expect, it, vi } from "vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
+import { expect, it } from "vitest";
 import { startKeyturn } from "../support/keyturn-process.ts";
 
 /** One line of the table for each step of a credential's life, as it should be a while after the start. */
@@ -14,17 +15,13 @@ const steps = [
   /Deployment +keyturn-examples-mesh +web +True/,
 ];
 
-it(
-  "keyturn dev starts a cluster, shows all five steps at work on the examples, and leaves nothing behind after Ctrl-C",
-  { timeout: 150_000 },
-  async () => {
-    const keyturn = startKeyturn(["dev"], { HOME: homedir() });
-    await vi.waitFor(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)), { timeout: 120_000 });
-    const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
-    await access(kubeconfig);
-    keyturn.kill("SIGINT");
-    expect(await keyturn.exit).toBe(0);
-    await expect(access(kubeconfig)).rejects.toThrow("ENOENT");
-    expect(keyturn.output.err).toBe("");
-  },
-);
+it("keyturn dev starts a cluster, shows all five steps at work on the examples, and leaves nothing behind after Ctrl-C", async () => {
+  const keyturn = startKeyturn(["dev"], { HOME: homedir() });
+  await soon(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)));
+  const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
+  await access(kubeconfig);
+  keyturn.kill("SIGINT");
+  expect(await keyturn.exit).toBe(0);
+  await expect(access(kubeconfig)).rejects.toThrow("ENOENT");
+  expect(keyturn.output.err).toBe("");
+});

@@ -1,13 +1,13 @@
 // `keyturn run` as a process on a real API server.
-import { expect, it, vi } from "vitest";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, it } from "vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { startKeyturn } from "../support/keyturn-process.ts";
 
 const cluster = useSharedCluster();
 
 it("keyturn run starts, logs what it runs as JSON, and exits with 0 on SIGTERM", async () => {
   const keyturn = startKeyturn(["run", "--metrics-bind-address=0", "--health-probe-bind-address=0"], { KUBECONFIG: cluster().adminKubeconfig });
-  await vi.waitFor(() => expect(keyturn.output.out).toContain("keyturn starts"), { timeout: 50_000 });
+  await soon(() => expect(keyturn.output.out).toContain("keyturn starts"));
   keyturn.kill("SIGTERM");
   expect(await keyturn.exit).toBe(0);
   const lines = keyturn.output.out

@@ -8,7 +8,7 @@ import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
-import { restartedRollout, rolloutDefinition } from "../sidecars/rollout-definition.ts";
+import { restartedRollout, rolloutDefinition } from "../support/rollout-definition.ts";
 import { ask, openPage } from "./page-reader.ts";
 import { publishKeys, rotateKeys } from "./shown-objects.ts";
 

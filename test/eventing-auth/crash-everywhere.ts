@@ -19,15 +19,22 @@ export interface Phase<World extends CrashWorld> {
   readonly always?: (world: World) => Promise<void>;
 }
 
+const sideBySide = 4;
+
 /** Crashes everywhere, a few at a time, until a run gets by without. Resolves to the names of the points. */
 export async function crashEverywhere<World extends CrashWorld>(open: () => Promise<World>, phase: Phase<World>): Promise<readonly string[]> {
-  const atOnce = 3;
   const met: string[] = [];
-  for (let n = 1; ; n += atOnce) {
-    const points = await Promise.all(Array.from({ length: atOnce }, (_, index) => crashAt(n + index, open, phase)));
-    met.push(...points.filter((point) => point !== undefined));
-    if (points.includes(undefined)) return met;
-  }
+  let n = 0;
+  let isOver = false;
+  const crashOn = async (): Promise<void> => {
+    while (!isOver) {
+      const point = await crashAt(++n, open, phase);
+      if (point === undefined) isOver = true;
+      else met.push(point);
+    }
+  };
+  await Promise.all(Array.from({ length: sideBySide }, crashOn));
+  return met;
 }
 
 /** Goes through a phase with a crash at its `n`-th point. Resolves to that point's name; undefined if there is no such point. */

@@ -1,13 +1,13 @@
 // The operator dies before and after every request to the identity provider and every write of creation, rotation and deletion; another one takes over.
 import { Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { crashEverywhere, type CrashWorld, type Phase } from "./crash-everywhere.ts";
 import { CrashPoints } from "./crash-points.ts";
-import { type Flags, type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type Flags, type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 /** Old secrets go at once, so that what is left at the end can be counted. */
 const flags: Flags = { "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "0" };
@@ -75,16 +75,20 @@ const deletion: Phase<CrashWorld> = {
   },
 };
 
-test("a crash anywhere in the creation leaves one application with one secret, and one Secret that works", { timeout: 600_000 }, async () => {
-  const points = await crashEverywhere(openWorld, creation);
-  for (const step of ["find", "create", "read", "create-secret"]) {
-    expect(points).toContain(`before ${step} at the identity provider`);
-    expect(points).toContain(`after ${step} at the identity provider`);
-  }
-  expect(points.filter((point) => point.endsWith("at the target")).length).toBeGreaterThanOrEqual(2);
-});
+test.concurrent(
+  "a crash anywhere in the creation leaves one application with one secret, and one Secret that works",
+  { timeout: 600_000 },
+  async () => {
+    const points = await crashEverywhere(openWorld, creation);
+    for (const step of ["find", "create", "read", "create-secret"]) {
+      expect(points).toContain(`before ${step} at the identity provider`);
+      expect(points).toContain(`after ${step} at the identity provider`);
+    }
+    expect(points.filter((point) => point.endsWith("at the target")).length).toBeGreaterThanOrEqual(2);
+  },
+);
 
-test(
+test.concurrent(
   "a crash anywhere in a rotation leaves the same application with one secret, and credentials that work all the time",
   { timeout: 600_000 },
   async () => {
@@ -96,7 +100,7 @@ test(
   },
 );
 
-test("a crash anywhere in the deletion leaves nothing", { timeout: 600_000 }, async () => {
+test.concurrent("a crash anywhere in the deletion leaves nothing", { timeout: 600_000 }, async () => {
   const points = await crashEverywhere(openWorld, deletion);
   expect(points).toContain("before delete at the identity provider");
   expect(points).toContain("after delete at the identity provider");

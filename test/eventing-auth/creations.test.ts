@@ -1,13 +1,13 @@
 // However an identity provider behaves: one application is made, not one after the other.
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { askedAtAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { openid, openidPlace } from "./identity/openid-place.ts";
-import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 async function begin(place: IssuingPlace): Promise<void> {
   await place.putKubeconfig();
@@ -21,7 +21,7 @@ function isAskedAgain(place: IssuingPlace, step: "read" | "find", times: number)
   return soon(() => expect(place.tenant.counters.requests[step] ?? 0).toBeGreaterThanOrEqual(before + times));
 }
 
-describe("a tenant", () => {
+describe.concurrent("a tenant", () => {
   test.each([300, 3_000])("that shows a new application %i ms late makes one, which is used", async (shownAfterMs) => {
     await using place = await issuingPlace(controlPlane(), target(), { tenant: await startIasStandIn({ shownAfterMs }) });
     await begin(place);
@@ -86,7 +86,7 @@ describe("a tenant", () => {
   });
 });
 
-test.each(["status 403", "status 500", "cut"])(
+test.concurrent.each(["status 403", "status 500", "cut"])(
   "a creation that fails (%s) is not tried twice in a minute, and the condition says why",
   async (how) => {
     await using place = await issuingPlace(controlPlane(), target());
@@ -101,7 +101,7 @@ test.each(["status 403", "status 500", "cut"])(
   },
 );
 
-test("a creation that is answered with 429 is not repeated in its run", async () => {
+test.concurrent("a creation that is answered with 429 is not repeated in its run", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const failure = place.tenant.fail("create", { type: "status", status: 429 });
   await begin(place);
@@ -110,7 +110,7 @@ test("a creation that is answered with 429 is not repeated in its run", async ()
   expect(failure.hits).toBe(1);
 });
 
-describe("an application that was asked for and is not shown yet", () => {
+describe.concurrent("an application that was asked for and is not shown yet", () => {
   /** Asked for once, with the answer lost, and shown only after the test. */
   async function asked(place: IssuingPlace): Promise<void> {
     place.tenant.fail("create", { type: "lost-answer" }, 1);
@@ -143,7 +143,7 @@ describe("an application that was asked for and is not shown yet", () => {
   });
 });
 
-test("an OpenID server that gives no client secret at all gets one client, and the object says so", async () => {
+test.concurrent("an OpenID server that gives no client secret at all gets one client, and the object says so", async () => {
   await using world = await openidPlace(controlPlane(), target(), {
     rotatesSecrets: false,
     tellsSecretOn: [],
@@ -163,7 +163,7 @@ test("an OpenID server that gives no client secret at all gets one client, and t
   expect(registered).toBe(1);
 });
 
-test("an OpenID server that refuses its own registration access tokens gets one client, and the object says so", async () => {
+test.concurrent("an OpenID server that refuses its own registration access tokens gets one client, and the object says so", async () => {
   await using world = await openidPlace(controlPlane(), target(), { refusesManagement: true });
   const { place, server } = world;
   await place.putKubeconfig();

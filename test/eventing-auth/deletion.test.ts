@@ -2,15 +2,15 @@
 import { Buffer } from "node:buffer";
 import { Secret } from "@keyturn/runtime";
 import { startFaultProxy } from "@keyturn/runtime/testing";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { abandonAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { openid, openidPlace } from "./identity/openid-place.ts";
-import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Nothing is left of the runtime anywhere. */
@@ -25,14 +25,14 @@ async function abandon(place: IssuingPlace, what: string): Promise<void> {
   await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, patch);
 }
 
-test("a deleted Kyma takes the application and the Secret with it", async () => {
+test.concurrent("a deleted Kyma takes the application and the Secret with it", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   await place.deleteKyma();
   await leavesNothing(place);
 });
 
-test("a Kyma that was deleted without its dependents leaves an EventingAuth that goes too, as long as it names that Kyma", async () => {
+test.concurrent("a Kyma that was deleted without its dependents leaves an EventingAuth that goes too, as long as it names that Kyma", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const operator = await place.ready();
   await operator.stop();
@@ -45,7 +45,7 @@ test("a Kyma that was deleted without its dependents leaves an EventingAuth that
   await leavesNothing(place);
 });
 
-test("only a Secret of ours is deleted", async () => {
+test.concurrent("only a Secret of ours is deleted", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const operator = await place.ready();
   await operator.stop();
@@ -58,7 +58,7 @@ test("only a Secret of ours is deleted", async () => {
   expect(await place.credentials()).toMatchObject({ client_id: "theirs" });
 });
 
-test("a runtime whose kubeconfig is gone is let go", async () => {
+test.concurrent("a runtime whose kubeconfig is gone is let go", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   await place.deleteSecret(`kubeconfig-${place.runtime}`);
@@ -68,7 +68,7 @@ test("a runtime whose kubeconfig is gone is let go", async () => {
   expect(place.tenant.applications()).toEqual([]);
 });
 
-describe("a cluster that does not answer", () => {
+describe.concurrent("a cluster that does not answer", () => {
   /** Ready, and then the cluster cannot be reached any more. */
   async function cutOff(place: IssuingPlace, flags: Readonly<Record<string, string>> = {}): Promise<AsyncDisposable & { mend(): Promise<void> }> {
     const proxy = await startFaultProxy(target());
@@ -115,7 +115,7 @@ describe("a cluster that does not answer", () => {
   });
 });
 
-describe("an identity provider that cannot be asked", () => {
+describe.concurrent("an identity provider that cannot be asked", () => {
   test("holds the deletion up, the condition says why, and it ends when the credentials are back", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();
@@ -183,7 +183,7 @@ describe("an identity provider that cannot be asked", () => {
   });
 });
 
-test("several applications of the name: the one whose id is known goes, the others stay", async () => {
+test.concurrent("several applications of the name: the one whose id is known goes, the others stay", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   const other = place.tenant.directory.create(place.runtime, {});

@@ -1,14 +1,14 @@
 // What goes wrong at the tenant, with credentials and kubeconfigs: the object says so, nothing is made twice, and it goes on by itself.
 import { startFaultProxy } from "@keyturn/runtime/testing";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import type { IasFailure, IasStep } from "../../packages/keyturn/src/dev/stand-ins/ias-failures.ts";
-import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 async function begin(place: IssuingPlace, flags: Readonly<Record<string, string>> = {}): Promise<void> {
   await place.putKubeconfig();
@@ -16,7 +16,7 @@ async function begin(place: IssuingPlace, flags: Readonly<Record<string, string>
   await place.startOperator({ flags });
 }
 
-describe("a tenant that fails", () => {
+describe.concurrent("a tenant that fails", () => {
   const refusal: IasFailure = { type: "status", status: 403, body: { code: 403, message: "No right to do that.", details: [] } };
 
   test.each<[IasStep]>([["find"], ["create"], ["create-secret"], ["read"], ["discover"]])(
@@ -65,9 +65,9 @@ describe("a tenant that fails", () => {
     await using place = await issuingPlace(controlPlane(), target());
     place.tenant.fail("find", { type: "hang" });
     await begin(place);
-    expect(await soon(() => place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed"), 50_000)).toContain("within");
+    expect(await soon(() => place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed"))).toContain("within");
     place.tenant.recover();
-    await soon(async () => expect((await place.auth())?.status?.state).toBe("Ready"), 60_000);
+    await soon(async () => expect((await place.auth())?.status?.state).toBe("Ready"));
     await place.isWhole();
   });
 
@@ -83,7 +83,7 @@ describe("a tenant that fails", () => {
   });
 });
 
-describe("credentials", () => {
+describe.concurrent("credentials", () => {
   test.each([
     ["that do not exist", undefined, "eventing-auth-ias-creds does not exist"],
     ["without a password", { password: "" }, "key password is not found in ias secret"],
@@ -121,7 +121,7 @@ describe("credentials", () => {
   });
 });
 
-describe("a kubeconfig", () => {
+describe.concurrent("a kubeconfig", () => {
   const edited = async (place: IssuingPlace, user: object, cluster: object = {}): Promise<string> => {
     const kubeconfig = parse(await readFile(place.parts.targetKubeconfig, "utf8")) as { clusters: { cluster: object }[]; users: { user: object }[] };
     const [firstCluster] = kubeconfig.clusters;
@@ -177,7 +177,7 @@ describe("a kubeconfig", () => {
   });
 });
 
-describe("the cluster of the runtime", () => {
+describe.concurrent("the cluster of the runtime", () => {
   test("that cannot be reached is said to be so, and gets its Secret when it can", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await using proxy = await startFaultProxy(target());

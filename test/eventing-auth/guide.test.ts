@@ -1,16 +1,16 @@
 // The guide is true: its commands work, and every word that a condition or an Event can say is explained in it.
 import { readFile } from "node:fs/promises";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
-import { runShell, shellBlock } from "../jwks/shell-block.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
 import { issuingPlace } from "./issuing-place.ts";
 
 const guide = "guides/issue.md";
 const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 test("what it shows is what kubectl prints", async () => {
   await using place = await issuingPlace(controlPlane(), target());

@@ -178,7 +178,7 @@ describe.each(calls)("$step", ({ step, words, repeatable, make }) => {
     const active = ias.fail(step, { type: "hang" });
     const failed = identityErrorOf(make(world));
     for (let tries = 1; tries <= (repeatable ? 3 : 1); tries++) {
-      await expect.poll(() => active.hits, { timeout: 30_000, interval: 5 }).toBe(tries);
+      await expect.poll(() => active.hits, { timeout: 120_000, interval: 5 }).toBe(tries);
       await clock.advance(30_000);
       // What follows is the pause before the next try.
       await clock.advance(5_000);
@@ -194,7 +194,7 @@ describe.each(calls)("$step", ({ step, words, repeatable, make }) => {
     const stop = new AbortController();
     const { provider, application, credentials } = world;
     const ended = withSignal({ provider, application, credentials }, step, stop.signal);
-    await expect.poll(() => active.hits, { timeout: 30_000, interval: 5 }).toBe(1);
+    await expect.poll(() => active.hits, { timeout: 120_000, interval: 5 }).toBe(1);
     stop.abort(new Error("the run is over"));
     await expect(ended).rejects.toThrow("the run is over");
     await expect(withSignal(world, step, stop.signal)).rejects.toThrow("the run is over");

@@ -18,7 +18,7 @@ import {
 } from "@keyturn/runtime";
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
-import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { askedAtAnnotation, EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
@@ -44,9 +44,6 @@ const targetSecretName = "eventing-webhook-auth";
 
 /** Two clusters and several operators on a busy machine take their time. */
 vi.setConfig({ testTimeout: 240_000 });
-
-/** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(60_000);
 
 /** What is made for a place besides the usual. */
 export interface PlaceOptions {

@@ -1,14 +1,14 @@
 // From a Kyma to credentials in the cluster of its runtime.
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
-import { issuingPlace, soon } from "./issuing-place.ts";
+import { issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
-describe("a Kyma", () => {
+describe.concurrent("a Kyma", () => {
   test("gets an application and a Secret with working credentials in its cluster, and says so in the original's words", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();
@@ -96,7 +96,7 @@ describe("a Kyma", () => {
   });
 });
 
-test("an EventingAuth without a Kyma is served the same, and stays", async () => {
+test.concurrent("an EventingAuth without a Kyma is served the same, and stays", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.putKubeconfig();
   await place.startOperator();
@@ -106,7 +106,7 @@ test("an EventingAuth without a Kyma is served the same, and stays", async () =>
   await place.isWhole();
 });
 
-test("a dry run asks and makes nothing", async () => {
+test.concurrent("a dry run asks and makes nothing", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.putKubeconfig();
   const metadata = { namespace: place.namespace, name: place.runtime };

@@ -1,12 +1,12 @@
 // Two operators that both take themselves for the leader: whatever they do to each other, one application and one right Secret come of it.
 import { Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
-import { type Flags, type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type Flags, type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 /** Replaced secrets go at once, so that what is left in the end can be counted. */
 const flags: Flags = { "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "0" };
@@ -40,7 +40,7 @@ async function startSettled(place: IssuingPlace): Promise<void> {
   await settles(place);
 }
 
-describe("two operators at once", () => {
+describe.concurrent("two operators at once", () => {
   test.each([1, 2, 3])("issue one set of credentials (round %i)", async () => {
     await using place = await slowPlace();
     await place.putKubeconfig();

@@ -1,12 +1,12 @@
 // The commands of the migration guide, as its readers type them.
 import { Deployment } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { runShell, shellBlock } from "../jwks/shell-block.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
 import { issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 const guide = "migration/from-eventing-auth-manager.md";
 
 /** Runs a block of the guide in a namespace that only this test has. */
@@ -14,7 +14,7 @@ async function run(block: string, namespace: string): Promise<string> {
   return runShell(controlPlane(), (await shellBlock(guide, block)).replaceAll("kcp-system", namespace));
 }
 
-test("kubeconfigs that would be refused are listed, and no others", async () => {
+test.concurrent("kubeconfigs that would be refused are listed, and no others", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const { system } = place.parts;
   await place.putKubeconfig();
@@ -35,7 +35,7 @@ test("kubeconfigs that would be refused are listed, and no others", async () => 
   );
 });
 
-test("what is not ready is listed, with its reasons", async () => {
+test.concurrent("what is not ready is listed, with its reasons", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.putKyma();
   await place.startOperator();
@@ -44,7 +44,7 @@ test("what is not ready is listed, with its reasons", async () => {
   expect(line).toContain(`kubeconfig-${place.runtime}`);
 });
 
-test("removing the original takes its Deployment and leaves the kind and its objects", async () => {
+test.concurrent("removing the original takes its Deployment and leaves the kind and its objects", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const { system } = place.parts;
   const labels = { "app.kubernetes.io/component": "eventing-auth-manager.kyma-project.io" };

@@ -1,13 +1,13 @@
 // A name proves nothing: EventingAuths in other namespaces, applications of the same name.
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { EventingAuth, eventingAuthFinalizer } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
-describe("an EventingAuth in another namespace than the kubeconfigs", () => {
+describe.concurrent("an EventingAuth in another namespace than the kubeconfigs", () => {
   test("is told so, reaches no cluster and no application, and disturbs nobody who has its name", async () => {
     await using place = await issuingPlace(controlPlane(), target(), { namespaces: 2 });
     const [, elsewhere = ""] = place.parts.namespaces;
@@ -45,7 +45,7 @@ describe("an EventingAuth in another namespace than the kubeconfigs", () => {
   });
 });
 
-describe("an application of the runtime's name that was not made for its EventingAuth", () => {
+describe.concurrent("an application of the runtime's name that was not made for its EventingAuth", () => {
   test.each([1, 2])("stays, and nothing is made until somebody has put that right (%i of them)", async (count) => {
     await using place = await issuingPlace(controlPlane(), target());
     const foreign = Array.from({ length: count }, () => place.tenant.directory.create(place.runtime, {}));

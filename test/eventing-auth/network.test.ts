@@ -1,15 +1,14 @@
 // Networks as companies have them: the way out is a proxy, and addresses are IPv6.
 import { readFile } from "node:fs/promises";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startConnectProxy, startIpv6Relay } from "./connect-proxy.ts";
 import { issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
-const patiently = { timeout: 120_000 };
+const target = useSharedApiServer();
 
-test("the identity provider and the runtime are reached through the proxy that the environment names", patiently, async () => {
+test("the identity provider and the runtime are reached through the proxy that the environment names", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const kubeconfig = await readFile(place.parts.targetKubeconfig, "utf8");
   const server = /server: "?(?<url>https:\/\/[^"\s]+)/.exec(kubeconfig)?.groups?.["url"] ?? expect.fail("a server");
@@ -30,7 +29,7 @@ test("the identity provider and the runtime are reached through the proxy that t
   expect(new Set(proxy.tunnels)).toEqual(new Set(["tenant.test:80", "runtime.test:6443"]));
 });
 
-test("an identity provider with an IPv6 address", patiently, async () => {
+test("an identity provider with an IPv6 address", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await using relay = await startIpv6Relay(Number(new URL(place.tenant.url).port));
   await place.putCredentials({ url: `http://[::1]:${relay.port}` });

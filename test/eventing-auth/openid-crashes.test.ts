@@ -1,14 +1,13 @@
 // The operator dies everywhere while it works with an OpenID server; exactly two windows may leave a client behind.
 import { Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { crashEverywhere, type CrashWorld, type Phase } from "./crash-everywhere.ts";
 import { CrashPoints } from "./crash-points.ts";
 import { isWhole, openid, type OpenidPlace, openidPlace } from "./identity/openid-place.ts";
-import { soon } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 interface World extends CrashWorld, OpenidPlace {
   /** How many updates the server has made, and how many it had made when the operator died. */
@@ -89,7 +88,7 @@ const deletion: Phase<World> = {
   },
 };
 
-test(
+test.concurrent(
   "a crash in the creation leaves one client that works, and one more only between registering it and keeping its grant",
   { timeout: 600_000 },
   async () => {
@@ -99,13 +98,17 @@ test(
   },
 );
 
-test("a crash in a rotation leaves the client, and another one only between the update and keeping its grant", { timeout: 600_000 }, async () => {
-  const points = await crashEverywhere(openWorld, rotation);
-  expect(points).toContain("before PUT /reg at the identity provider");
-  expect(points.filter((point) => isInWindow(point, "PUT /reg"))).toHaveLength(3);
-});
+test.concurrent(
+  "a crash in a rotation leaves the client, and another one only between the update and keeping its grant",
+  { timeout: 600_000 },
+  async () => {
+    const points = await crashEverywhere(openWorld, rotation);
+    expect(points).toContain("before PUT /reg at the identity provider");
+    expect(points.filter((point) => isInWindow(point, "PUT /reg"))).toHaveLength(3);
+  },
+);
 
-test("a crash in the deletion leaves nothing", { timeout: 600_000 }, async () => {
+test.concurrent("a crash in the deletion leaves nothing", { timeout: 600_000 }, async () => {
   const points = await crashEverywhere(openWorld, deletion);
   expect(points).toContain("before DELETE /reg at the identity provider");
   expect(points).toContain("after DELETE /reg at the identity provider");

@@ -1,14 +1,13 @@
 // The same controller with a real OpenID server: credentials by dynamic client registration, repaired, rotated and revoked.
 import { Buffer } from "node:buffer";
 import { Event, Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { isWhole, openid, type OpenidPlace, openidPlace } from "./identity/openid-place.ts";
-import { soon } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 const grantSchema = z.object({ management: z.object({ token: z.string().min(10) }) });
 
@@ -18,7 +17,7 @@ async function grants({ place }: OpenidPlace): Promise<readonly Secret[]> {
   return items.filter(({ metadata }) => metadata.name.startsWith("eventing-auth-grant-"));
 }
 
-test("a Kyma gets a client of its own, whose token verifies, and leaves nothing behind when it goes", async () => {
+test.concurrent("a Kyma gets a client of its own, whose token verifies, and leaves nothing behind when it goes", async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place, server } = world;
   const operator = await place.ready({ flags: openid });
@@ -36,7 +35,7 @@ test("a Kyma gets a client of its own, whose token verifies, and leaves nothing 
   expect(await grants(world)).toEqual([]);
 });
 
-test("a Secret that was deleted or edited comes back with the same client", async () => {
+test.concurrent("a Secret that was deleted or edited comes back with the same client", async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place } = world;
   await place.ready({ flags: openid });
@@ -50,7 +49,7 @@ test("a Secret that was deleted or edited comes back with the same client", asyn
   expect((await isWhole(world)).client_id).toBe(before.client_id);
 });
 
-test("a client whose secret is too old gets another one, and stays the same client", async () => {
+test.concurrent("a client whose secret is too old gets another one, and stays the same client", async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place } = world;
   await place.ready({ flags: { ...openid, "eventing-auth.rotate-after": "24h" } });
@@ -61,7 +60,7 @@ test("a client whose secret is too old gets another one, and stays the same clie
   expect(await place.tokenStatus(before)).toBe(401);
 });
 
-test("a server that issues no new secrets is told of, and the one that there is goes on working", async () => {
+test.concurrent("a server that issues no new secrets is told of, and the one that there is goes on working", async () => {
   await using world = await openidPlace(controlPlane(), target(), { rotatesSecrets: false });
   const { place } = world;
   await place.ready({ flags: { ...openid, "eventing-auth.rotate-after": "24h" } });
@@ -71,7 +70,7 @@ test("a server that issues no new secrets is told of, and the one that there is 
   expect(await place.tokenStatus(before)).toBe(200);
 });
 
-test("a client whose secret nobody knows any more is replaced, and none is left behind", async () => {
+test.concurrent("a client whose secret nobody knows any more is replaced, and none is left behind", async () => {
   await using world = await openidPlace(controlPlane(), target(), { rotatesSecrets: false, tellsSecretOn: [] });
   const { place } = world;
   await place.ready({ flags: openid });
@@ -82,7 +81,7 @@ test("a client whose secret nobody knows any more is replaced, and none is left 
   await isWhole(world);
 });
 
-test("a client that the server no longer lets us manage is reported, not replaced, and left behind when somebody says so", async () => {
+test.concurrent("a client that the server no longer lets us manage is reported, not replaced, and left behind when somebody says so", async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place, server } = world;
   const operator = await place.ready({ flags: openid });

@@ -1,12 +1,12 @@
 // What others do to the Secret, the application and its secrets: it is put right, on the same application wherever that is possible.
 import { Buffer } from "node:buffer";
 import { Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 const noOverlap = { "eventing-auth.rotation-overlap": "0" };
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -22,7 +22,7 @@ async function hasOthers(place: IssuingPlace, before: Awaited<ReturnType<Issuing
   expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
 }
 
-describe("the Secret in the cluster of the runtime", () => {
+describe.concurrent("the Secret in the cluster of the runtime", () => {
   test("comes back within moments when it is deleted, with a new secret of the same application", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready({ flags: noOverlap });
@@ -95,7 +95,7 @@ describe("the Secret in the cluster of the runtime", () => {
   });
 });
 
-describe("at the tenant", () => {
+describe.concurrent("at the tenant", () => {
   test("a secret that was deleted there is replaced at the next check", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready({ flags: { ...noOverlap, "eventing-auth.check-interval": "1s" } });

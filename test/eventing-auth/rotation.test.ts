@@ -1,12 +1,12 @@
 // Client secrets that are replaced because they are old enough.
 import { Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { readSettings } from "../../packages/keyturn/src/controllers/eventing-auth/flags.ts";
-import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 /** Makes the client secret look as if it had been issued that long ago. */
 async function age(place: IssuingPlace, agoMs: number): Promise<void> {
@@ -16,7 +16,7 @@ async function age(place: IssuingPlace, agoMs: number): Promise<void> {
 
 const hourMs = 3_600_000;
 
-test("an old client secret is replaced on the same application; the old one works for the overlap and is deleted then", async () => {
+test.concurrent("an old client secret is replaced on the same application; the old one works for the overlap and is deleted then", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready({ flags: { "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "1h" } });
   const old = await place.credentials();
@@ -36,7 +36,7 @@ test("an old client secret is replaced on the same application; the old one work
   expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0, secretsCreated: 2, secretsDeleted: 1 });
 });
 
-test("by default nothing is rotated, however old it is", async () => {
+test.concurrent("by default nothing is rotated, however old it is", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   const before = await place.credentials();
@@ -46,7 +46,7 @@ test("by default nothing is rotated, however old it is", async () => {
   expect(await place.credentials()).toEqual(before);
 });
 
-test("an overlap that is as long as the time between two rotations is refused", () => {
+test.concurrent("an overlap that is as long as the time between two rotations is refused", () => {
   const given: Readonly<Record<string, string>> = { "eventing-auth.rotate-after": "1h", "eventing-auth.rotation-overlap": "1h" };
   expect(() => readSettings((flag) => flag.parse(given[flag.name]))).toThrow(
     "--eventing-auth.rotation-overlap must be shorter than --eventing-auth.rotate-after",

@@ -2,14 +2,14 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { Event, Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 const flags = { "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "0" };
 const kubeconfigSchema = z.object({ users: z.array(z.object({ user: z.object({ token: z.string() }) })).min(1) });

@@ -1,13 +1,13 @@
 // What kyma-project/eventing-auth-manager has left: taken over as it is, with the same client id and the same client secret.
 import { Buffer } from "node:buffer";
 import { Secret } from "@keyturn/runtime";
-import { useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { EventingAuth, type EventingAuthStatus, eventingAuthFinalizer } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
-import { type IssuingPlace, issuingPlace, soon } from "./issuing-place.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
-const target = useCluster();
+const target = useSharedApiServer();
 
 /** The state in which the original leaves a runtime: no marks, no hints. `recorded` as its status has it after the first success. */
 async function leftByOriginal(place: IssuingPlace, recorded: boolean): Promise<{ readonly id: string; readonly secret: string }> {
@@ -31,7 +31,7 @@ async function leftByOriginal(place: IssuingPlace, recorded: boolean): Promise<{
   return { id: application.id, secret };
 }
 
-test.each([
+test.concurrent.each([
   ["its status knows", true],
   ["its status has forgotten", false],
 ])("an application that %s stays, and so do the credentials in the runtime", async (_what, recorded) => {
@@ -46,7 +46,7 @@ test.each([
   expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0, secretsCreated: 1, secretsDeleted: 0 });
 });
 
-test("what was taken over is cleaned up when its Kyma goes, even if it is the first thing that happens", async () => {
+test.concurrent("what was taken over is cleaned up when its Kyma goes, even if it is the first thing that happens", async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await leftByOriginal(place, true);
   await place.deleteAuth();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { everything, freePort } from "@keyturn/runtime/testing";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
@@ -16,7 +16,6 @@ import { helm, install, readContainer, release, startContainer } from "./install
 
 const cluster = useCluster(everything);
 vi.setConfig({ testTimeout: 300_000 });
-const soon = soonWithin(120_000);
 const examples = fileURLToPath(new URL("../../examples", import.meta.url));
 const gateway = "keyturn-examples-verify";
 const runtime = "0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10";

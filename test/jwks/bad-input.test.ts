@@ -1,11 +1,11 @@
 // Secrets and specs that are no good: each is reported by its own reason, once, and what was published stays.
 import { Buffer } from "node:buffer";
 import { ConfigMap, Event } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { JWKS } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
-import { type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { type PublishingNamespace, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const good = makeCertificate();
@@ -38,7 +38,7 @@ const secrets: readonly BadSecret[] = [
   { what: "algorithm", reason: "AlgorithmMismatch", data: secretData(good.certificate), spec: { algorithm: "RS256" } },
 ];
 
-describe("a Secret that turns bad", () => {
+describe.concurrent("a Secret that turns bad", () => {
   let place: PublishingNamespace;
   beforeAll(async () => {
     place = await publishingNamespace(cluster(), "bad");
@@ -96,7 +96,7 @@ describe("a Secret that turns bad", () => {
   });
 });
 
-describe("a certificate that is unusual but good", () => {
+describe.concurrent("a certificate that is unusual but good", () => {
   test("not valid yet: published, because verifiers should know a key before it signs", async () => {
     await using place = await publishingNamespace(cluster(), "early");
     await place.startOperator();
@@ -116,7 +116,7 @@ describe("a certificate that is unusual but good", () => {
   });
 });
 
-describe("a spec that is no good", () => {
+describe.concurrent("a spec that is no good", () => {
   test.each([
     ["two names that are one", { nginxConfigMapName: "site-jwks" }, "must differ"],
     ["a duration that is none", { oldKeysTTL: "soon" }, "oldKeysTTL"],

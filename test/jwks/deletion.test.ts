@@ -1,10 +1,10 @@
 // Deletion: what goes with the object, what stays, and that it never hangs.
 import { ConfigMap, Deployment, Secret, Service } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { type PublishingNamespace, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const certificate = makeCertificate();
@@ -39,7 +39,7 @@ async function documentIsGone(place: PublishingNamespace, withinMs?: number): Pr
   return (await place.get(ConfigMap, "site-jwks")) === undefined;
 }
 
-test.each([true, false])("with cleanupOnDelete %s: nginx goes, the document as asked for, nothing of others", async (cleanupOnDelete) => {
+test.concurrent.each([true, false])("with cleanupOnDelete %s: nginx goes, the document as asked for, nothing of others", async (cleanupOnDelete) => {
   await using place = await publishingNamespace(cluster(), "delete");
   await place.startOperator();
   await published(place, cleanupOnDelete);
@@ -48,23 +48,25 @@ test.each([true, false])("with cleanupOnDelete %s: nginx goes, the document as a
   await soon(async () => expect(await documentIsGone(place)).toBe(cleanupOnDelete));
 });
 
-test.each([true, false])("asked for while the operator was down, with cleanupOnDelete %s: done when it is back", async (cleanupOnDelete) => {
-  await using place = await publishingNamespace(cluster(), "down");
-  const operator = await place.startOperator();
-  await published(place, cleanupOnDelete);
-  await operator.stop();
-  await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "site" });
-  expect((await place.get(JWKSConfig, "site"))?.metadata.deletionTimestamp).toBeDefined();
-  await place.startOperator();
-  await soon(async () => expect(await documentIsGone(place)).toBe(cleanupOnDelete));
-});
+test.concurrent.each([true, false])(
+  "asked for while the operator was down, with cleanupOnDelete %s: done when it is back",
+  async (cleanupOnDelete) => {
+    await using place = await publishingNamespace(cluster(), "down");
+    const operator = await place.startOperator();
+    await published(place, cleanupOnDelete);
+    await operator.stop();
+    await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "site" });
+    expect((await place.get(JWKSConfig, "site"))?.metadata.deletionTimestamp).toBeDefined();
+    await place.startOperator();
+    await soon(async () => expect(await documentIsGone(place)).toBe(cleanupOnDelete));
+  },
+);
 
 /** The garbage collector learns of a new CRD within 30 s, and acts after that. */
 const collectionMs = 90_000;
 
-test.each([true, false])(
+test.concurrent.each([true, false])(
   "forced without the operator, with cleanupOnDelete %s: Kubernetes takes what should go",
-  { timeout: 120_000 },
   async (cleanupOnDelete) => {
     await using place = await publishingNamespace(cluster(), "forced");
     const operator = await place.startOperator();
@@ -76,7 +78,7 @@ test.each([true, false])(
   },
 );
 
-test("cleanupOnDelete given up before the deletion: the document stays", async () => {
+test.concurrent("cleanupOnDelete given up before the deletion: the document stays", async () => {
   await using place = await publishingNamespace(cluster(), "changed");
   await place.startOperator();
   await place.putSecret("signer", certificate);
@@ -89,7 +91,7 @@ test("cleanupOnDelete given up before the deletion: the document stays", async (
   await place.published("site-jwks", [certificate]);
 });
 
-test("of an object that never published anything, or whose spec is no good, does not hang", async () => {
+test.concurrent("of an object that never published anything, or whose spec is no good, does not hang", async () => {
   await using place = await publishingNamespace(cluster(), "nothing");
   await place.startOperator();
   await place.putConfig("site");
@@ -99,7 +101,7 @@ test("of an object that never published anything, or whose spec is no good, does
   await cluster().kubectl("delete", "jwksconfig/site", "jwks.rieset.io/bad", "-n", place.namespace, "--timeout=20s");
 });
 
-test("of an object that is made again loses no key, also if the document was edited in between", async () => {
+test.concurrent("of an object that is made again loses no key, also if the document was edited in between", async () => {
   await using place = await publishingNamespace(cluster(), "again");
   await place.startOperator();
   const second = makeCertificate();
@@ -116,7 +118,7 @@ test("of an object that is made again loses no key, also if the document was edi
   await place.published("site-jwks", [second, certificate]);
 });
 
-test("of the whole namespace does not hang", async () => {
+test.concurrent("of the whole namespace does not hang", async () => {
   await using place = await publishingNamespace(cluster(), "namespace");
   await place.startOperator();
   await place.putSecret("signer", certificate);

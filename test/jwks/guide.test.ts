@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigMap } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { publishingNamespace, soon } from "./publishing-namespace.ts";
-import { runShell, shellBlock } from "./shell-block.ts";
+import { publishingNamespace } from "./publishing-namespace.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
 
 const cluster = useSharedCluster();
 const guide = "guides/publish.md";

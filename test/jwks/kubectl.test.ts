@@ -1,8 +1,8 @@
 // What people see and do with kubectl.
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];

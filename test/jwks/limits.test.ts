@@ -1,8 +1,8 @@
 // The limits in a running operator. The arithmetic, and minutes, are tested in virtual time beside the source.
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const [first, second, third] = [makeCertificate(), makeCertificate(), makeCertificate()];

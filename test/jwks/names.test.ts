@@ -1,10 +1,10 @@
 // Names that are taken: nothing of others is touched, the object says so, and goes on by itself when the name is free.
 import { ConfigMap, Deployment, type Kind, type KubeObject, Service } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { publishingNamespace, soon } from "./publishing-namespace.ts";
+import { publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const certificate = makeCertificate();
@@ -13,7 +13,7 @@ const pods = {
   template: { metadata: { labels: { app: "shop" } }, spec: { containers: [{ name: "shop", image: "shop:1" }] } },
 };
 
-describe("an object of somebody else", () => {
+describe.concurrent("an object of somebody else", () => {
   test.each<{ readonly kind: Kind; readonly name: string; readonly content: object }>([
     { kind: ConfigMap, name: "site-jwks", content: { data: { "jwks.json": '{"keys":[{"kid":"theirs"}]}' } } },
     { kind: ConfigMap, name: "site-nginx", content: { data: { "default.conf": "theirs" } } },
@@ -110,7 +110,7 @@ describe("an object of somebody else", () => {
   });
 });
 
-describe("two objects with one configMapName", () => {
+describe.concurrent("two objects with one configMapName", () => {
   test("the first has it, the second says so, publishes nothing, and gets it when the first has gone with its ConfigMap", async () => {
     await using place = await publishingNamespace(cluster(), "two");
     await place.startOperator();
@@ -157,7 +157,7 @@ describe("two objects with one configMapName", () => {
   });
 });
 
-test("another configMapName moves the document there with all its keys, and the old one stays for those who still read it", async () => {
+test.concurrent("another configMapName moves the document there with all its keys, and the old one stays for those who still read it", async () => {
   await using place = await publishingNamespace(cluster(), "moved");
   await place.startOperator();
   const next = makeCertificate();

@@ -1,7 +1,7 @@
 // The kinds and the planned objects on a real API server: accepted as they are, admitted under Pod Security "restricted", and unchanged the second time.
 import { ApiError, CustomResourceDefinition, crdOf, type KubeObject, Namespace, ownedWriter, Pod, type Write } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { describe, expect, test, vi } from "vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { JwksWorld } from "../../packages/keyturn/test/jwks-world.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
@@ -14,7 +14,7 @@ const signal = new AbortController().signal;
 async function serve(kind: typeof JWKSConfig | typeof JWKS, namespace: string): Promise<void> {
   const { client } = cluster();
   await client.apply(CustomResourceDefinition, crdOf(kind), { fieldManager: "test", force: true });
-  await vi.waitFor(() => client.list<KubeObject>(kind, { namespace }), { timeout: 20_000 });
+  await soon(() => client.list<KubeObject>(kind, { namespace }));
 }
 
 /** What the API server makes of a manifest: the object with defaults, or why it was refused. */

@@ -1,15 +1,15 @@
 // Publishing on a real API server: what appears in the ConfigMap, and when, as certificates come, change and go.
 import { Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const [first, second, third] = [makeCertificate(), makeCertificate(), makeCertificate()];
 
-describe("a certificate", () => {
+describe.concurrent("a certificate", () => {
   test("is published when the object is created, and again within moments of a change of its Secret", async () => {
     await using place = await publishingNamespace(cluster(), "publish");
     await place.startOperator();
@@ -108,7 +108,7 @@ describe("a certificate", () => {
   });
 });
 
-describe("several Secrets", () => {
+describe.concurrent("several Secrets", () => {
   test("publish the next certificate before it signs, and the one before after it did", async () => {
     await using place = await publishingNamespace(cluster(), "several");
     await place.startOperator();
@@ -143,7 +143,7 @@ describe("several Secrets", () => {
   });
 });
 
-describe("a replaced key", () => {
+describe.concurrent("a replaced key", () => {
   test("goes when its time is over, not before", async () => {
     await using place = await publishingNamespace(cluster(), "ttl");
     await place.startOperator();
@@ -209,7 +209,7 @@ describe("a replaced key", () => {
   });
 });
 
-describe("the annotation keyturn.io/revoke", () => {
+describe.concurrent("the annotation keyturn.io/revoke", () => {
   test("withdraws a key at once, past every limit; the key does not return while the annotation stands", async () => {
     await using place = await publishingNamespace(cluster(), "revoke");
     const flags = { "jwks.reconcile-interval": "1h", "jwks.reconciles-per-minute": "1", "jwks.configmap-interval": "1h" };
@@ -239,7 +239,7 @@ describe("the annotation keyturn.io/revoke", () => {
   });
 });
 
-test("a Secret that goes takes nothing with it", async () => {
+test.concurrent("a Secret that goes takes nothing with it", async () => {
   await using place = await publishingNamespace(cluster(), "gone");
   await place.startOperator();
   await place.putSecret("signer", first);

@@ -18,7 +18,7 @@ import { type ClusterAccess, type RunningOperator, startOperator } from "@keytur
 import { calculateJwkThumbprint, exportJWK } from "jose";
 import { createPublicKey } from "node:crypto";
 import { expect } from "vitest";
-import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
@@ -40,9 +40,6 @@ export interface StartOptions {
 }
 
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
-
-/** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(50_000);
 
 /** The `kid` of a certificate's key by RFC 7638, as another implementation computes it. */
 export async function kidOf({ privateKey }: TestCertificate): Promise<string> {

@@ -1,10 +1,10 @@
 // What the operator does not do: it writes nothing when nothing changed, and asks nothing when nothing happens.
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { busyRequests, isLease } from "../support/busy-requests.ts";
-import { publishingNamespace, soon } from "./publishing-namespace.ts";
+import { publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 

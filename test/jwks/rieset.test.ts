@@ -2,13 +2,13 @@
 import { Buffer } from "node:buffer";
 import { createHash, createPublicKey, X509Certificate } from "node:crypto";
 import { ConfigMap, Deployment, type KubeObject, Pod, ReplicaSet, Service } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { JWKS } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { type PublishingNamespace, publishingNamespace } from "./publishing-namespace.ts";
 import { allFields } from "./rieset-fields.ts";
-import { runShell, shellBlock } from "./shell-block.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
 
 const cluster = useSharedCluster();
 const [before, current, next] = [

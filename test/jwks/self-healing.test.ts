@@ -1,9 +1,9 @@
 // What people do to the published objects by hand: it is put right, with all keys that are still to be published.
 import { ConfigMap, Deployment, Service } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { type PublishingNamespace, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];
@@ -21,7 +21,7 @@ async function rotated(place: PublishingNamespace, spec: Readonly<Record<string,
 
 const history = "keyturn.io/jwks-history";
 
-describe("the published ConfigMap", () => {
+describe.concurrent("the published ConfigMap", () => {
   test.each([
     ["its document was edited", { data: { "jwks.json": '{"keys":[]}' } }],
     ["its document was made into no JSON", { data: { "jwks.json": "oops" } }],
@@ -86,7 +86,7 @@ describe("the published ConfigMap", () => {
   });
 });
 
-describe("nginx's objects", () => {
+describe.concurrent("nginx's objects", () => {
   test("come back when they were deleted, and are put right when they were edited", async () => {
     await using place = await publishingNamespace(cluster(), "nginx");
     await place.startOperator();

@@ -1,9 +1,9 @@
 // nginx in the cluster: its objects, when it counts as serving, what rolls its pods and what does not.
 import { ConfigMap, Deployment, Namespace, Pod, ReplicaSet, Service } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { type PublishingNamespace, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];
@@ -14,7 +14,7 @@ const podsOf = async ({ namespace }: PublishingNamespace): Promise<readonly stri
 const replicaSetsOf = async ({ namespace }: PublishingNamespace): Promise<number> =>
   (await cluster().client.list(ReplicaSet, { namespace })).items.length;
 
-describe("nginx", () => {
+describe.concurrent("nginx", () => {
   test("runs under Pod Security restricted; the object is Published first and Ready when pods are available", async () => {
     await using place = await publishingNamespace(cluster(), "restricted");
     const enforce = { metadata: { labels: { "pod-security.kubernetes.io/enforce": "restricted" } } };

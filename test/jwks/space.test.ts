@@ -1,10 +1,10 @@
 // A document that outgrows its ConfigMap, on a real API server, which has limits of its own.
 import { ConfigMap } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { problemWithJwks } from "../../packages/keyturn/src/controllers/jwks/jwk.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { kidOf, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 

@@ -1,9 +1,9 @@
 // What stays as it is while keys change, or while another object's writes hang.
 import { startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { publishingNamespace, soon } from "./publishing-namespace.ts";
+import { publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 

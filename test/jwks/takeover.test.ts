@@ -1,14 +1,14 @@
 // Two replicas: a standby takes over, with caches that are behind.
 import { ConfigMap } from "@keyturn/runtime";
 import { type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { publishingNamespace, soon } from "./publishing-namespace.ts";
+import { publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 
-test("a standby that has not seen the last rotation loses no key when it takes over", async () => {
+test.concurrent("a standby that has not seen the last rotation loses no key when it takes over", async () => {
   await using place = await publishingNamespace(cluster(), "takeover");
   await using proxy = await startFaultProxy(cluster());
   const [first, second, third] = [makeCertificate(), makeCertificate(), makeCertificate()];
@@ -37,7 +37,7 @@ test("a standby that has not seen the last rotation loses no key when it takes o
   await place.conditionSays("site", "Ready", "True Ready");
 });
 
-test("a standby that has not seen the first document does not write another in its place", async () => {
+test.concurrent("a standby that has not seen the first document does not write another in its place", async () => {
   await using place = await publishingNamespace(cluster(), "takeover-first");
   await using proxy = await startFaultProxy(cluster());
   const [first, second] = [makeCertificate(), makeCertificate()];

@@ -1,7 +1,7 @@
 // Tokens, verified without pause by a remote JWKS client against a real nginx, all through rotations, an overlap, a removal and a revocation.
 import type { ConfigMap as ConfigMapObject } from "@keyturn/runtime";
 import { ConfigMap } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, SignJWT } from "jose";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/ap
 import { nginxPort, nginxRoot } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { makeCertificate, type TestCertificate, type TestKeyType } from "../../packages/keyturn/test/certificates.ts";
 import { type NginxProcess, startNginx } from "./nginx-process.ts";
-import { kidOf, type PublishingNamespace, publishingNamespace, soon } from "./publishing-namespace.ts";
+import { kidOf, type PublishingNamespace, publishingNamespace } from "./publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const cacheSeconds = 1;

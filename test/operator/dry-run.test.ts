@@ -1,7 +1,7 @@
 // A dry run of the examples, with every controller: it says what it would do, does nothing, and claims nothing.
 import { Deployment, Event, Secret } from "@keyturn/runtime";
 import { everything, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -18,8 +18,6 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 // A cluster of its own: whatever changes in it is the operator's doing.
 const cluster = useCluster(everything);
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-const soon = soonWithin(120_000);
-
 const stack = new AsyncDisposableStack();
 const examples = "keyturn-examples";
 const mesh = "keyturn-examples-mesh";

@@ -1,14 +1,13 @@
 // Argo Rollouts in `keyturn status`: like other workloads where they are served, and not a word of them elsewhere.
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import { restartedForAnnotation } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
-import { restartedRollout, rolloutDefinition } from "../sidecars/rollout-definition.ts";
+import { restartedRollout, rolloutDefinition } from "../support/rollout-definition.ts";
 import { startTyped, typed } from "../support/typed-command.ts";
 
 // Its own: other files install the CRD.
 const cluster = useCluster();
-const soon = soonWithin(90_000);
 const timeout = 240_000;
 
 it("says nothing of Rollouts where they are not served, whatever one's rights, and shows them where they are", { timeout }, async () => {

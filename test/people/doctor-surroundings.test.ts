@@ -1,6 +1,6 @@
 // What `keyturn doctor` says of an operator's surroundings: agents on gateways, and an API server that queues by priority.
 import { Lease, managedByLabel } from "@keyturn/runtime";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, it } from "vitest";
 import { agentLeaseLabel, agentLeaseName } from "../../packages/keyturn/src/agent/status.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -13,7 +13,6 @@ import { typed } from "../support/typed-command.ts";
 const cluster = useCluster({
   apiServerArgs: ["--enable-priority-and-fairness=true", "--max-requests-inflight=400", "--max-mutating-requests-inflight=200"],
 });
-const soon = soonWithin(90_000);
 const timeout = 240_000;
 
 beforeAll(() => cluster().apply(renderCrds([checksumFeature])));

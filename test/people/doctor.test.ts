@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crdOf, CustomResourceDefinition, type KubeObject } from "@keyturn/runtime";
-import { soonWithin, temporaryFolder, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
@@ -10,7 +10,6 @@ import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/
 import { rotatingNamespace } from "../rotation/rotating-namespace.ts";
 import { typed } from "../support/typed-command.ts";
 
-const soon = soonWithin(90_000);
 const timeout = 240_000;
 
 describe("of an operator at work, keyturn doctor", () => {

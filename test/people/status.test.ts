@@ -1,6 +1,6 @@
 // `keyturn status` on a real API server: what people are told about credentials, with many rights and with few.
 import { answerWith, refuseSendInitialEvents, startFaultProxy } from "@keyturn/runtime/testing";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
@@ -9,7 +9,6 @@ import { type RotatingNamespace, rotatingNamespace } from "../rotation/rotating-
 import { startTyped, typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
-const soon = soonWithin(90_000);
 const timeout = 240_000;
 
 const objectSchema = z.object({
@@ -43,7 +42,7 @@ async function settlingPlace(prefix: string): Promise<RotatingNamespace> {
   await place.startOperator();
   await place.putTargets(["1h", "5m"]);
   await place.putSource("first-planted-value");
-  await place.holds({ t1: "first-planted-value" }, 90_000);
+  await place.holds({ t1: "first-planted-value" });
   await place.putSource("second-planted-value");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(2));
   return place;

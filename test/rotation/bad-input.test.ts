@@ -1,14 +1,14 @@
 // Input that cannot be used: the object says so in a condition and an Event, nothing is lost, and it goes on by itself when it is put right.
 import { Secret, systemClock } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { rotatingNamespace, soon, valueIn } from "./rotating-namespace.ts";
+import { rotatingNamespace, valueIn } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
 const annotations = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
 
-test("two sources: neither is guessed to be the one, until one annotation is taken away", async () => {
+test.concurrent("two sources: neither is guessed to be the one, until one annotation is taken away", async () => {
   await using place = await rotatingNamespace(cluster(), "two-sources");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -32,7 +32,7 @@ test("two sources: neither is guessed to be the one, until one annotation is tak
   expect(await place.condition("t1", "SourceConflict")).toBeUndefined();
 });
 
-test("a target's own object as the source: it is not written to", async () => {
+test.concurrent("a target's own object as the source: it is not written to", async () => {
   await using place = await rotatingNamespace(cluster(), "self");
   await place.startOperator();
   await place.putTarget("key-latest", { rotationOrder: 1 });
@@ -43,7 +43,7 @@ test("a target's own object as the source: it is not written to", async () => {
   expect(valueIn(rest)).toBe("mine");
 });
 
-test("a path that points at nothing is no deletion: cascade does not delete", async () => {
+test.concurrent("a path that points at nothing is no deletion: cascade does not delete", async () => {
   await using place = await rotatingNamespace(cluster(), "path");
   await place.startOperator();
   await place.putTargets(["0s"], { deletionMode: "cascade" });
@@ -60,7 +60,7 @@ test("a path that points at nothing is no deletion: cascade does not delete", as
   await soon(async () => expect(await place.condition("t1", "PathNotFound")).toBeUndefined());
 });
 
-test("an object of somebody else under the target's name is left alone, and the rank before goes on", async () => {
+test.concurrent("an object of somebody else under the target's name is left alone, and the rank before goes on", async () => {
   await using place = await rotatingNamespace(cluster(), "foreign");
   const theirs = await cluster().client.create(Secret, { metadata: { namespace: place.namespace, name: "t2" }, data: { someKey: "dGhlaXJz" } });
   await place.startOperator();
@@ -78,7 +78,7 @@ test("an object of somebody else under the target's name is left alone, and the 
   await place.conditionSays("t2", "Ready", "True UpToDate");
 });
 
-test("a version record's name that is taken is passed over, whoever has it", async () => {
+test.concurrent("a version record's name that is taken is passed over, whoever has it", async () => {
   await using place = await rotatingNamespace(cluster(), "record-name");
   const theirs = await cluster().client.create(Secret, { metadata: { namespace: place.namespace, name: "my-key-1" }, data: { x: "eA==" } });
   await place.startOperator();
@@ -89,7 +89,7 @@ test("a version record's name that is taken is passed over, whoever has it", asy
   expect((await place.get(Secret, "my-key-1"))?.metadata.resourceVersion).toBe(theirs.metadata.resourceVersion);
 });
 
-test("what the API server refuses for one target does not hold up the ranks before it", async () => {
+test.concurrent("what the API server refuses for one target does not hold up the ranks before it", async () => {
   await using place = await rotatingNamespace(cluster(), "refused");
   await cluster().kubectl("create", "quota", "few", "--hard=count/secrets=3", "-n", place.namespace);
   await soon(async () =>
@@ -105,7 +105,7 @@ test("what the API server refuses for one target does not hold up the ranks befo
   expect(await place.eventSays("t1", "WriteRefused")).toContain("exceeded quota");
 });
 
-test("an odd name of a set is fine", async () => {
+test.concurrent("an odd name of a set is fine", async () => {
   await using place = await rotatingNamespace(cluster(), "odd-set");
   await place.startOperator();
   await place.putTarget("t1", { rotationSet: "My_Key.2", rotationOrder: 1 });
@@ -114,7 +114,7 @@ test("an odd name of a set is fine", async () => {
   expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual([expect.stringMatching(/^my-key-2-[0-9a-f]{8}-1$/)]);
 });
 
-test("with a clock that disagrees with the API server's nothing moves, and what is held is repaired all the same", async () => {
+test.concurrent("with a clock that disagrees with the API server's nothing moves, and what is held is repaired all the same", async () => {
   await using place = await rotatingNamespace(cluster(), "skewed");
   const sound = await place.startOperator();
   await place.putTargets(["0s"]);

@@ -1,9 +1,9 @@
 // A source that changes ten times a second, hundreds of times, while connections are cut again and again.
 import { setTimeout as wait } from "node:timers/promises";
 import { startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { rotatingNamespace } from "./rotating-namespace.ts";
 import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();

@@ -1,11 +1,11 @@
 // `keyturn history` and `keyturn plan`: what people see of a set, and what they do not.
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationHistoryReport, rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/queries.ts";
 import type { Query } from "../../packages/keyturn/src/feature/feature.ts";
 import { runKeyturn } from "../support/keyturn-process.ts";
 import { typed } from "../support/typed-command.ts";
-import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { type RotatingNamespace, rotatingNamespace } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
 

@@ -1,8 +1,8 @@
 // A rotation that is cut before or after any of its writes is finished by a fresh process, and nobody can see it from the outcome.
 import { CutConnection, type Fault, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { rotatingNamespace } from "./rotating-namespace.ts";
 import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
@@ -31,7 +31,7 @@ class Death implements Fault {
   }
 }
 
-test.each(["before", "after"] as const)("a crash %s every single write of a rotation", { timeout: 400_000 }, async (moment) => {
+test.concurrent.each(["before", "after"] as const)("a crash %s every single write of a rotation", { timeout: 400_000 }, async (moment) => {
   await using place = await rotatingNamespace(cluster(), `crash-${moment}`);
   await place.putTargets(["1s", "1s", "1s"]);
   await place.putSource("v0");

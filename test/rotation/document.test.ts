@@ -1,8 +1,8 @@
 // The guide's example on a real API server: with delays cut to seconds, everything happens as it says.
 import { Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { rotatingNamespace } from "./rotating-namespace.ts";
 import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
@@ -45,7 +45,7 @@ spec:
   deletionMode: cascade
 `;
 
-test("the guide's example: the fallback gets the live content one delay after a change, and live the source's after the other", async () => {
+test.concurrent("the guide's example: the fallback gets the live content one delay after a change, and live the source's after the other", async () => {
   await using place = await rotatingNamespace(cluster(), "document");
   await place.startOperator();
   using witness = await Witness.of(place);
@@ -75,7 +75,7 @@ test("the guide's example: the fallback gets the live content one delay after a 
   await soon(async () => expect(await place.records()).toHaveLength(2));
 });
 
-test("a target's object is like the source, and has none of its labels, annotations and owners", async () => {
+test.concurrent("a target's object is like the source, and has none of its labels, annotations and owners", async () => {
   await using place = await rotatingNamespace(cluster(), "copies");
   await place.startOperator();
   await cluster().apply(documented(place.namespace));
@@ -91,7 +91,7 @@ test("a target's object is like the source, and has none of its labels, annotati
   expect(live?.metadata.ownerReferences).toBeUndefined();
 });
 
-test("a label does what an annotation does", async () => {
+test.concurrent("a label does what an annotation does", async () => {
   await using place = await rotatingNamespace(cluster(), "labels");
   await place.startOperator();
   await cluster().apply(documented(place.namespace).replace("  annotations:\n", "  labels:\n"));

@@ -1,11 +1,11 @@
 // Labels and annotations that somebody else has written, edited or taken away: they move, delete and rewrite nothing.
 import { Buffer } from "node:buffer";
 import { ConfigMap, type Kind, type KubeObject, Secret, type Stored } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { digestOf, storedContent } from "../../packages/keyturn/src/controllers/rotation/content.ts";
-import { rotatingNamespace, type RotatingNamespace, soon } from "./rotating-namespace.ts";
+import { rotatingNamespace, type RotatingNamespace } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
 const domain = "rotator.k8s.telekom.com";
@@ -80,7 +80,7 @@ function forge(place: RotatingNamespace, namespace: string, { kind, version, dig
 
 const wrong = "00";
 
-test.each<readonly [string, "another" | "the same", Forgery]>([
+test.concurrent.each<readonly [string, "another" | "the same", Forgery]>([
   ["a ConfigMap with a recorded version and a wrong digest", "another", { kind: ConfigMap, version: "3", digest: wrong }],
   ["a Secret with a recorded version and a wrong digest", "another", { kind: Secret, version: "3", digest: wrong }],
   ["a Secret with a version beyond all records and the digest of its content", "another", { kind: Secret, version: "1000" }],
@@ -120,7 +120,7 @@ async function rotated(place: RotatingNamespace): Promise<void> {
   await soon(async () => expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual(["my-key-1", "my-key-2"]));
 }
 
-test("logs that cannot be read stop the set and delete nothing; it goes on when they are back", async () => {
+test.concurrent("logs that cannot be read stop the set and delete nothing; it goes on when they are back", async () => {
   await using place = await rotatingNamespace(cluster(), "bad-log");
   await rotated(place);
   const before = await place.records();
@@ -138,7 +138,7 @@ test("logs that cannot be read stop the set and delete nothing; it goes on when 
   await place.holds({ t1: "three", t2: "two" });
 });
 
-test("a record that lost an annotation or a label stops the set and says so, and so does one that was made up", async () => {
+test.concurrent("a record that lost an annotation or a label stops the set and says so, and so does one that was made up", async () => {
   await using place = await rotatingNamespace(cluster(), "lost-annotation");
   await rotated(place);
   const [, newest] = await place.records();
@@ -160,7 +160,7 @@ test("a record that lost an annotation or a label stops the set and says so, and
   expect(await place.records()).toHaveLength(3);
 });
 
-test("a made-up version on a target's own object, of a time to come, is put back, and the next change comes in time", async () => {
+test.concurrent("a made-up version on a target's own object, of a time to come, is put back, and the next change comes in time", async () => {
   await using place = await rotatingNamespace(cluster(), "made-up");
   await rotated(place);
   const data = { someKey: encoded("evil") };
@@ -176,7 +176,7 @@ test("a made-up version on a target's own object, of a time to come, is put back
   await place.holds({ t1: "three", t2: "two" });
 });
 
-test("a copy of a target's object, with its labels and annotations, is left alone", async () => {
+test.concurrent("a copy of a target's object, with its labels and annotations, is left alone", async () => {
   await using place = await rotatingNamespace(cluster(), "copy");
   await rotated(place);
   const { metadata, data } = (await place.get(Secret, "t1")) ?? {};
@@ -191,7 +191,7 @@ test("a copy of a target's object, with its labels and annotations, is left alon
   expect((await place.get(Secret, "t1-backup"))?.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
 });
 
-test("a target named constructor is rotated like any other", async () => {
+test.concurrent("a target named constructor is rotated like any other", async () => {
   await using place = await rotatingNamespace(cluster(), "constructor");
   await place.startOperator();
   await place.putTarget("constructor", { rotationOrder: 1 });

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { runShell, shellBlock } from "../jwks/shell-block.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
 import { rotatingNamespace } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();

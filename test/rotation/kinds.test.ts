@@ -1,61 +1,34 @@
 // What can be rotated: Secrets of any type, ConfigMaps, and by a flag any namespaced kind; and what of them is.
-import { ConfigMap, defineKind, type KubeObject, Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { ConfigMap, crdOf, defineCustomKind, Secret } from "@keyturn/runtime";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { type RotatingNamespace, rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { type RotatingNamespace, rotatingNamespace } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
 const sourceMetadata = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
 
-interface Widget extends KubeObject {
-  readonly spec?: { readonly size?: number; readonly colour?: string; readonly parts?: readonly string[] };
-  readonly status?: { readonly phase?: string };
-}
-const Widget = defineKind<Widget>({ group: "rotated.example", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
-
-const widgetDefinition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.rotated.example" },
-  spec: {
-    group: "rotated.example",
-    scope: "Namespaced",
-    names: { kind: "Widget", plural: "widgets", singular: "widget" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: {
-                type: "object",
-                properties: {
-                  size: { type: "integer" },
-                  colour: { type: "string", default: "red" },
-                  parts: { type: "array", items: { type: "string" } },
-                },
-              },
-              status: { type: "object", properties: { phase: { type: "string" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
+const Widget = defineCustomKind({
+  group: "rotated.example",
+  kind: "Widget",
+  scope: "Namespaced",
+  versions: [
+    {
+      name: "v1",
+      spec: z.object({ size: z.int().optional(), colour: z.string().default("red"), parts: z.array(z.string()).optional() }),
+      status: z.object({ phase: z.string().optional() }),
+    },
+  ],
+});
 
 /** Creates or changes a source, as its owner would. */
 async function put(place: RotatingNamespace, source: object): Promise<void> {
   await cluster().apply({ metadata: { namespace: place.namespace, name: "latest", annotations: sourceMetadata }, ...source });
 }
 
-test("a ConfigMap is rotated with its binary data, and nothing of its metadata", async () => {
+test.concurrent("a ConfigMap is rotated with its binary data, and nothing of its metadata", async () => {
   await using place = await rotatingNamespace(cluster(), "configmap");
   await place.startOperator();
   await place.putTargets(["0s", "0s"]);
@@ -93,7 +66,7 @@ test("a ConfigMap is rotated with its binary data, and nothing of its metadata",
   await soon(async () => expect((await place.get(ConfigMap, "t2"))?.data).toEqual({ text: "one" }));
 });
 
-test("a Secret's type goes with it: a target of another type is made anew", async () => {
+test.concurrent("a Secret's type goes with it: a target of another type is made anew", async () => {
   await using place = await rotatingNamespace(cluster(), "type");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -113,7 +86,7 @@ test("a Secret's type goes with it: a target of another type is made anew", asyn
   expect(await place.eventSays("t1", "VersionRotated")).toBe("version 2 has taken the place of version 1");
 });
 
-test("an immutable source makes immutable targets, which are made anew for the next version", async () => {
+test.concurrent("an immutable source makes immutable targets, which are made anew for the next version", async () => {
   await using place = await rotatingNamespace(cluster(), "immutable");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -124,8 +97,8 @@ test("an immutable source makes immutable targets, which are made anew for the n
   await soon(async () => expect(await place.get(ConfigMap, "t1")).toMatchObject({ immutable: true, data: { text: "two" } }));
 });
 
-test("a custom resource is rotated once its kind is named, with exactly the rights that this adds", async () => {
-  await cluster().apply(widgetDefinition);
+test.concurrent("a custom resource is rotated once its kind is named, with exactly the rights that this adds", async () => {
+  await cluster().apply(crdOf(Widget));
   await using place = await rotatingNamespace(cluster(), "custom", { "rotation.kinds": "widgets.v1.rotated.example" });
   await place.startOperator();
   await place.putTargets(["0s", "0s"]);
@@ -152,7 +125,7 @@ test("a custom resource is rotated once its kind is named, with exactly the righ
   await soon(async () => expect((await place.get(Widget, "t2"))?.spec?.size).toBe(1));
 });
 
-test("a source may be known by labels, and the paths say what is watched and what is rotated", async () => {
+test.concurrent("a source may be known by labels, and the paths say what is watched and what is rotated", async () => {
   await using place = await rotatingNamespace(cluster(), "paths");
   await place.startOperator();
   await place.putTargets(["0s"], { targetName: "current" });

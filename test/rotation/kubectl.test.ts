@@ -1,7 +1,7 @@
 // What people see and do with kubectl.
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { rotatingNamespace } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
 

@@ -1,13 +1,13 @@
 // Two operators that both believe to lead, and a standby whose caches are behind: neither does harm.
 import { startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { rotatingNamespace } from "./rotating-namespace.ts";
 import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
 
-test("two leaders at once: every version is recorded once, and every target gets each in its turn", { timeout: 120_000 }, async () => {
+test.concurrent("two leaders at once: every version is recorded once, and every target gets each in its turn", async () => {
   await using place = await rotatingNamespace(cluster(), "leaders");
   await place.startOperator({ elects: false });
   await place.startOperator({ elects: false });
@@ -27,7 +27,7 @@ test("two leaders at once: every version is recorded once, and every target gets
   witness.expectOrder(["t1", "t2", "t3"]);
 });
 
-test("a standby that has seen nothing for a while takes over, and believes its caches in nothing", { timeout: 120_000 }, async () => {
+test.concurrent("a standby that has seen nothing for a while takes over, and believes its caches in nothing", async () => {
   await using place = await rotatingNamespace(cluster(), "standby");
   await using proxy = await startFaultProxy(cluster());
   const leader = await place.startOperator({ elects: false });

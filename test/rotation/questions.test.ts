@@ -1,13 +1,13 @@
 // The guide's four questions, and the answers, on a real API server.
 import { Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { rotatingNamespace, soon } from "./rotating-namespace.ts";
+import { rotatingNamespace } from "./rotating-namespace.ts";
 import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
 
-describe("fewer states than targets", () => {
+describe.concurrent("fewer states than targets", () => {
   test("the oldest state is in every target that has none of its own, so that pods can mount it", async () => {
     await using place = await rotatingNamespace(cluster(), "few");
     await place.startOperator();
@@ -41,7 +41,7 @@ describe("fewer states than targets", () => {
   });
 });
 
-test("a lower order with the smaller delay: the displaced content is kept, and the target says for how long it is nowhere", async () => {
+test.concurrent("a lower order with the smaller delay: the displaced content is kept, and the target says for how long it is nowhere", async () => {
   await using place = await rotatingNamespace(cluster(), "gap");
   await place.startOperator();
   using witness = await Witness.of(place);
@@ -61,7 +61,7 @@ test("a lower order with the smaller delay: the displaced content is kept, and t
   expect(arrived - witness.firstOf("t1", "two").appliedAtMs).toBeGreaterThanOrEqual(5_000);
 });
 
-describe("the source is deleted", () => {
+describe.concurrent("the source is deleted", () => {
   test("keep keeps, cascade deletes after its delay and not before", async () => {
     await using place = await rotatingNamespace(cluster(), "deleted");
     await place.startOperator();
@@ -131,7 +131,7 @@ describe("the source is deleted", () => {
   });
 });
 
-test("keys that left the source leave its copies", async () => {
+test.concurrent("keys that left the source leave its copies", async () => {
   await using place = await rotatingNamespace(cluster(), "keys");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -143,7 +143,7 @@ test("keys that left the source leave its copies", async () => {
   await soon(async () => expect(Object.keys((await place.get(Secret, "t1"))?.data ?? {})).toEqual(["someKey"]));
 });
 
-describe("the source changes faster than the delays", () => {
+describe.concurrent("the source changes faster than the delays", () => {
   test("what did not stay is never live, and the last one is; what was live is the fallback", async () => {
     await using place = await rotatingNamespace(cluster(), "fast");
     await place.startOperator();

@@ -14,7 +14,7 @@ import {
 } from "@keyturn/runtime";
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
-import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import {
@@ -40,9 +40,6 @@ export interface StartOptions {
   /** Default the machine's. */
   readonly clock?: Clock;
 }
-
-/** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(30_000);
 
 /** Makes a namespace with the CRD served and the operator's ServiceAccount in place. The operator does not run yet. */
 export async function rotatingNamespace(

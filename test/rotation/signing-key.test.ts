@@ -1,7 +1,7 @@
 // Rotation and JWKS together, from examples/rotate: a signing key is published before it signs, and verifiable after it has stopped.
 import { readFile } from "node:fs/promises";
 import { ConfigMap, Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { startOperator } from "@keyturn/runtime/testing";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -9,7 +9,7 @@ import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
-import { kidOf, soon } from "../jwks/publishing-namespace.ts";
+import { kidOf } from "../jwks/publishing-namespace.ts";
 
 const cluster = useSharedCluster();
 const limitsOff: Readonly<Record<string, string>> = {

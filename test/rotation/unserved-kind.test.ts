@@ -1,43 +1,19 @@
 // A kind of --rotation.kinds whose CRD is not installed: the others are rotated without it, and it joins and leaves by itself.
-import { defineKind, type KubeObject } from "@keyturn/runtime";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { crdOf, defineCustomKind, resourceOf } from "@keyturn/runtime";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { type RotatingNamespace, rotatingNamespace } from "./rotating-namespace.ts";
 
 const cluster = useSharedCluster();
-const patienceMs = 90_000;
-const soon = soonWithin(patienceMs);
-
-interface Gear extends KubeObject {
-  readonly spec?: { readonly teeth?: number };
-}
-const Gear = defineKind<Gear>({ group: "unserved.example", version: "v1", kind: "Gear", plural: "gears", namespaced: true });
-const resource = "gears.unserved.example";
-
-const gearDefinition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: resource },
-  spec: {
-    group: "unserved.example",
-    scope: "Namespaced",
-    names: { kind: "Gear", plural: "gears", singular: "gear" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: { spec: { type: "object", properties: { teeth: { type: "integer" } } } },
-          },
-        },
-      },
-    ],
-  },
-};
+const Gear = defineCustomKind({
+  group: "unserved.example",
+  kind: "Gear",
+  scope: "Namespaced",
+  versions: [{ name: "v1", spec: z.object({ teeth: z.int().optional() }) }],
+});
+const resource = resourceOf(Gear);
 
 /** Makes a Gear the source of a set with one target, both of the set's name. */
 async function putGears(place: RotatingNamespace, set: string, teeth: number): Promise<void> {
@@ -60,7 +36,7 @@ test(
     // Missing: Secrets are rotated all the same, and what is missing is reported.
     await place.putTargets(["0s"]);
     await place.putSource("one");
-    await place.holds({ t1: "one" }, patienceMs);
+    await place.holds({ t1: "one" });
     await stateIs(`active, without ${resource}`);
     await soon(async () => {
       expect(await operator.metrics()).toContain(`runtime_watch_state{resource="${resource}",namespace="${place.namespace}",state="missing"} 1`);
@@ -72,7 +48,7 @@ test(
     await soon(async () => expect(operator.logLines).toContainEqual(logged));
 
     // Appears: it is rotated without anybody doing anything.
-    await cluster().apply(gearDefinition);
+    await cluster().apply(crdOf(Gear));
     await putGears(place, "small", 12);
     await soon(async () => expect((await place.get(Gear, "small"))?.spec).toEqual({ teeth: 12 }));
     await stateIs("active");
@@ -81,10 +57,10 @@ test(
     await cluster().kubectl("delete", "crd", resource);
     await stateIs(`active, without ${resource}`);
     await place.putSource("two");
-    await place.holds({ t1: "two" }, patienceMs);
+    await place.holds({ t1: "two" });
 
     // Comes back: it is rotated again. A target that was refused while the CRD was going has to wait for its next try, so this is another one.
-    await cluster().apply(gearDefinition);
+    await cluster().apply(crdOf(Gear));
     await putGears(place, "large", 48);
     await soon(async () => expect((await place.get(Gear, "large"))?.spec).toEqual({ teeth: 48 }));
     await stateIs("active");

@@ -1,10 +1,11 @@
 // Somebody who watches a namespace's Secrets from outside and writes down everything that sources and targets ever held.
 import { createHttpTransport, loadConfig, Secret } from "@keyturn/runtime";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { expect } from "vitest";
 import * as z from "zod";
 import { openWatch, type OpenWatch } from "@keyturn/runtime/testing";
 import { appliedAtAnnotation, versionAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { type RotatingNamespace, soon, valueIn } from "./rotating-namespace.ts";
+import { type RotatingNamespace, valueIn } from "./rotating-namespace.ts";
 
 const secret = z.object({
   metadata: z.object({ name: z.string(), resourceVersion: z.string(), annotations: z.record(z.string(), z.string()).default({}) }),

@@ -2,9 +2,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Deployment } from "@keyturn/runtime";
-import { temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { meshNamespace, soon } from "./mesh-namespace.ts";
+import { meshNamespace } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
 const newImage = "docker.io/istio/proxyv2:1.27.0";
@@ -12,7 +12,7 @@ const newImage = "docker.io/istio/proxyv2:1.27.0";
 test.each([
   ["server-side apply with force, as Flux does it", ["apply", "--server-side", "--force-conflicts", "--field-manager=kustomize-controller"]],
   ["client-side apply, as Argo CD does it by default", ["apply"]],
-])("%s", { timeout: 180_000 }, async (_, apply) => {
+])("%s", async (_, apply) => {
   await using place = await meshNamespace(cluster(), "gitops");
   const file = join(await temporaryFolder(), "web.json");
   const inGit = (replicas: number): string =>

@@ -4,7 +4,7 @@ import { Deployment } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { sidecarsFlags } from "../../packages/keyturn/src/controllers/sidecars/flags.ts";
-import { runShell, shellBlock } from "../jwks/shell-block.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
 import { meshNamespace } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
@@ -25,7 +25,7 @@ test("every flag is in the guide, with its default", async () => {
   }
 });
 
-test("the commands for consent are taken", { timeout: 120_000 }, async () => {
+test("the commands for consent are taken", async () => {
   await using place = await meshNamespace(cluster(), "guide");
   await place.put(Deployment, "web");
   const commands = (await shellBlock("guides/roll-out.md", "consent")).replaceAll("shop", place.namespace);

@@ -1,6 +1,6 @@
 // The pods that we ask about are those that the real controllers make: compared with what the API server sends to the webhook when they make them.
 import { covers, DaemonSet, Deployment, type KubeObject, type Pod, StatefulSet, type Stored } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { keepAny, templateOf } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
 import { expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
@@ -9,7 +9,7 @@ import { unknownPaths } from "../../packages/keyturn/src/controllers/sidecars/in
 import { draftPod, type PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
 import { compareSidecar, sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
 import { createWebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
-import { meshNamespace, soon, type WorkloadKind } from "./mesh-namespace.ts";
+import { meshNamespace, type WorkloadKind } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
 

@@ -2,7 +2,7 @@
 import { Deployment, MutatingWebhookConfiguration, type MutatingWebhook, Namespace, Pod, type PodTemplateSpec } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { readFileSync } from "node:fs";
-import { vi } from "vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { type Expectation, expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
 import { type Injectors, readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injector-configuration.ts";
 import { draftPod, type PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
@@ -88,13 +88,10 @@ export class InjectionWorld implements AsyncDisposable {
     );
     const template = { metadata: { labels: { [markerLabel]: marker } }, spec: { containers: [{ name: "app", image: "app" }] } };
     const pod = draftPod({ kind: "Pod", namespace: "default", name: marker, uid: "", template });
-    await vi.waitFor(
-      async () => {
-        await client.create(Pod, pod, { dryRun: true });
-        if (!this.#istiods.some(({ calls }) => calls.some((call) => call.pod.metadata.labels?.[markerLabel] === marker))) throw new Error("not yet");
-      },
-      { timeout: 30_000, interval: 20 },
-    );
+    await soon(async () => {
+      await client.create(Pod, pod, { dryRun: true });
+      if (!this.#istiods.some(({ calls }) => calls.some((call) => call.pod.metadata.labels?.[markerLabel] === marker))) throw new Error("not yet");
+    });
   }
 
   /** What the API server does with the pod of a workload. It stores nothing. */

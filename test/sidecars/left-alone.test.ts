@@ -1,21 +1,20 @@
 // What is not restarted: what is current, what cannot be restarted, what people have opted out of, and what does not count.
 import { DaemonSet, Deployment, Job, Pod, StatefulSet } from "@keyturn/runtime";
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { consentLabel, restartedAtAnnotation } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
-import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
-import { rolloutDefinition } from "./rollout-definition.ts";
+import { meshNamespace, metric } from "./mesh-namespace.ts";
+import { rolloutDefinition } from "../support/rollout-definition.ts";
 
 const cluster = useSharedCluster();
 const oldImage = "docker.io/istio/proxyv2:1.26.0";
 const newImage = "docker.io/istio/proxyv2:1.27.0";
-const patiently = { timeout: 180_000 };
 const container = { name: "app", image: "example.com/app:1" };
 
-describe("reported, not restarted", () => {
-  test("a paused Deployment, until it is resumed; OnDelete and partitioned ones", patiently, async () => {
+describe.concurrent("reported, not restarted", () => {
+  test("a paused Deployment, until it is resumed; OnDelete and partitioned ones", async () => {
     await using place = await meshNamespace(cluster(), "strategy");
     await Promise.all([
       place.put(Deployment, "paused"),
@@ -42,7 +41,7 @@ describe("reported, not restarted", () => {
     await place.hasSidecar(Deployment, "paused", newImage);
   });
 
-  test("a pod of its own, a Job's, and those of a kind that only looks like a Deployment", patiently, async () => {
+  test("a pod of its own, a Job's, and those of a kind that only looks like a Deployment", async () => {
     await using place = await meshNamespace(cluster(), "orphans");
     const { client } = cluster();
     const { namespace } = place;
@@ -68,7 +67,7 @@ describe("reported, not restarted", () => {
     expect(await place.sidecars("bare")).toEqual([oldImage]);
   });
 
-  test("what has opted out, itself or by its namespace", patiently, async () => {
+  test("what has opted out, itself or by its namespace", async () => {
     await using place = await meshNamespace(cluster(), "consent");
     await place.put(Deployment, "out", { labels: { [consentLabel]: "disabled" } });
     await place.put(Deployment, "in", { labels: { [consentLabel]: "enabled" } });
@@ -84,7 +83,7 @@ describe("reported, not restarted", () => {
     expect(await place.sidecars("out")).toEqual([oldImage]);
   });
 
-  test("with opt-in, what nobody has opted in", patiently, async () => {
+  test("with opt-in, what nobody has opted in", async () => {
     await using place = await meshNamespace(cluster(), "opt-in");
     await place.put(Deployment, "in", { labels: { [consentLabel]: "enabled" } });
     await place.put(Deployment, "silent");
@@ -95,7 +94,7 @@ describe("reported, not restarted", () => {
     expect(await place.restartedAt(Deployment, "silent")).toBeUndefined();
   });
 
-  test("anything outside of the maintenance windows", patiently, async () => {
+  test("anything outside of the maintenance windows", async () => {
     await using place = await meshNamespace(cluster(), "window");
     await place.put(Deployment, "web");
     const hour = (new Date().getUTCHours() + 12) % 24;
@@ -109,7 +108,7 @@ describe("reported, not restarted", () => {
     await place.hasSidecar(Deployment, "web", newImage);
   });
 
-  test("what would get an image that cannot be run", patiently, async () => {
+  test("what would get an image that cannot be run", async () => {
     await using place = await meshNamespace(cluster(), "no-image");
     const gateway = { containers: [{ name: "istio-proxy", image: "auto" }] };
     await Promise.all([place.put(Deployment, "gateway", { replicas: 1, podSpec: gateway }), place.put(Deployment, "web", { replicas: 1 })]);
@@ -128,7 +127,7 @@ describe("reported, not restarted", () => {
     expect(await place.restartedAt(Deployment, "gateway")).toBeUndefined();
   });
 
-  test("anything in a dry run, which says what it would do", patiently, async () => {
+  test("anything in a dry run, which says what it would do", async () => {
     await using place = await meshNamespace(cluster(), "dry-run");
     await Promise.all([place.put(Deployment, "web"), place.put(StatefulSet, "by-hand", { spec: { updateStrategy: { type: "OnDelete" } } })]);
     const operator = await place.startOperator({ "sidecars.dry-run": "true" });
@@ -149,7 +148,7 @@ describe("reported, not restarted", () => {
   });
 });
 
-test("a dry run in which the API server takes nothing counts no failure", patiently, async () => {
+test.concurrent("a dry run in which the API server takes nothing counts no failure", async () => {
   await using place = await meshNamespace(cluster(), "refused-dry");
   await place.put(Deployment, "web", { replicas: 1 });
   await using proxy = await startFaultProxy(cluster());
@@ -167,7 +166,7 @@ test("a dry run in which the API server takes nothing counts no failure", patien
   expect(await place.events("web")).toEqual([]);
 });
 
-test("what istiod no longer asks to change when it is asked once more, and the log says so", patiently, async () => {
+test.concurrent("what istiod no longer asks to change when it is asked once more, and the log says so", async () => {
   await using place = await meshNamespace(cluster(), "changed-mind");
   await Promise.all(["a", "b"].map((name) => place.put(Deployment, name, { replicas: 1 })));
   const operator = await place.startOperator({ "sidecars.restart-delay": "8s" });
@@ -188,10 +187,10 @@ test("what istiod no longer asks to change when it is asked once more, and the l
   expect(await place.restartedAt(Deployment, "b")).toBeUndefined();
 });
 
-test.each([
+test.concurrent.each([
   ["in the future", "2099-01-01T00:00:00Z"],
   ["that is no time", "yesterday"],
-])("what has a restart %s within the cooldown, which begins when that is first seen", patiently, async (_what, stamp) => {
+])("what has a restart %s within the cooldown, which begins when that is first seen", async (_what, stamp) => {
   await using place = await meshNamespace(cluster(), "stamped");
   await place.put(Deployment, "web", { replicas: 1, podAnnotations: { [restartedAtAnnotation]: stamp } });
   const operator = await place.startOperator({ "sidecars.annotation-cooldown": "8s" });
@@ -201,7 +200,7 @@ test.each([
   await place.hasSidecar(Deployment, "web", newImage);
 });
 
-test("what would get an injected init container whose image cannot be run", patiently, async () => {
+test.concurrent("what would get an injected init container whose image cannot be run", async () => {
   await using place = await meshNamespace(cluster(), "init-image");
   await place.put(Deployment, "web", { replicas: 1 });
   await place.startOperator();
@@ -215,7 +214,7 @@ test("what would get an injected init container whose image cannot be run", pati
   expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
 });
 
-test("pods that have failed, or are on their way out, do not count", patiently, async () => {
+test.concurrent("pods that have failed, or are on their way out, do not count", async () => {
   await using place = await meshNamespace(cluster(), "evicted");
   await place.put(Deployment, "web", { replicas: 1 });
   const [pod] = await place.pods("web");
@@ -245,8 +244,8 @@ test("pods that have failed, or are on their way out, do not count", patiently, 
   await cluster().kubectl("-n", place.namespace, "patch", "pod", pod.metadata.name, "-p", '{"metadata":{"finalizers":null}}');
 });
 
-describe("Argo Rollouts", () => {
-  test("are restarted by spec.restartAt once their CRD is there", patiently, async () => {
+describe.concurrent("Argo Rollouts", () => {
+  test("are restarted by spec.restartAt once their CRD is there", async () => {
     await using place = await meshNamespace(cluster(), "argo");
     const { client } = cluster();
     const { namespace } = place;
@@ -278,7 +277,7 @@ describe("Argo Rollouts", () => {
     );
     await soon(async () => expect(await place.sidecars("canary")).toEqual([oldImage]));
     await place.upgrade({ tag: "1.27.0" });
-    await soon(async () => expect((await client.get(Rollout, { namespace, name: "canary" }))?.spec?.restartAt).toMatch(/Z$/), 120_000);
+    await soon(async () => expect((await client.get(Rollout, { namespace, name: "canary" }))?.spec?.restartAt).toMatch(/Z$/));
     await place.eventSays("canary", "SidecarRestart");
   });
 });

@@ -16,7 +16,7 @@ import {
 } from "@keyturn/runtime";
 import { type ClusterAccess, type FaultProxy, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
-import { type Soon, soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
@@ -26,9 +26,6 @@ import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/ist
 /** A workload with a pod template. */
 export type WorkloadKind = typeof Deployment | typeof StatefulSet | typeof DaemonSet;
 type WorkloadObject = Deployment | StatefulSet | DaemonSet;
-
-/** Retries until the assertion holds. */
-export const soon: Soon = soonWithin(50_000);
 
 /** Nothing waits that need not. */
 const limitsOff = { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0", "sidecars.reconcile-period": "0" };

@@ -9,7 +9,7 @@ import { meshNamespace } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
 
-test("says what would be restarted, what waits for what, and what is left alone", { timeout: 120_000 }, async () => {
+test("says what would be restarted, what waits for what, and what is left alone", async () => {
   await using place = await meshNamespace(cluster(), "plan");
   await Promise.all([
     place.put(Deployment, "a"),

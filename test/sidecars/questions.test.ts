@@ -1,16 +1,15 @@
 // How much istiod is asked: once per template and configuration, and not because of noise.
 import { ConfigMap, Deployment, Namespace } from "@keyturn/runtime";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { everything } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
-import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
+import { meshNamespace, metric } from "./mesh-namespace.ts";
 
 // A cluster of its own: the webhooks of other tests are configurations too.
 const cluster = useCluster(everything);
 const newImage = "docker.io/istio/proxyv2:1.27.0";
-const patiently = { timeout: 180_000 };
 
-test("one question per template and configuration, however many pods there are, and one more before a restart", patiently, async () => {
+test("one question per template and configuration, however many pods there are, and one more before a restart", async () => {
   await using place = await meshNamespace(cluster(), "questions");
   await Promise.all([place.put(Deployment, "a", { replicas: 5 }), place.put(Deployment, "b", { replicas: 5 })]);
   const operator = await place.startOperator();
@@ -36,7 +35,7 @@ test("one question per template and configuration, however many pods there are, 
   expect(place.questions.map(({ pod }) => pod.metadata.labels?.["app"])).toEqual(expect.arrayContaining(["a", "b", "c"]));
 });
 
-test("the whole sidecar is compared if that is asked for", patiently, async () => {
+test("the whole sidecar is compared if that is asked for", async () => {
   await using place = await meshNamespace(cluster(), "whole");
   await place.put(Deployment, "web", { replicas: 1 });
   const images = await place.startOperator();

@@ -1,19 +1,18 @@
 // Outdated workloads are restarted once, as many at a time as may, and nothing that is due gets lost: on a real API server, rolled by the real controllers.
 import { DaemonSet, Deployment, Lease, StatefulSet } from "@keyturn/runtime";
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { consentLabel, restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
 import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
-import { meshNamespace, metric, soon } from "./mesh-namespace.ts";
+import { meshNamespace, metric } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
 const oldImage = "docker.io/istio/proxyv2:1.26.0";
 const newImage = "docker.io/istio/proxyv2:1.27.0";
 const newestImage = "docker.io/istio/proxyv2:1.28.0";
-const patiently = { timeout: 180_000 };
 
-test("each workload is restarted once, with Fortsa's annotation, by server-side apply under our own name", patiently, async () => {
+test.concurrent("each workload is restarted once, with Fortsa's annotation, by server-side apply under our own name", async () => {
   await using place = await meshNamespace(cluster(), "once");
   const kinds = [Deployment, StatefulSet, DaemonSet] as const;
   // All of one name: they are told apart by their kind.
@@ -43,7 +42,7 @@ test("each workload is restarted once, with Fortsa's annotation, by server-side 
   );
 });
 
-test("a new leader restarts nothing that was restarted already", patiently, async () => {
+test.concurrent("a new leader restarts nothing that was restarted already", async () => {
   await using place = await meshNamespace(cluster(), "leader");
   await place.put(Deployment, "web");
   const first = await place.startOperator();
@@ -57,7 +56,7 @@ test("a new leader restarts nothing that was restarted already", patiently, asyn
   expect(await place.restartedAt(Deployment, "web")).toBe(restartedAt);
 });
 
-test("no more workloads roll at a time than may, and each that is finished makes room for the next", patiently, async () => {
+test.concurrent("no more workloads roll at a time than may, and each that is finished makes room for the next", async () => {
   await using place = await meshNamespace(cluster(), "budget");
   const names = ["a", "b", "c", "d", "e"];
   await Promise.all(names.map((name) => place.put(Deployment, name, { replicas: 1 })));
@@ -78,7 +77,7 @@ test("no more workloads roll at a time than may, and each that is finished makes
   expect(most).toBeLessThanOrEqual(2);
 });
 
-test("a rollout that does not get healthy stops all further ones, until it does", patiently, async () => {
+test.concurrent("a rollout that does not get healthy stops all further ones, until it does", async () => {
   await using place = await meshNamespace(cluster(), "stuck");
   // Each needs a pod more than it has, for a moment, and there may be no more pods.
   await place.put(Deployment, "a", { replicas: 1 });
@@ -97,7 +96,7 @@ test("a rollout that does not get healthy stops all further ones, until it does"
   await place.hasSidecar(Deployment, "b", newImage);
 });
 
-test("while istiod answers nobody, workloads that it was asked about before are not restarted either", patiently, async () => {
+test.concurrent("while istiod answers nobody, workloads that it was asked about before are not restarted either", async () => {
   await using place = await meshNamespace(cluster(), "frozen");
   const { webhooks = [], ...configuration } = place.istiod.revisionConfiguration();
   await place.putWebhooks({ ...configuration, webhooks: webhooks.map((webhook) => Object.assign({}, webhook, { timeoutSeconds: 1 })) });
@@ -120,7 +119,7 @@ test("while istiod answers nobody, workloads that it was asked about before are 
   expect(await metric(operator, 'keyturn_sidecars_restarts_total{reason="ImageDiffers"}')).toBe(3);
 });
 
-test("between any two restarts there is the whole delay, even if somebody has written a restart in the future", patiently, async () => {
+test.concurrent("between any two restarts there is the whole delay, even if somebody has written a restart in the future", async () => {
   await using place = await meshNamespace(cluster(), "delay");
   const future = { [restartedAtAnnotation]: new Date(Date.now() + 365 * 24 * 3_600_000).toISOString() };
   const names = ["a", "b", "c"];
@@ -136,8 +135,8 @@ test("between any two restarts there is the whole delay, even if somebody has wr
   expect([b - a, c - b].every((apartMs) => apartMs >= 5000)).toBe(true);
 });
 
-describe("nothing that is due gets lost", () => {
-  test("while the webhook fails, and when it refuses without saying why", patiently, async () => {
+describe.concurrent("nothing that is due gets lost", () => {
+  test("while the webhook fails, and when it refuses without saying why", async () => {
     await using place = await meshNamespace(cluster(), "failing");
     await place.put(Deployment, "web");
     const operator = await place.startOperator();
@@ -153,7 +152,7 @@ describe("nothing that is due gets lost", () => {
     await place.hasSidecar(Deployment, "web", newImage);
   });
 
-  test("when the API server does not take the restart, and others do not wait for it", patiently, async () => {
+  test("when the API server does not take the restart, and others do not wait for it", async () => {
     await using place = await meshNamespace(cluster(), "refused");
     await place.put(Deployment, "a", { replicas: 1 });
     await place.put(Deployment, "b", { replicas: 1 });
@@ -168,7 +167,7 @@ describe("nothing that is due gets lost", () => {
     await place.hasSidecar(Deployment, "a", newImage);
   });
 
-  test("a second change within the cooldown is made up for when it is over", patiently, async () => {
+  test("a second change within the cooldown is made up for when it is over", async () => {
     await using place = await meshNamespace(cluster(), "cooldown");
     await place.put(Deployment, "web", { replicas: 1 });
     const operator = await place.startOperator({ "sidecars.annotation-cooldown": "8s" });
@@ -182,7 +181,7 @@ describe("nothing that is due gets lost", () => {
     expect(Date.parse(second ?? "") - Date.parse(first ?? "")).toBeGreaterThanOrEqual(8000);
   });
 
-  test("what waits when the lease is lost is made up for when it is held again", patiently, async () => {
+  test("what waits when the lease is lost is made up for when it is held again", async () => {
     await using place = await meshNamespace(cluster(), "lease");
     await place.put(Deployment, "web", { replicas: 1 });
     const operator = await place.startOperator({ "sidecars.annotation-cooldown": "10s" });
@@ -198,7 +197,7 @@ describe("nothing that is due gets lost", () => {
     expect((await cluster().client.get(Lease, name))?.spec?.holderIdentity).not.toBe("somebody else");
   });
 
-  test("pods that were let through without a sidecar while istiod was down get one", patiently, async () => {
+  test("pods that were let through without a sidecar while istiod was down get one", async () => {
     await using place = await meshNamespace(cluster(), "ignored");
     const { webhooks = [], ...configuration } = place.istiod.revisionConfiguration();
     await place.putWebhooks({
@@ -218,7 +217,7 @@ describe("nothing that is due gets lost", () => {
   });
 });
 
-test("a restart that does not help is not repeated, and said so", patiently, async () => {
+test.concurrent("a restart that does not help is not repeated, and said so", async () => {
   await using place = await meshNamespace(cluster(), "inept");
   await place.put(Deployment, "web", { replicas: 1 });
   // Somebody else's webhook, of which we know nothing, puts the old image back.

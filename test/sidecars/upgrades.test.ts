@@ -1,18 +1,15 @@
 // Upgrades end to end: real Deployments, StatefulSets and DaemonSets, injected by the API server, rolled by the real controllers, restarted by ours.
 import { randomUUID } from "node:crypto";
 import { DaemonSet, defineKind, Deployment, type Kind, type KubeObject, ReplicaSet, StatefulSet } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
-import { type MeshNamespace, meshNamespace, soon, type WorkloadKind } from "./mesh-namespace.ts";
+import { type MeshNamespace, meshNamespace, type WorkloadKind } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
 
 /** The API server itself takes a moment to go by changed webhooks and labels; what is restarted before that gets the old sidecar again. */
 const settled = { "sidecars.istiod-config-read-delay": "2s" };
-
-/** Everything is restarted by several steps of several controllers. */
-const patiently = { timeout: 180_000 };
 
 const workloads: readonly (readonly [WorkloadKind, string])[] = [
   [Deployment, "web"],
@@ -69,8 +66,8 @@ function proxy(tag: string): string {
   return `docker.io/istio/proxyv2:${tag}`;
 }
 
-describe("an upgrade in place", () => {
-  test("restarts each workload once, and each further upgrade once more", patiently, async () => {
+describe.concurrent("an upgrade in place", () => {
+  test("restarts each workload once, and each further upgrade once more", async () => {
     await using place = await meshNamespace(cluster(), "in-place");
     await putAll(place);
     await place.startOperator(settled);
@@ -81,25 +78,21 @@ describe("an upgrade in place", () => {
     expect(await place.eventSays("web", "SidecarRestart")).toContain(proxy("1.27.0"));
   });
 
-  test(
-    "to native sidecars, with whole sidecars compared, restarts each once; pods that are as new ones would be are not touched",
-    patiently,
-    async () => {
-      await using place = await meshNamespace(cluster(), "native");
-      await putAll(place);
-      await place.startOperator({ ...settled, "sidecars.compare-whole": "true" });
-      await place.upgrade({ nativeSidecars: true });
-      await allHave(place, proxy("1.26.0"), 1);
-      for (const [, name] of workloads) {
-        for (const { spec } of await place.pods(name)) expect(spec?.initContainers?.map((container) => container.name)).toContain("istio-proxy");
-      }
-      await place.upgrade({ resources: { requests: { cpu: "200m" } }, env: { ISTIO_META_DNS_CAPTURE: "true" } });
-      await allHave(place, proxy("1.26.0"), 2);
-    },
-  );
+  test("to native sidecars, with whole sidecars compared, restarts each once; pods that are as new ones would be are not touched", async () => {
+    await using place = await meshNamespace(cluster(), "native");
+    await putAll(place);
+    await place.startOperator({ ...settled, "sidecars.compare-whole": "true" });
+    await place.upgrade({ nativeSidecars: true });
+    await allHave(place, proxy("1.26.0"), 1);
+    for (const [, name] of workloads) {
+      for (const { spec } of await place.pods(name)) expect(spec?.initContainers?.map((container) => container.name)).toContain("istio-proxy");
+    }
+    await place.upgrade({ resources: { requests: { cpu: "200m" } }, env: { ISTIO_META_DNS_CAPTURE: "true" } });
+    await allHave(place, proxy("1.26.0"), 2);
+  });
 });
 
-test("a tag that is led to another revision takes its namespaces along", patiently, async () => {
+test.concurrent("a tag that is led to another revision takes its namespaces along", async () => {
   await using next = await startNext("1.27.0");
   await using place = await meshNamespace(cluster(), "tag", { namespace: next.settings.namespace });
   const tag = `${place.istiod.settings.revision}-stable`;
@@ -115,7 +108,7 @@ test("a tag that is led to another revision takes its namespaces along", patient
   await allHave(place, proxy("1.26.0"), 2);
 });
 
-test("a namespace that names another revision gets that one's sidecars, also when their image is the same", patiently, async () => {
+test.concurrent("a namespace that names another revision gets that one's sidecars, also when their image is the same", async () => {
   await using next = await startNext("1.26.0");
   await using place = await meshNamespace(cluster(), "moved", { namespace: next.settings.namespace, tag: "1.26.0" });
   await place.install(next);
@@ -128,7 +121,7 @@ test("a namespace that names another revision gets that one's sidecars, also whe
   await allHave(place, proxy("1.26.0"), 1);
 });
 
-test("injection that is switched off takes the sidecars away, and switched on again brings them back", patiently, async () => {
+test.concurrent("injection that is switched off takes the sidecars away, and switched on again brings them back", async () => {
   await using place = await meshNamespace(cluster(), "switched");
   const { revision, tag } = place.istiod.settings;
   await putAll(place);

@@ -1,6 +1,6 @@
 // From one release to the next: what the old one left is still there, with the same content and the same status, and is not written anew.
-import { everything, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { renderCrds, renderRbac } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -9,8 +9,6 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { isOurs, readObject, type RecordedObject, recordedFile, recordedObjects, restore } from "./recorded-release.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
-const soon = soonWithin(120_000);
-
 /** Every release whose record is here. */
 const releases = ["0.1.0"];
 
@@ -57,7 +55,7 @@ async function isSettled(operator: RunningOperator): Promise<void> {
 }
 
 describe.each(releases)("from %s", (version) => {
-  const cluster = useCluster(everything);
+  const cluster = useCluster({ controllerManager: true });
   let objects: readonly RecordedObject[];
   let restored: readonly RecordedObject[];
   const now = (): Promise<readonly RecordedObject[]> => Promise.all(objects.map((object) => readObject(cluster().client, object)));

@@ -1,7 +1,8 @@
 // For tests: a place whose credentials come from a real OpenID server.
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { expect } from "vitest";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
-import { type Credentials, type Flags, type IssuingPlace, issuingPlace, soon } from "../issuing-place.ts";
+import { type Credentials, type Flags, type IssuingPlace, issuingPlace } from "../issuing-place.ts";
 import { type OpenidServer, type OpenidServerOptions, startOpenidServer } from "./openid-server.ts";
 import { verifiedToken } from "./verified-token.ts";
 

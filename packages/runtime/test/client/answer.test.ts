@@ -20,7 +20,7 @@ import {
   Secret,
   type Stored,
 } from "@keyturn/runtime";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { trackAnswers, type WriteRecord } from "../../src/controller/run.ts";
 
 const Note = defineCustomKind({
@@ -39,7 +39,7 @@ const answer = "metadata";
 beforeAll(async () => {
   await cluster().apply([crdOf(Note)]);
   // A CRD is said to be established a moment before its kind is served.
-  await soonWithin(60_000)(() => cluster().client.list(Note));
+  await soon(() => cluster().client.list(Note));
 });
 
 /** A kind, and two contents that its objects can have. */

@@ -3,9 +3,9 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigMap, createClient, createHttpTransport, Deployment, loadConfig, Pod, Secret } from "@keyturn/runtime";
-import { everything, startCluster, withWatchList } from "@keyturn/runtime/testing";
-import { describe, expect, it, vi } from "vitest";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { startCluster, withWatchList } from "@keyturn/runtime/testing";
+import { describe, expect, it } from "vitest";
+import { soon, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { isRunning } from "../../src/testing/cluster/server-process.ts";
 import { clientOf } from "./kubeconfig-client.ts";
 
@@ -63,7 +63,7 @@ describe("a cluster", () => {
       await end();
       expect(etcd.pid).toBeUndefined();
       await etcd.start();
-      await vi.waitFor(async () => expect((await client.get(ConfigMap, whole))?.data).toEqual({ value: "etcd" }), { timeout: 50_000 });
+      await soon(async () => expect((await client.get(ConfigMap, whole))?.data).toEqual({ value: "etcd" }));
     }
   });
 
@@ -73,7 +73,7 @@ describe("a cluster", () => {
     const path = "/api/v1/namespaces/default/configmaps/kept";
     await expect(client.request({ method: "GET", path, timeoutMs: 300 })).rejects.toMatchObject({ code: "Connection" });
     apiServer.resume();
-    await vi.waitFor(() => client.request({ method: "GET", path, timeoutMs: 1000 }), { timeout: 50_000 });
+    await soon(() => client.request({ method: "GET", path, timeoutMs: 1000 }));
   });
 
   it("gives a ServiceAccount exactly the rights asked for", async () => {
@@ -159,26 +159,27 @@ items:
 });
 
 describe("a cluster with everything", () => {
-  const cluster = useCluster(everything);
+  const cluster = useSharedCluster();
 
   it("runs a Deployment's pods to Ready and removes them with it", async () => {
+    const namespace = await cluster().namespace("web");
     const labels = { app: "web" };
     const template = { metadata: { labels }, spec: { containers: [{ name: "web", image: "web:1" }] } };
     await cluster().client.create(Deployment, {
-      metadata: { namespace: "default", name: "web" },
+      metadata: { namespace, name: "web" },
       spec: { replicas: 4, selector: { matchLabels: labels }, template },
     });
-    await cluster().kubectl("rollout", "status", "deployment/web", "--timeout=30s");
-    const selection = { namespace: "default", labels: "app=web" };
+    await cluster().kubectl("-n", namespace, "rollout", "status", "deployment/web", "--timeout=120s");
+    const selection = { namespace, labels: "app=web" };
     expect((await cluster().client.list(Pod, selection)).items).toHaveLength(4);
-    await cluster().client.delete(Deployment, { namespace: "default", name: "web" });
-    await vi.waitFor(async () => expect((await cluster().client.list(Pod, selection)).items).toEqual([]), { timeout: 50_000 });
+    await cluster().client.delete(Deployment, { namespace, name: "web" });
+    await soon(async () => expect((await cluster().client.list(Pod, selection)).items).toEqual([]));
   });
 
   it("removes a namespace with all that is in it", async () => {
     const name = await cluster().namespace("going");
     await cluster().client.create(ConfigMap, { metadata: { namespace: name, name: "inside" } });
-    await cluster().kubectl("delete", "namespace", name, "--timeout=30s");
+    await cluster().kubectl("delete", "namespace", name, "--timeout=120s");
     expect(await cluster().client.get(ConfigMap, { namespace: name, name: "inside" })).toBeUndefined();
   });
 });

@@ -18,9 +18,7 @@ import {
   withWatchList,
 } from "@keyturn/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
-
-const soon = soonWithin(50_000);
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 
 const cluster = useCluster(withWatchList);
 let proxy: FaultProxy;

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { isRunning } from "../../src/testing/cluster/server-process.ts";
 
 const owner = (ending: string): string => `
@@ -36,13 +36,10 @@ describe("when its owner", () => {
     expect(pids).toHaveLength(2);
     if (signal) child.kill(signal);
     await exited;
-    await vi.waitFor(
-      () => {
-        expect(pids.filter(isRunning)).toEqual([]);
-        expect(existsSync(folder)).toBe(false);
-      },
-      { timeout: 50_000 },
-    );
+    await soon(() => {
+      expect(pids.filter(isRunning)).toEqual([]);
+      expect(existsSync(folder)).toBe(false);
+    });
   });
 
   it("is killed while the cluster is starting, there is nothing left either", async () => {
@@ -52,10 +49,11 @@ describe("when its owner", () => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", owner(waits)], { cwd: import.meta.dirname, env, stdio: "ignore" });
     const exited = once(child, "exit");
     const mine = (): string[] => readdirSync(place).filter((name) => existsSync(join(place, name, "pids/etcd")));
-    await vi.waitFor(() => expect(mine()).not.toEqual([]), { timeout: 50_000, interval: 1 });
+    // Looked for all the time: a cluster is starting only for a moment.
+    await vi.waitFor(() => expect(mine()).not.toEqual([]), { timeout: 120_000, interval: 1 });
     const [name = ""] = mine();
     child.kill("SIGKILL");
     await exited;
-    await vi.waitFor(() => expect(existsSync(join(place, name))).toBe(false), { timeout: 50_000 });
+    await soon(() => expect(existsSync(join(place, name))).toBe(false));
   });
 });

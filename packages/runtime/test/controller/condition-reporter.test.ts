@@ -1,9 +1,8 @@
 // How users hear of a reconcile that did not succeed: the condition Ready and an Event, on a real API server.
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import {
   conditionsSchema,
-  crdOf,
   defineCustomKind,
   Event,
   findCondition,
@@ -12,18 +11,14 @@ import {
   TransientError,
   WaitingError,
 } from "@keyturn/runtime";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { startOperator } from "@keyturn/runtime/testing";
-
-const soon = soonWithin(50_000);
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { startFailing } from "../observe/failing-operator.ts";
 
 const Task = defineCustomKind({
   group: "reporting.example",
   kind: "Task",
   scope: "Namespaced",
-  versions: [
-    { name: "v1", spec: z.object({ fail: z.string() }), status: z.object({ note: z.string().optional(), conditions: conditionsSchema.optional() }) },
-  ],
+  versions: [{ name: "v1", spec: z.object({}), status: z.object({ note: z.string().optional(), conditions: conditionsSchema.optional() }) }],
 });
 type Task = ObjectOf<typeof Task>;
 
@@ -37,32 +32,10 @@ const errors: Readonly<Record<string, Error>> = {
 };
 
 it("each kind of failure lands in Ready and in an Event, and leaves the rest of the status alone", async () => {
-  await cluster().apply([crdOf(Task)]);
   const { client } = cluster();
-  const namespace = await cluster().namespace("reports");
-  for (const fail of Object.keys(errors)) {
-    await client.create<Task>(Task, { metadata: { namespace, name: fail }, spec: { fail } });
-    await client.mergePatch<Task>(Task, { namespace, name: fail }, { status: { note: "ours" } }, { subresource: "status" });
-  }
-  await using operator = await startOperator({
-    kubeconfig: cluster().adminKubeconfig,
-    namespaces: [namespace],
-    leaderElection: { namespace },
-    controllers: [
-      {
-        name: "tasks",
-        primary: Task,
-        access: [],
-        setup({ watch, trigger }) {
-          const tasks = watch<Task>(Task);
-          trigger(tasks);
-          return async ({ key }) => {
-            throw errors[tasks.get(key)?.spec.fail ?? ""] ?? new Error("no such task");
-          };
-        },
-      },
-    ],
-  });
+  const runs = Object.fromEntries(Object.entries(errors).map(([name, error]) => [name, () => Promise.reject(error)]));
+  await using failing = await startFailing(cluster(), Task, { object: { spec: {}, status: { note: "ours" } }, runs });
+  const { namespace, operator } = failing;
   const readyOf = async (name: string) => findCondition((await client.get<Task>(Task, { namespace, name }))?.status?.conditions, "Ready");
   const expected = {
     terminal: { status: "False", reason: "UnknownColour", message: "the colour is not one that exists", observedGeneration: 1 },
@@ -94,6 +67,6 @@ it("each kind of failure lands in Ready and in an Event, and leaves the rest of 
   const before = (await client.get<Task>(Task, { namespace, name: "transient" }))?.metadata.resourceVersion;
   const retries = () => operator.logLines.filter(({ key, reason }) => key === `${namespace}/transient` && reason === "ShopClosed").length;
   const seen = retries();
-  await vi.waitFor(() => expect(retries()).toBeGreaterThan(seen), { timeout: 50_000 });
+  await soon(() => expect(retries()).toBeGreaterThan(seen));
   expect((await client.get<Task>(Task, { namespace, name: "transient" }))?.metadata.resourceVersion).toBe(before);
 });

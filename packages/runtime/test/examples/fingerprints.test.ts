@@ -5,14 +5,12 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { ConfigMap, Secret } from "@keyturn/runtime";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 
 const example = fileURLToPath(new URL("../../examples/fingerprints.ts", import.meta.url));
 const readme = fileURLToPath(new URL("../../README.md", import.meta.url));
 
 const cluster = useSharedCluster();
-const soon = soonWithin(60_000);
-
 it("is printed in the README as it is, in at most 40 lines", async () => {
   const code = await readFile(example, "utf8");
   expect(await readFile(readme, "utf8")).toContain(`\`\`\`ts\n${code}\`\`\``);

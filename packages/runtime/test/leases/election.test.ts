@@ -1,8 +1,8 @@
 // Elections between real processes on a real API server: killed, paused, cut off, and asked to end.
 import { setTimeout as delay } from "node:timers/promises";
 import { seededRandom } from "@keyturn/runtime";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
-import { describe, expect, test, vi } from "vitest";
+import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test } from "vitest";
 import { handovers } from "./activity.ts";
 import { cutOffs, Fleet, type Replica } from "./fleet.ts";
 
@@ -10,21 +10,19 @@ const short = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 2
 /** Longer than anybody here waits. */
 const long = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 250 };
 const oneKey = { keys: ["a"] };
-/** Generous, for machines that are busy with something else. */
-const patiently = { timeout: 50_000, interval: 50 };
 
-const cluster = useCluster();
+const cluster = useSharedApiServer();
 
 /** Waits until the replica does something that it has not done yet. */
 async function actsAgain(replica: Replica): Promise<void> {
   const before = replica.acts().length;
-  await vi.waitFor(() => expect(replica.acts().length).toBeGreaterThan(before), patiently);
+  await soon(() => expect(replica.acts().length).toBeGreaterThan(before));
 }
 
 /** Waits until one of them does something that nobody has done yet. */
 async function someoneActs(fleet: Fleet): Promise<void> {
   const before = fleet.acts().length;
-  await vi.waitFor(() => expect(fleet.acts().length).toBeGreaterThan(before), patiently);
+  await soon(() => expect(fleet.acts().length).toBeGreaterThan(before));
 }
 
 /** Two replicas, the first of which acts. */
@@ -34,7 +32,7 @@ async function pair(fleet: Fleet): Promise<readonly [Replica, Replica]> {
   return [first, await fleet.start()];
 }
 
-describe("two replicas", () => {
+describe.concurrent("two replicas", () => {
   test("a killed leader is followed by the other", async () => {
     await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
     const [first, second] = await pair(fleet);
@@ -61,7 +59,7 @@ describe("two replicas", () => {
     const takenOverMs = second.acts()[0]?.atMs ?? 0;
     first.signal("SIGCONT");
     await actsAgain(second);
-    await vi.waitFor(() => expect(first.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length).toBeGreaterThan(2), patiently);
+    await soon(() => expect(first.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length).toBeGreaterThan(2));
     // What was sent before the pause may be written down after it.
     expect(first.acts().filter(({ atMs }) => atMs > takenOverMs)).toEqual([]);
     expect(first.running).toBe(true);
@@ -87,13 +85,13 @@ describe("two replicas", () => {
   });
 });
 
-test("three replicas, killed, paused and cut off at random: never two at once, and always one again", async ({ annotate }) => {
+test.concurrent("three replicas, killed, paused and cut off at random: never two at once, and always one again", async ({ annotate }) => {
   const seed = Number(process.env["KEYTURN_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   await annotate(`seed ${seed}`);
   const random = seededRandom(seed);
   await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
   for (let i = 0; i < 3; i++) await fleet.start();
-  await vi.waitFor(() => expect(fleet.acts().length).toBeGreaterThan(10), patiently);
+  await soon(() => expect(fleet.acts().length).toBeGreaterThan(10));
 
   const faults = { kill: 0, pause: 0, cut: 0 };
   const lasting: (() => void)[] = [];

@@ -1,13 +1,10 @@
 // What replicas show of their keys, between real processes on a real API server: each key is shown by the one that works on it.
 import { expect, test } from "vitest";
-import { soonWithin, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { Fleet } from "./fleet.ts";
 
 const leaseTimes = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
 const keys = Array.from({ length: 12 }, (_, index) => `key-${String(index).padStart(2, "0")}`);
-/** Generous, for machines that are busy with something else. */
-const soon = soonWithin(90_000);
-
 const cluster = useSharedApiServer();
 
 test(

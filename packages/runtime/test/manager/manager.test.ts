@@ -18,10 +18,9 @@ import {
   systemRandom,
 } from "@keyturn/runtime";
 import { startFaultProxy } from "@keyturn/runtime/testing";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, test, vi } from "vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
 
-const patiently = { timeout: 50_000, interval: 20 };
 const signal = new AbortController().signal;
 
 const cluster = useCluster();
@@ -98,12 +97,12 @@ test("a controller whose CRD is not installed waits, starts when it appears, and
   const configMaps = noting("configmaps", ConfigMap, namespace);
   await using running = await run(cluster().adminKubeconfig, [gadgets.definition, configMaps.definition]);
   await cluster().client.create(ConfigMap, { metadata: { namespace, name: "first" } });
-  await vi.waitFor(() => expect(configMaps.runs).toContain("first"), patiently);
-  await vi.waitFor(() => expect(states(running)).toEqual(["waiting for CRD gadgets.manager.test", "active"]), patiently);
+  await soon(() => expect(configMaps.runs).toContain("first"));
+  await soon(() => expect(states(running)).toEqual(["waiting for CRD gadgets.manager.test", "active"]));
 
   await cluster().apply(gadgetDefinition);
   await cluster().apply([{ apiVersion: "manager.test/v1", kind: "Gadget", metadata: { namespace, name: "one" } }]);
-  await vi.waitFor(() => expect(gadgets.runs).toContain("one"), patiently);
+  await soon(() => expect(gadgets.runs).toContain("one"));
   expect(states(running)).toEqual(["active", "active"]);
 });
 
@@ -121,16 +120,16 @@ test("a right that is missing is named, in watches and in elections, and grantin
     controllers.map(({ definition }) => definition),
     namespace,
   );
-  await vi.waitFor(() => {
+  await soon(() => {
     expect(states(running)).toEqual([
       expect.stringMatching(new RegExp(`^forbidden: (list|watch) secrets in namespace ${namespace}$`)),
       `forbidden: get leases.coordination.k8s.io in namespace ${namespace}`,
     ]);
-  }, patiently);
+  });
   await grant(configMaps, leases);
-  await vi.waitFor(() => expect(states(running)[1]).toBe("active"), patiently);
+  await soon(() => expect(states(running)[1]).toBe("active"));
   await grant(configMaps, leases, secrets);
-  await vi.waitFor(() => expect(states(running)).toEqual(["active", "active"]), patiently);
+  await soon(() => expect(states(running)).toEqual(["active", "active"]));
   expect(running.log.some((line) => line.includes(`forbidden: get leases.coordination.k8s.io in namespace ${namespace}`))).toBe(true);
 });
 
@@ -139,17 +138,17 @@ test("an API server that is away, at the start or later, is waited for, and noth
   const { definition, runs } = noting("configmaps", ConfigMap, namespace);
   await cluster().apiServer.kill();
   await using running = await run(cluster().adminKubeconfig, [definition], namespace);
-  await vi.waitFor(() => expect(running.log.join("")).toContain("the API server does not answer as it should"), patiently);
+  await soon(() => expect(running.log.join("")).toContain("the API server does not answer as it should"));
   expect(states(running)).toEqual(["starting"]);
   await cluster().apiServer.start();
-  await vi.waitFor(() => expect(states(running)).toEqual(["active"]), patiently);
+  await soon(() => expect(states(running)).toEqual(["active"]));
 
   await cluster().apiServer.kill();
   await cluster().apiServer.start();
   await cluster().client.create(ConfigMap, { metadata: { namespace, name: "later" } });
-  await vi.waitFor(() => expect(runs).toContain("later"), patiently);
-  await vi.waitFor(() => expect(running.log.join("")).toContain("the API server answers again"), patiently);
-}, 120_000);
+  await soon(() => expect(runs).toContain("later"));
+  await soon(() => expect(running.log.join("")).toContain("the API server answers again"));
+});
 
 test("a key is not run again before the cache shows what it wrote, however late that is", async () => {
   const namespace = await cluster().namespace("manager");
@@ -175,18 +174,18 @@ test("a key is not run again before the cache shows what it wrote, however late 
     },
   };
   await using running = await run(proxy.through(cluster().adminKubeconfig), [counter]);
-  await vi.waitFor(() => expect(states(running)).toEqual(["active"]), patiently);
+  await soon(() => expect(states(running)).toEqual(["active"]));
   using stall = proxy.stall({ watch: true });
   enqueue();
-  await vi.waitFor(() => expect(written).toEqual(["1"]), patiently);
+  await soon(() => expect(written).toEqual(["1"]));
   enqueue();
-  await vi.waitFor(() => expect(running.manager.statuses()[0]?.activity).toMatchObject({ held: 1, running: 0 }), patiently);
+  await soon(() => expect(running.manager.statuses()[0]?.activity).toMatchObject({ held: 1, running: 0 }));
   expect(seen).toEqual(["0"]);
   stall.undo();
   // Asked for all the time, it counts on without ever seeing or writing a number twice.
   const asking = setInterval(enqueue, 1);
-  await vi.waitFor(() => expect(written.at(-1)).toBe("20"), patiently);
+  await soon(() => expect(written.at(-1)).toBe("20"));
   clearInterval(asking);
   expect(written).toEqual(Array.from({ length: 20 }, (_, i) => String(i + 1)));
   await proxy.stop();
-}, 120_000);
+});

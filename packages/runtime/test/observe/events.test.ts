@@ -1,14 +1,12 @@
 // Events as a real API server takes them: series, cluster-scoped objects, limits.
 import { expect, test } from "vitest";
-import { soonWithin, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { ConfigMap, Event, Namespace } from "../../src/client/builtin-kinds.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createLogger } from "../../src/observe/logger.ts";
 import { SeriesEventRecorder } from "../../src/observe/events.ts";
 import { systemRandom } from "../../src/random.ts";
-
-const soon = soonWithin(50_000);
 
 const cluster = useSharedApiServer();
 const lines: string[] = [];

@@ -5,21 +5,17 @@ import * as z from "zod";
 import {
   type Client,
   conditionsSchema,
-  crdOf,
   defineCustomKind,
   defineKind,
   Event,
   findCondition,
   type Kind,
   type KubeObject,
-  nameOf,
   type ObjectOf,
   TransientError,
 } from "@keyturn/runtime";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { startOperator } from "@keyturn/runtime/testing";
-
-const soon = soonWithin(50_000);
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { startFailing } from "./failing-operator.ts";
 
 const Vault = defineCustomKind({
   group: "refusals.example",
@@ -125,28 +121,11 @@ function post(client: Client, path: string, object: object): Promise<unknown> {
 }
 
 it("no refused value is in logs, conditions, Events or metrics, and each refusal still says what is wrong", async () => {
-  await cluster().apply([crdOf(Vault), ...policy]);
+  await cluster().apply(policy);
   const { client } = cluster();
-  const namespace = await cluster().namespace("refusals");
-  for (const name of Object.keys(refusals)) await client.create<Vault>(Vault, { metadata: { namespace, name }, spec: { password: "a" } });
-  await using operator = await startOperator({
-    kubeconfig: cluster().adminKubeconfig,
-    namespaces: [namespace],
-    leaderElection: { namespace },
-    controllers: [
-      {
-        name: "vaults",
-        primary: Vault,
-        access: [],
-        setup({ watch, trigger }) {
-          trigger(watch<Vault>(Vault));
-          return async (run) => {
-            await refusals[nameOf(run.key).name]?.[0](run.client, namespace);
-          };
-        },
-      },
-    ],
-  });
+  const runs = Object.fromEntries(Object.entries(refusals).map(([name, [write]]) => [name, write]));
+  await using failing = await startFailing(cluster(), Vault, { object: { spec: { password: "a" } }, runs });
+  const { namespace, operator } = failing;
 
   const told = Object.fromEntries(Object.entries(refusals).map(([name, [, text]]) => [name, expect.stringContaining(text)]));
   await soon(async () => {

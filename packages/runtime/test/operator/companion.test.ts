@@ -1,6 +1,6 @@
 // What runs beside the controllers: in every process, through the same caches, from the start to the end.
 import { type Runnable, ConfigMap, managedBySelector, Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it, vi } from "vitest";
 import { startOperator } from "@keyturn/runtime/testing";
 import { digestController, digestRules, leaseRules } from "./digest-controller.ts";
@@ -35,7 +35,7 @@ it("sees what the controllers see without a watch of its own, also where another
   const first = await start(0);
   const second = await start(1);
   await cluster().client.create(Secret, { metadata: { namespace, name: "one", labels: { digest: "yes" } }, data: { a: "MQ==" } });
-  await vi.waitFor(() => expect(seen.map((names) => names.includes(`${namespace}/one`))).toEqual([true, true]), { timeout: 60_000 });
+  await soon(() => expect(seen.map((names) => names.includes(`${namespace}/one`))).toEqual([true, true]));
   await second.stop();
   expect(ended).toEqual([1]);
   await first.stop();

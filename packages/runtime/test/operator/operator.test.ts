@@ -1,11 +1,9 @@
 // A whole operator on a real API server: what it does when the server, a right or a CRD is missing, and how it ends.
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ConfigMap, type ControllerDefinition, defineKind, Lease, policyRules, Secret } from "@keyturn/runtime";
-import { soonWithin, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { startOperator } from "@keyturn/runtime/testing";
 import { digestController, digestRules, leaseRules } from "./digest-controller.ts";
-
-const soon = soonWithin(50_000);
 
 const lateCrd = `
 apiVersion: apiextensions.k8s.io/v1
@@ -67,7 +65,7 @@ describe("an operator", () => {
     await soon(() => expect(JSON.stringify(operator.logLines)).toContain(missing));
 
     await cluster().kubeconfigFor({ serviceAccount, namespacedRules: { [namespace]: open, [closed]: digestRules } });
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: closed, name: "two" })).toBeDefined(), { timeout: 50_000 });
+    await soon(async () => expect(await client.get(ConfigMap, { namespace: closed, name: "two" })).toBeDefined());
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
   });
 
@@ -95,7 +93,7 @@ describe("an operator", () => {
 
     await cluster().apply(lateCrd);
     await client.create(kind, { metadata: { namespace, name: "here" } });
-    await vi.waitFor(() => expect(seen).toContain(`${namespace}/here`), { timeout: 50_000 });
+    await soon(() => expect(seen).toContain(`${namespace}/here`));
   });
 
   it("in a dry run checks and logs every write, makes none, and takes no Lease", async () => {
@@ -162,14 +160,14 @@ describe("an operator whose API server goes away", () => {
 
     await cluster().apiServer.start();
     await client.create(Secret, labelled("default", "first"));
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "first" })).toBeDefined(), { timeout: 50_000 });
+    await soon(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "first" })).toBeDefined());
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
 
     await cluster().apiServer.kill();
     await soon(async () => expect((await operator.readyz()).status).toBe(503));
     await cluster().apiServer.start();
     await client.create(Secret, labelled("default", "second"));
-    await vi.waitFor(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "second" })).toBeDefined(), { timeout: 50_000 });
+    await soon(async () => expect(await client.get(ConfigMap, { namespace: "default", name: "second" })).toBeDefined());
     await soon(async () => expect((await operator.readyz()).status).toBe(200));
 
     const loud = operator.logLines.filter(({ level }) => level === "warn" || level === "error");

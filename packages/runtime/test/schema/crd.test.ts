@@ -1,7 +1,7 @@
 // CRDs made from zod, as a real API server takes them: accepted in strict mode, defaults filled in, rules enforced.
 import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { soonWithin, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { ApiError, isApiError } from "../../src/client/api-error.ts";
 import { CustomResourceDefinition } from "../../src/client/builtin-kinds.ts";
 import { defineKind, type KubeObject } from "../../src/client/kind.ts";
@@ -19,8 +19,6 @@ import {
 import { crdOf } from "../../src/schema/crd.ts";
 import { ageColumn, conditionColumn, defineCustomKind, type ObjectOf } from "../../src/schema/custom-kind.ts";
 import { type Condition, setCondition } from "../../src/controller/status.ts";
-
-const soon = soonWithin(50_000);
 
 const everyConstruct = z.object({
   text: z

@@ -1,4 +1,5 @@
 // Holds the simulated API server to the real one: the same random requests, step by step, must come to the same answers, objects, owners and watch events.
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fixedCredentials } from "../../src/client/auth/credentials.ts";
 import { createHttpTransport } from "../../src/client/http/http-transport.ts";
@@ -28,7 +29,7 @@ beforeAll(async () => {
     server: cluster.url,
     credentials: fixedCredentials({ headers: { authorization: `Bearer ${token}` }, tls: { ca: cluster.ca } }),
   });
-  await vi.waitFor(widgetsAreServed, { timeout: 50_000 });
+  await soon(widgetsAreServed);
 });
 
 /** A CRD is said to be established a moment before its resource is served. */

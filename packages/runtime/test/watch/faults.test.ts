@@ -1,13 +1,13 @@
 // Watches of a real API server through a proxy that does its worst, while writers change thousands of objects: the caches end equal to the server.
 import { ConfigMap, ServiceAccount, seededRandom } from "@keyturn/runtime";
 import { type ActiveFault, answerWith, cutAt, endWatchWith, refuseSendInitialEvents } from "@keyturn/runtime/testing";
-import { describe, expect, it, vi } from "vitest";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, it } from "vitest";
+import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { type Change } from "../../src/cache/cache.ts";
 import { writeAtRandom } from "./random-writers.ts";
 import { WatchedCluster, withoutManagedFields } from "./watched-cluster.ts";
 
-const cluster = useCluster();
+const cluster = useSharedApiServer();
 
 /** Keeps a copy from nothing but the changes; fails on one that does not follow from those before. */
 function mirror<V>(): { readonly copy: Map<string, unknown>; readonly faults: string[]; readonly listen: (change: Change<V>) => void } {
@@ -24,8 +24,8 @@ function mirror<V>(): { readonly copy: Map<string, unknown>; readonly faults: st
 /** ConfigMaps come as protobuf, ServiceAccounts as JSON. */
 const kinds = [ConfigMap, ServiceAccount] as const;
 
-describe.each(kinds)("$kind", (kind) => {
-  it("ends equal after cuts, stalls, refusals, 410s and refused connections under thousands of writes", { timeout: 180_000 }, async () => {
+describe.concurrent.each(kinds)("$kind", (kind) => {
+  it("ends equal after cuts, stalls, refusals, 410s and refused connections under thousands of writes", async () => {
     await using world = await WatchedCluster.open(cluster());
     const { proxy, caches } = world;
     const namespace = await cluster().namespace("faults");
@@ -59,7 +59,7 @@ describe.each(kinds)("$kind", (kind) => {
       proxy.cut(watches, { manner: round % 2 === 0 ? "reset" : "close", limit: 2 });
       await writeAtRandom(writes, 60);
       // A refused WatchList is not tried twice, so only the fault that leads to it is sure to be met each time.
-      await vi.waitFor(() => expect(injected[0]?.hits).toBeGreaterThan(0), { timeout: 50_000 });
+      await soon(() => expect(injected[0]?.hits).toBeGreaterThan(0));
       for (const fault of injected) fault.remove();
       using _ = proxy.stall(watches);
       await writeAtRandom(writes, 60);

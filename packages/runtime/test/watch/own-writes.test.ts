@@ -46,7 +46,7 @@ describe("own writes", () => {
     expect(cache.get(`${namespace}/late`)).toBeUndefined();
   });
 
-  it("hold nothing up after a restore from a backup, and the cache shows what was restored", { timeout: 120_000 }, async () => {
+  it("hold nothing up after a restore from a backup, and the cache shows what was restored", async () => {
     const { apiServer, etcd, client, folder } = cluster();
     const { etcdData } = clusterFilesIn(folder);
     await using world = await WatchedCluster.open(cluster());

@@ -1,7 +1,8 @@
 // Caches that reach a real API server only through the fault proxy, and the question whether they show what the server holds.
 import { type Kind, type KubeObject, createHttpTransport, loadConfig, seededRandom, systemClock } from "@keyturn/runtime";
 import { type ClusterAccess, type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
-import { assert, vi } from "vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
+import { assert } from "vitest";
 import type { Cache } from "../../src/cache/cache.ts";
 import { type CacheRegistry, createCaches } from "../../src/cache/caches.ts";
 import type { Logger } from "../../src/observe/logger.ts";
@@ -57,8 +58,8 @@ export class WatchedCluster implements AsyncDisposable {
           return [key, { uid, resourceVersion }];
         }),
       );
-    await vi.waitFor(() => assert.deepEqual(shown(), held), { timeout: 50_000, interval: 50 });
-    await vi.waitFor(() => assert.equal(this.caches.statusOf(cache).state.type, "live"), { timeout: 50_000 });
+    await soon(() => assert.deepEqual(shown(), held));
+    await soon(() => assert.equal(this.caches.statusOf(cache).state.type, "live"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

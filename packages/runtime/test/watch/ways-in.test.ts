@@ -1,17 +1,15 @@
 // Both ways to a first list, what happens while a watch is away, and what is said of a watch that may not or cannot be.
 import { ConfigMap, Secret, ServiceAccount, createHttpTransport, defineKind, loadConfig } from "@keyturn/runtime";
-import { answerWith, refuseSendInitialEvents, withholdEndBookmark, withWatchList } from "@keyturn/runtime/testing";
+import { answerWith, refuseSendInitialEvents, withholdEndBookmark } from "@keyturn/runtime/testing";
 import { buffer } from "node:stream/consumers";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import type { Change } from "../../src/cache/cache.ts";
 import { watchSource } from "../../src/watch/reflector.ts";
 import { WatchedCluster } from "./watched-cluster.ts";
 
-const soon = soonWithin(50_000);
-
-const cluster = useCluster(withWatchList);
+const cluster = useSharedApiServer();
 
 async function makeObjects(kind: typeof ConfigMap | typeof ServiceAccount, count: number): Promise<string> {
   const namespace = await cluster().namespace("ways");

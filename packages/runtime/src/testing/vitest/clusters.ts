@@ -29,14 +29,15 @@ export async function tailOfServerLogs(folder: string, lastLines = 30): Promise<
 /**
  * Call in a file or `describe`: gives the cluster that all files of this run share, with every controller and three nodes.
  * Use namespaces of your own (`cluster().namespace("x")`), and do not stop its servers. Needs `global-setup.ts` in vitest's configuration.
+ * Tests that do so wait far more than they compute: let them run side by side (`test.concurrent`).
  */
 export function useSharedCluster(): () => ClusterAccess {
   return useShared("keyturnSharedCluster");
 }
 
 /**
- * Like `useSharedCluster`, but an API server and etcd alone, in which nothing happens by itself: for tests of single requests, and as the other cluster
- * of an operator that works in two.
+ * Like `useSharedCluster`, but an API server (with WatchList) and etcd alone, in which nothing happens by itself: for tests of single requests, and as
+ * the other cluster of an operator that works in two.
  */
 export function useSharedApiServer(): () => ClusterAccess {
   return useShared("keyturnSharedApiServer");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { type Cluster, type ClusterOptions, everything, startCluster } from "../cluster/cluster.ts";
+import { type Cluster, type ClusterOptions, everything, startCluster, withWatchList } from "../cluster/cluster.ts";
 import { Sandbox } from "../cluster/sandbox.ts";
 
 declare module "vitest" {
@@ -22,7 +22,7 @@ export type SharedClusterAnswer = { readonly folder: string } | { readonly error
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const sandbox = new Sandbox("keyturn-tests-");
   const paths = { cluster: join(sandbox.folder, "shared-cluster.sock"), apiServer: join(sandbox.folder, "shared-api-server.sock") };
-  const ends = [await offer(paths.cluster, everything), await offer(paths.apiServer, {})];
+  const ends = [await offer(paths.cluster, everything), await offer(paths.apiServer, withWatchList)];
   project.provide("keyturnSharedCluster", paths.cluster);
   project.provide("keyturnSharedApiServer", paths.apiServer);
   return async () => {

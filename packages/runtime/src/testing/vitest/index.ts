@@ -9,10 +9,13 @@ export { tailOfServerLogs, useCluster, useSharedApiServer, useSharedCluster } fr
 /** Retries an assertion until it holds. */
 export type Soon = <T>(check: () => Promise<T> | T, timeoutMs?: number) => Promise<T>;
 
-/** For things that happen at once. The time is much longer than they should take, because the machine may be busy. */
+/** Retries for that long, unless a call says otherwise. */
 export function soonWithin(defaultMs: number): Soon {
   return (check, timeoutMs = defaultMs) => vi.waitFor(check, { timeout: timeoutMs, interval: 50 });
 }
+
+/** For things that happen at once. Only what never happens takes this long: the machine may be busy with something else. */
+export const soon: Soon = soonWithin(120_000);
 
 /** Makes a folder that is removed with everything in it when the running test ends. */
 export async function temporaryFolder(): Promise<string> {
