@@ -58,5 +58,8 @@ function textOfFile(file: string): string {
 
 /** The first argument of whatever looks like a test, so that a title in a table or a comment proves nothing. */
 function titlesIn(text: string): readonly string[] {
-  return Array.from(text.matchAll(/(?:\btest|\bit|\bdescribe|\.concurrent|\]\)|\(\w+\)|\bconst\))\(\s*"((?:[^"\\]|\\.)*)"/g), ([, title = ""]) => title);
+  return Array.from(
+    text.matchAll(/(?:\btest|\bit|\bdescribe|\.concurrent|\]\)|\(\w+\)|\bconst\))\(\s*"((?:[^"\\]|\\.)*)"/g),
+    ([, title = ""]) => title,
+  );
 }

@@ -21,7 +21,7 @@ import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts
 import { contentOfRecord, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
 import { changedSince, type ObjectObservation, type Observed, type ReadMemory, type TargetObservation } from "./observe.ts";
 import type { Precondition, RotationPlan, RotationWrite } from "./plan.ts";
-import type { Version } from "./rules.ts";
+import type { Version } from "./promotion-rules.ts";
 import { readSource } from "./source.ts";
 
 /** What writes are made with. */

@@ -32,7 +32,7 @@ import {
   type Version,
   withDeparture,
   withOwnVersions,
-} from "./rules.ts";
+} from "./promotion-rules.ts";
 import { firstStep, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
 
 // What a plan for a set consists of. Every write is on its own: a crash may come between any two.

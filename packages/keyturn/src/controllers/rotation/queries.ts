@@ -23,7 +23,7 @@ import { forecast, type ForecastStep } from "./forecast.ts";
 import { contentOfRecord } from "./history.ts";
 import { createReadMemory, type Observed, observeSet, type RecordObservation, type SetObservation, type TargetObservation } from "./observe.ts";
 import type { RotationPlan } from "./plan.ts";
-import { ranksOf } from "./rules.ts";
+import { ranksOf } from "./promotion-rules.ts";
 import { sourceKinds } from "./source.ts";
 import { type Looked, annotationIndexes, setKey, targetIndexes } from "./watches.ts";
 

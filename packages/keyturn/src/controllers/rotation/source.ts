@@ -18,7 +18,7 @@ import {
 import { type Commit, maxContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
 import type { RecordObservation, SetObservation, SourceContent, SourceObservation } from "./observe.ts";
 import type { SetBlocker } from "./blockers.ts";
-import { withStretch } from "./rules.ts";
+import { withStretch } from "./promotion-rules.ts";
 
 // Reads a source: which version it is, and what that version consists of.
 

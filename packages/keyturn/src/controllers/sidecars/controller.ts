@@ -22,7 +22,7 @@ import { expectSidecar } from "./injection/expectation.ts";
 import { createWebhookCaller, gateCalls, type WebhookCallerOptions } from "./injection/webhook.ts";
 import { idsIn, rolloutsIn } from "./inspect.ts";
 import { fleetMetrics } from "./metrics.ts";
-import { changedLabels } from "./pod-selection.ts";
+import { changedLabels } from "./namespace-labels.ts";
 import type { Limits } from "./rollout-plan.ts";
 import { Rollouts, controllerName } from "./rollouts.ts";
 import { idOfWorkload, skippedFields, watchSidecars, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";

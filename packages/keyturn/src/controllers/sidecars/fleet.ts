@@ -5,7 +5,7 @@ import type { SidecarsOptions } from "./controller.ts";
 import { Expectations } from "./expectations.ts";
 import { InjectorConfiguration } from "./injector-configuration.ts";
 import { idsIn, type InspectionResult, Inspector, type InspectorOptions } from "./inspect.ts";
-import { NamespaceStabilization } from "./pod-selection.ts";
+import { NamespaceStabilization } from "./namespace-labels.ts";
 import { expectedByApiServer } from "./queries.ts";
 import type { Candidate, Limits, WorkloadId } from "./rollout-plan.ts";
 import { idOfWorkload, type SidecarsWatches, skippedFields, watchSidecars } from "./watches.ts";

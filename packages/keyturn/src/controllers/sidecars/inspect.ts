@@ -6,7 +6,8 @@ import type { Expectations } from "./expectations.ts";
 import { type Expectation, expectationKey, templateDigest } from "./injection/expectation.ts";
 import type { PodSource } from "./injection/pod-draft.ts";
 import type { InjectorConfiguration } from "./injector-configuration.ts";
-import { countedPods, judge } from "./pod-selection.ts";
+import { comparePods } from "./pod-comparison.ts";
+import { countedPods } from "./pod-selection.ts";
 import { deadPod, directOwnerId, type LivePod, podKeeper, replicaSetOf, restartableId, workloadUidOfPod } from "./pods.ts";
 import { consentLabel, RestartTimes } from "./annotations.ts";
 import type { SkipReason } from "./reasons.ts";
@@ -169,7 +170,7 @@ export class Inspector {
     if (!("key" in question)) return question;
     const { expectations, compareHub } = this.#options;
     const { expectation, againInMs } = expectations.get(question.key, id, question.ask);
-    return { inspection: judge(pods, expectation, { compareHub }), againInMs };
+    return { inspection: comparePods(pods, expectation, { compareHub }), againInMs };
   }
 
   /** What is to be asked, or why nobody can be asked yet. */

@@ -2,7 +2,6 @@
 import {
   type Cache,
   type DeepReadonly,
-  isBeingDeleted,
   keyOf,
   type KubeObject,
   type ObjectKey,
@@ -13,6 +12,7 @@ import {
 } from "@keyturn/runtime";
 import { restartedAtAnnotation } from "./annotations.ts";
 import { type Sidecar, sidecarOf } from "./injection/sidecar.ts";
+import { isDead } from "./pod-selection.ts";
 import { workloadId, type WorkloadId } from "./rollout-plan.ts";
 import { Rollout } from "./workload.ts";
 
@@ -31,17 +31,13 @@ export interface LivePod {
 
 export type PodOwner = Pick<OwnerReference, "apiVersion" | "kind" | "name" | "uid">;
 
-/** Kept of a pod that is failed, finished or on its way out: it counts for nothing. */
+/** Kept of a pod that counts for nothing. */
 export const deadPod = "dead";
-
-/** Pods that have run to their end are not even sent by the API server. */
-export const livePhases = "status.phase!=Succeeded,status.phase!=Failed";
 
 /** A way to keep pods; `whole` also takes digests of the sidecar's parts. */
 export function podKeeper({ whole }: { readonly whole: boolean }): (pod: Stored<Pod>) => LivePod | typeof deadPod {
   return function keepPod(pod) {
-    const { phase } = pod.status ?? {};
-    if (isBeingDeleted(pod) || phase === "Succeeded" || phase === "Failed") return deadPod;
+    if (isDead(pod)) return deadPod;
     const { name, annotations, creationTimestamp = "", ownerReferences = [] } = pod.metadata;
     const controller = ownerReferences.find((reference) => reference.controller === true);
     const owner = controller && { apiVersion: controller.apiVersion, kind: controller.kind, name: controller.name, uid: controller.uid };

@@ -21,17 +21,8 @@ import {
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { workloadId, type WorkloadId } from "./rollout-plan.ts";
 import { type ConfigurationCaches, keepInjectorConfigMap, keepInjectorWebhooks } from "./injector-configuration.ts";
-import {
-  deadPod,
-  directOwnerId,
-  keepReplicaSetOwner,
-  livePhases,
-  type LivePod,
-  podKeeper,
-  type ReplicaSetOwner,
-  restartableId,
-  workloadOfPod,
-} from "./pods.ts";
+import { deadPod, directOwnerId, keepReplicaSetOwner, type LivePod, podKeeper, type ReplicaSetOwner, restartableId, workloadOfPod } from "./pods.ts";
+import { livePhases } from "./pod-selection.ts";
 import { keepDaemonSet, keepDeployment, keepStatefulSet, type Workload } from "./workload.ts";
 
 /** The caches. */

@@ -35,7 +35,7 @@ import {
   type SourceObservation,
   type TargetObservation,
 } from "../../controllers/rotation/observe.ts";
-import { gapMsOf, type Rank, ranksOf } from "../../controllers/rotation/rules.ts";
+import { gapMsOf, type Rank, ranksOf } from "../../controllers/rotation/promotion-rules.ts";
 import { rotationSummary } from "../../controllers/rotation/summary.ts";
 import { annotationIndexes, setKey } from "../../controllers/rotation/watches.ts";
 import { compareSummaries, type Summary, timeMs } from "../../feature/summary.ts";

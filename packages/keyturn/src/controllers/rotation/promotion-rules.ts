@@ -1,4 +1,4 @@
-// The rules of a chain of targets: order, when contents move, what comes next, and which versions are still needed. Pure.
+// When a target is promoted: the rules of a chain of targets, their order, when contents move, what comes next, and which versions are still needed. Pure.
 import { type Commit, type FrozenStretch, heldBy, reachedMs, type RotationLog } from "./history.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { PendingStep } from "./plan.ts";

@@ -4,7 +4,7 @@ import { array, assert, nat, property, tuple } from "fast-check";
 import { expect, it, test } from "vitest";
 import type { FrozenStretch } from "./history.ts";
 import { DueTimes } from "./metrics.ts";
-import { dueAfter, withStretch } from "./rules.ts";
+import { dueAfter, withStretch } from "./promotion-rules.ts";
 
 const stretches = array(tuple(nat(50), nat(50)), { maxLength: 6 }).map((parts) => {
   const made: FrozenStretch[] = [];

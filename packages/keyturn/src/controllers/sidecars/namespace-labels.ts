@@ -1,0 +1,41 @@
+// Labels of namespaces that have just changed: whoever moves a namespace to another revision changes several, one after the other.
+import type { Cache, Change, Clock, ObjectKey } from "@keyturn/runtime";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Follows the namespaces, whether or not this process leads. */
+export class NamespaceStabilization {
+  readonly #changedMs = new Map<ObjectKey, number>();
+  readonly #clock: Clock;
+  readonly #stabilizeMs: number;
+
+  /** `matters` says which labels decide about injection. */
+  constructor(
+    namespaces: Cache<Labels>,
+    { clock, stabilizeMs, matters }: { readonly clock: Clock; readonly stabilizeMs: number; readonly matters: (label: string) => boolean },
+  ) {
+    this.#clock = clock;
+    this.#stabilizeMs = stabilizeMs;
+    namespaces.subscribe((change) => {
+      if (change.type === "deleted") this.#changedMs.delete(change.key);
+      else if (changedLabels(change).some(matters)) this.#changedMs.set(change.key, clock.monotonic());
+    });
+  }
+
+  /** How much longer a namespace is given; 0 if its labels are stable. */
+  stabilizesInMs(namespace: string): number {
+    const changedMs = this.#changedMs.get(namespace);
+    if (changedMs === undefined) return 0;
+    const leftMs = changedMs + this.#stabilizeMs - this.#clock.monotonic();
+    if (leftMs > 0) return leftMs;
+    this.#changedMs.delete(namespace);
+    return 0;
+  }
+}
+
+/** The labels that a change has added, removed or given another value; none for a namespace that is new. */
+export function changedLabels(change: Change<Labels>): readonly string[] {
+  if (change.type !== "updated" && change.type !== "replaced") return [];
+  const { previous, value } = change;
+  return Array.from(new Set([...Object.keys(previous), ...Object.keys(value)])).filter((label) => previous[label] !== value[label]);
+}
