@@ -34,7 +34,8 @@ export const phone = { width: 360, height: 740 };
 /** Opens an address in a browser that has never seen it. */
 export async function openInBrowser(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: wide, ...options });
-  context.setDefaultTimeout(60_000);
+  // Only a hang takes so long.
+  context.setDefaultTimeout(150_000);
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);
