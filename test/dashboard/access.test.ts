@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { openInBrowser, useBrowser, whenLive, type WatchedPage } from "./chromium.ts";
-import { ask, openPage } from "./page-reader.ts";
-import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./served-operator.ts";
-import { publishKeys, rotateKeys } from "./shown-objects.ts";
+import { openInBrowser, useBrowser, whenLive, type WatchedPage } from "./support/chromium.ts";
+import { ask, openPage } from "./support/page-reader.ts";
+import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./support/served-operator.ts";
+import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();

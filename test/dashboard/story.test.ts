@@ -7,14 +7,14 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
-import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
-import { goTo, openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
+import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenLive } from "./support/chromium.ts";
 
 const withPictures = process.env["PICTURES"] === "1";
 /** So many rotations are awaited; pictures should have something to show. */
 const rotations = withPictures ? 5 : 1;
-// Side by side, because each test waits for the story to go on; pictures are taken at its end.
-vi.setConfig({ testTimeout: withPictures ? 900_000 : 300_000, hookTimeout: 240_000, sequence: { concurrent: !withPictures } });
+vi.setConfig({ testTimeout: withPictures ? 900_000 : 300_000, hookTimeout: 240_000 });
+/** Side by side, because each test waits for the story to go on; pictures are taken at its end. */
+const test = withPictures ? it : it.concurrent;
 const browser = useBrowser();
 const laptop = { width: 1280, height: 720 };
 const images = fileURLToPath(new URL("../../docs/images", import.meta.url));
@@ -58,7 +58,7 @@ async function whenShown(page: Page, texts: readonly RegExp[]): Promise<void> {
   for (const text of texts) await page.locator("main", { hasText: text }).waitFor(patience);
 }
 
-it("every view shows the examples, and can be used by everybody", async () => {
+test("every view shows the examples, and can be used by everybody", async () => {
   await using watched = await openInBrowser(browser(), url, { reducedMotion: "reduce" });
   const { page, problems } = watched;
   await whenLive(page);
@@ -71,7 +71,7 @@ it("every view shows the examples, and can be used by everybody", async () => {
   expect(problems).toEqual([]);
 });
 
-it("a rotation is seen as it happens, and the object's page tells about it", async () => {
+test("a rotation is seen as it happens, and the object's page tells about it", async () => {
   await using watched = await openInBrowser(browser(), url);
   const { page, problems } = watched;
   await whenLive(page);
@@ -99,7 +99,7 @@ function versionOf(text: string | null): number {
   return Number(/^v(\d+)/.exec(text ?? "")?.[1]);
 }
 
-it.each([
+test.each([
   { suffix: "", options: { viewport: laptop, colorScheme: "light" } },
   { suffix: "-dark", options: { viewport: laptop, colorScheme: "dark" } },
   { suffix: "-phone", options: { viewport: phone, colorScheme: "light" } },

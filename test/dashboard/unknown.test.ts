@@ -6,13 +6,12 @@ import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { startTyped, type TypedCommand } from "../support/typed-command.ts";
-import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
-import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
-import { startContractServer } from "./contract-server.ts";
-import { everythingShown, seenKind, serveOperator, viewerToken } from "./served-operator.ts";
-import { applyIn, publishKeys } from "./shown-objects.ts";
-import { stageRecords, syntheticRecords } from "./synthetic-records.ts";
+import { accessibilityProblems, openInBrowser, phone, surplusWidth, useBrowser, type WatchedPage, whenLive } from "./support/chromium.ts";
+import { startContractServer } from "./support/contract-server.ts";
+import { startDashboardCommand } from "./support/dashboard-command.ts";
+import { everythingShown, seenKind, serveOperator, viewerToken } from "./support/served-operator.ts";
+import { applyIn, publishKeys } from "./support/shown-objects.ts";
+import { stageRecords, syntheticRecords } from "./support/synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
@@ -30,18 +29,13 @@ beforeAll(async () => {
   await publishKeys(cluster(), "shop", "tokens");
 });
 
-/** `keyturn dashboard` at work, until it is disposed of. */
-async function dashboard(kubeconfig: string, ...args: readonly string[]): Promise<TypedCommand & AsyncDisposable & { readonly url: string }> {
-  const command = startTyped(["dashboard", "--no-open", "--no-plan-sidecars", "--kubeconfig", kubeconfig, ...args]);
-  const url = await soon(() => {
-    expect(command.output.out).toContain("#secret=");
-    return /http:\S+/.exec(command.output.out)?.[0] ?? "";
-  });
-  const end = async (): Promise<void> => {
-    command.interrupt();
-    expect(await command.exit).toBe(0);
-  };
-  return { ...command, url, [Symbol.asyncDispose]: end };
+/** The page of `keyturn dashboard`, which leaves sidecars out. */
+async function ownPage(kubeconfig: string, ...args: readonly string[]): Promise<WatchedPage> {
+  await using stack = new AsyncDisposableStack();
+  const { url, secret } = stack.use(await startDashboardCommand(kubeconfig, "--no-plan-sidecars", ...args));
+  const watched = stack.use(await openInBrowser(browser(), `${url}#secret=${secret}`));
+  const kept = stack.move();
+  return { ...watched, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** How the steps fare by their marks: in the way through the page, or on the cards of the overview. */
@@ -61,8 +55,7 @@ async function claimsNothing(page: Page): Promise<void> {
 }
 
 test("without an operator no step is well; with one they are, until the API server dies, and again when it is back", async () => {
-  await using served = await dashboard(cluster().adminKubeconfig);
-  await using watched = await openInBrowser(browser(), served.url);
+  await using watched = await ownPage(cluster().adminKubeconfig);
   const { page, problems } = watched;
   await whenLive(page);
   await attention(page).getByText("nobody leads: there is no Lease of an operator").waitFor();
@@ -102,8 +95,7 @@ test("without an operator no step is well; with one they are, until the API serv
 
 test("somebody without rights sees that, and not that all is well", async () => {
   const kubeconfig = await cluster().kubeconfigFor({ user: "nobody-in-particular", rules: [] });
-  await using served = await dashboard(kubeconfig);
-  await using watched = await openInBrowser(browser(), served.url);
+  await using watched = await ownPage(kubeconfig);
   const { page, problems } = watched;
   await whenLive(page);
   await attention(page).getByText("no right to list jwksconfigs.keyturn.io, jwks.rieset.io").waitFor();
@@ -125,8 +117,7 @@ test("whose rights are in one namespace is told who leads if they may see the Le
       "keyturn-system": seen(["coordination.k8s.io"], ["leases"]),
     },
   });
-  await using served = await dashboard(kubeconfig, "--namespaces", "shop", "--operator-namespace", "keyturn-system");
-  await using watched = await openInBrowser(browser(), served.url);
+  await using watched = await ownPage(kubeconfig, "--namespaces", "shop", "--operator-namespace", "keyturn-system");
   const { page } = watched;
   await whenLive(page);
   await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "ok", "unknown", "unknown"]));

@@ -7,10 +7,10 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
-import { startTyped } from "../support/typed-command.ts";
 import { restartedRollout, rolloutDefinition } from "../sidecars/rollout-definition.ts";
-import { ask, openPage } from "./page-reader.ts";
-import { publishKeys, rotateKeys } from "./shown-objects.ts";
+import { startDashboardCommand } from "./support/dashboard-command.ts";
+import { ask, openPage } from "./support/page-reader.ts";
+import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
@@ -23,25 +23,6 @@ beforeAll(async () => {
     await rotateKeys(cluster(), namespace, "keys");
   }
 });
-
-/** The command at work, until it is disposed of. */
-async function dashboard(kubeconfig: string, ...args: readonly string[]) {
-  const { output, exit, interrupt } = startTyped(["dashboard", "--no-open", "--kubeconfig", kubeconfig, ...args]);
-  const [, url = "", secret = ""] = await soon(() => {
-    const found = /(http:\/\/127\.0\.0\.1:\d+\/)#secret=(\S+)/.exec(output.out);
-    if (!found) throw new Error(`no address yet: ${output.out}${output.err}`);
-    return found;
-  });
-  return {
-    url,
-    secret,
-    output,
-    async [Symbol.asyncDispose]() {
-      interrupt();
-      expect(await exit).toBe(0);
-    },
-  };
-}
 
 test("as the README prints it, the command opens the page in the browser", async () => {
   const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
@@ -72,7 +53,7 @@ test("as the README prints it, the command opens the page in the browser", async
 test.concurrent("shows all that an administrator may see, to nobody without the secret, and ends when told to", async () => {
   let address = "";
   {
-    await using served = await dashboard(cluster().adminKubeconfig);
+    await using served = await startDashboardCommand(cluster().adminKubeconfig);
     address = served.url;
     for (const path of ["api/stream", "api/object"]) expect((await ask(`${served.url}${path}`, { bearer: "guessed" })).status).toBe(401);
     using page = await openPage(served.url, { bearer: served.secret });
@@ -93,7 +74,7 @@ test.concurrent("shows all that an administrator may see, to nobody without the 
 test.concurrent("shows somebody with few rights what they may see, and says which rights are missing", async () => {
   const rules = [{ apiGroups: ["keyturn.io"], resources: ["jwksconfigs"], verbs: ["list", "watch"] }];
   const kubeconfig = await cluster().kubeconfigFor({ user: "somebody", namespacedRules: { mine: rules } });
-  await using served = await dashboard(kubeconfig, "--namespaces", "mine");
+  await using served = await startDashboardCommand(kubeconfig, "--namespaces", "mine");
   using page = await openPage(served.url, { bearer: served.secret });
   await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toContain("mine"));
   await soon(() => {
@@ -114,7 +95,7 @@ test.concurrent("shows somebody with few rights what they may see, and says whic
 });
 
 test.concurrent("shows Argo Rollouts from when their CRD is there, and says nothing of them before", async () => {
-  await using served = await dashboard(cluster().adminKubeconfig, "--sidecars.argo-rollouts");
+  await using served = await startDashboardCommand(cluster().adminKubeconfig, "--sidecars.argo-rollouts");
   using page = await openPage(served.url, { bearer: served.secret });
   const steps = (): readonly unknown[] => page.of("step").map(({ step, state, troubles }) => [step, state, troubles]);
   await soon(() => expect(steps()).toContainEqual(["sidecars", "on", []]));
