@@ -1,19 +1,23 @@
-// Who may look at the dashboard in a cluster, and at what: tokens and rights, as the API server sees them.
+// Who may look at the dashboard in a cluster, and at what: tokens and rights, as the API server sees them, asked for by requests and on the page.
 import { readFile } from "node:fs/promises";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { ask, openPage } from "./page-reader.ts";
-import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./served-operator.ts";
-import { publishKeys, rotateKeys } from "./shown-objects.ts";
+import { buildDashboard } from "../../tools/build-dashboard.ts";
+import { openInBrowser, useBrowser, whenLive, type WatchedPage } from "./support/chromium.ts";
+import { ask, openPage } from "./support/page-reader.ts";
+import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./support/served-operator.ts";
+import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
-const soon = soonWithin(60_000);
+const browser = useBrowser();
+const soon = soonWithin(120_000);
 const jwksConfigs = "jwksconfigs.keyturn.io";
 const targets = "rotationtargets.rotator.k8s.telekom.com";
 
 let operator: ServedOperator;
 beforeAll(async () => {
+  await buildDashboard();
   operator = await serveOperator(cluster(), {
     controllers: "all",
     tokenFreshMs: 300,
@@ -91,7 +95,9 @@ test("who may see one namespace gets that namespace, and nothing of any other in
   expect(JSON.parse(body)).toMatchObject({ ref: { name: "tokens" }, eventsHidden: "you may not list events.events.k8s.io in namespace alpha" });
 });
 
-test("the rights that the guide gives to viewers are enough for everything", async () => {
+// The tests that follow change nothing that another one sees. They go on side by side: the API server believes a token for ten seconds after its end.
+
+test.concurrent("the rights that the guide gives to viewers are enough for everything", async () => {
   const guide = await readFile(new URL("../../docs/guides/dashboard.md", import.meta.url), "utf8");
   const role = /```yaml\n(apiVersion: rbac[^]*?)```/.exec(guide)?.[1] ?? "";
   await cluster().apply(role);
@@ -106,7 +112,7 @@ test("the rights that the guide gives to viewers are enough for everything", asy
   expect(JSON.parse(body)).toHaveProperty("events");
 });
 
-test("Events are shown to those who may list them", async () => {
+test.concurrent("Events are shown to those who may list them", async () => {
   const bearer = await viewerToken(cluster(), "events-too", [seenKind(jwksConfigs), seenKind("events.events.k8s.io", "alpha")]);
   await soon(async () => {
     const { body } = await ask(`${operator.url}api/object?resource=${jwksConfigs}&namespace=alpha&name=tokens`, { bearer });
@@ -115,7 +121,7 @@ test("Events are shown to those who may list them", async () => {
   });
 });
 
-test("the stream of a token that is taken back ends, and so do later requests", async () => {
+test.concurrent("the stream of a token that is taken back ends, and so do later requests", async () => {
   const bearer = await viewerToken(cluster(), "leaver", everythingShown);
   using page = await openPage(operator.url, { bearer });
   await soon(() => expect(page.events).toContain("tick"));
@@ -125,7 +131,7 @@ test("the stream of a token that is taken back ends, and so do later requests", 
   await soon(async () => expect((await ask(`${operator.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(401));
 });
 
-test("rights that are given or taken while a page is open take effect on it", async () => {
+test.concurrent("rights that are given or taken while a page is open take effect on it", async () => {
   const bearer = await viewerToken(cluster(), "changing", [seenKind(jwksConfigs)]);
   using page = await openPage(operator.url, { bearer });
   await soon(() => expect(page.of("keySet").length).toBe(2));
@@ -143,8 +149,11 @@ test("rights that are given or taken while a page is open take effect on it", as
   });
 });
 
-test("whoever guesses tokens is slowed down, and others behind the same address are not", async () => {
-  await using strict = await serveOperator(cluster(), { rates: { requests: { burst: 1000, perMs: 1 }, failures: { burst: 3, perMs: 1e-9 } } });
+test.concurrent("whoever guesses tokens is slowed down, and others behind the same address are not", async () => {
+  await using strict = await serveOperator(cluster(), {
+    controllers: "all",
+    rates: { requests: { burst: 1000, perMs: 1 }, failures: { burst: 3, perMs: 1e-9 } },
+  });
   const bearer = await viewerToken(cluster(), "patient", everythingShown);
   await soon(async () => expect((await ask(`${strict.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(200));
   const statuses = [];
@@ -152,6 +161,38 @@ test("whoever guesses tokens is slowed down, and others behind the same address 
   expect(statuses).toEqual([401, 401, 401, 429, 429]);
   expect((await ask(`${strict.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(200);
   expect(await strict.metrics()).toMatch(/keyturn_dashboard_refused_total\{reason="rate"\} 2/);
+});
+
+/** Opens a page of the keys, and signs in. */
+async function signIn(url: string, token: string): Promise<WatchedPage> {
+  const watched = await openInBrowser(browser(), `${url}#/publish`);
+  await watched.page.getByRole("textbox", { name: "Token" }).fill(token);
+  await watched.page.getByRole("button", { name: "Sign in" }).click();
+  return watched;
+}
+
+test.concurrent("nobody sees anything without a token, with a wrong one, or with one that has no rights", async () => {
+  await using anonymous = await openInBrowser(browser(), operator.url);
+  await anonymous.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await using wrong = await signIn(operator.url, "not-a-token");
+  await wrong.page.getByRole("alert").filter({ hasText: "does not accept this token" }).waitFor();
+  await using nobody = await signIn(operator.url, await viewerToken(cluster(), "nobody-signed-in", []));
+  await nobody.page.getByRole("alert").filter({ hasText: "may not see anything" }).waitFor();
+  for (const { page, problems } of [anonymous, wrong, nobody]) {
+    expect(await page.locator("body").textContent()).not.toMatch(/alpha|beta/);
+    expect(problems).toEqual([]);
+  }
+});
+
+test.concurrent("who may see one kind sees that, and is told what is left out", async () => {
+  await using watched = await signIn(operator.url, await viewerToken(cluster(), "keys-only-signed-in", [seenKind(jwksConfigs)]));
+  const { page, problems } = watched;
+  await whenLive(page);
+  await page.locator(".lane.group", { hasText: "tokens" }).first().waitFor();
+  await page.getByRole("link", { name: "Rotate" }).click();
+  await page.getByText(/You may not see these.*rotationtargets/).waitFor();
+  expect(await page.locator("main").textContent()).not.toContain("keys-live");
+  expect(problems).toEqual([]);
 });
 
 test("who may look only at a namespace in which there is nothing yet gets an empty page, and what comes there later", async () => {
@@ -168,4 +209,22 @@ test("who may look only at a namespace in which there is nothing yet gets an emp
   await cluster().kubectl("delete", "-n", "gamma", "rolebinding", "early-0");
   await soon(() => expect(page.closed).toBe(true));
   await soon(async () => expect((await ask(`${operator.url}api/stream`, { bearer, method: "HEAD" })).status).toBe(403));
+});
+
+test("after the operator was restarted, the page is live again by itself and shows what happened meanwhile", async () => {
+  await publishKeys(cluster(), "delta", "kept-keys");
+  await using watched = await signIn(operator.url, await viewerToken(cluster(), "staying", everythingShown));
+  const { page, problems } = watched;
+  await whenLive(page);
+  await page.locator(".lane.group", { hasText: "kept-keys" }).waitFor();
+  const { host } = new URL(operator.url);
+  await operator.stop();
+  await page.getByText("This is how it was").waitFor();
+  expect(await page.locator(".lane.group", { hasText: "kept-keys" }).count()).toBe(1);
+  await publishKeys(cluster(), "delta", "more-keys");
+  operator = await serveOperator(cluster(), { controllers: "all", bindAddress: host });
+  await page.locator(".lane.group", { hasText: "more-keys" }).waitFor();
+  await page.locator('[data-state="live"]').waitFor();
+  await page.getByText("This is how it was").waitFor({ state: "detached" });
+  expect(problems).toEqual([]);
 });

@@ -10,9 +10,9 @@ import { expect, test, vi } from "vitest";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
-import { ask, openPage } from "./page-reader.ts";
-import { everythingShown, serveOperator, viewerToken } from "./served-operator.ts";
-import { applyIn } from "./shown-objects.ts";
+import { ask, openPage } from "./support/page-reader.ts";
+import { everythingShown, serveOperator, viewerToken } from "./support/served-operator.ts";
+import { applyIn } from "./support/shown-objects.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();

@@ -7,13 +7,14 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
-import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
-import { goTo, openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
+import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenLive } from "./support/chromium.ts";
 
 const withPictures = process.env["PICTURES"] === "1";
 /** So many rotations are awaited; pictures should have something to show. */
 const rotations = withPictures ? 5 : 1;
 vi.setConfig({ testTimeout: withPictures ? 900_000 : 300_000, hookTimeout: 240_000 });
+/** Side by side, because each test waits for the story to go on; pictures are taken at its end. */
+const test = withPictures ? it : it.concurrent;
 const browser = useBrowser();
 const laptop = { width: 1280, height: 720 };
 const images = fileURLToPath(new URL("../../docs/images", import.meta.url));
@@ -39,9 +40,12 @@ afterAll(async () => {
 
 const patience = { timeout: 150_000 };
 
-/** What each view shows of the examples, once the controllers have done their work, and the name of its picture. */
+/** What the overview shows once the controllers have done their work. */
+const allFive = [/1\s*runtime/, /1\s*rotation set/, /3\s*key sets/, /2\s*checksums/, /3\s*workloads/];
+
+/** What each view shows of the examples then, and the name of its picture. */
 const views: readonly { readonly view: string; readonly picture: string; readonly shows: readonly RegExp[] }[] = [
-  { view: "overview", picture: "overview", shows: [/1\s*runtime/, /1\s*rotation set/, /3\s*key sets/, /2\s*checksums/, /3\s*workloads/] },
+  { view: "overview", picture: "overview", shows: allFive },
   { view: "issue", picture: "issued", shows: [/0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10/, /kyma-system\/eventing-webhook-auth/] },
   { view: "rotate", picture: "rotation", shows: [/signing-key/, /live/, /fallback/] },
   { view: "publish", picture: "keys", shows: [/rotated-tokens/, /legacy-tokens/, /served by nginx/] },
@@ -54,7 +58,7 @@ async function whenShown(page: Page, texts: readonly RegExp[]): Promise<void> {
   for (const text of texts) await page.locator("main", { hasText: text }).waitFor(patience);
 }
 
-it("every view shows the examples, and can be used by everybody", async () => {
+test("every view shows the examples, and can be used by everybody", async () => {
   await using watched = await openInBrowser(browser(), url, { reducedMotion: "reduce" });
   const { page, problems } = watched;
   await whenLive(page);
@@ -67,7 +71,7 @@ it("every view shows the examples, and can be used by everybody", async () => {
   expect(problems).toEqual([]);
 });
 
-it("a rotation is seen as it happens, and the object's page tells about it", async () => {
+test("a rotation is seen as it happens, and the object's page tells about it", async () => {
   await using watched = await openInBrowser(browser(), url);
   const { page, problems } = watched;
   await whenLive(page);
@@ -75,8 +79,7 @@ it("a rotation is seen as it happens, and the object's page tells about it", asy
   const live = page.locator('.bar.live[data-bar*="/signing-key-live/"]');
   await live.waitFor(patience);
   const before = versionOf(await live.textContent());
-  // Somebody renews the key every 45 s, and it becomes live 15 s later.
-  // Before that, it is seen ahead of the now-line.
+  // Somebody renews the key again and again, and it becomes live 15 s later. Before that, it is seen ahead of the now-line.
   await page.locator('.bar.planned[data-bar*="/signing-key-live/"]').waitFor(patience);
   const enough = before + rotations;
   await vi.waitFor(async () => expect(versionOf(await live.textContent())).toBeGreaterThanOrEqual(enough), {
@@ -96,7 +99,7 @@ function versionOf(text: string | null): number {
   return Number(/^v(\d+)/.exec(text ?? "")?.[1]);
 }
 
-it.each([
+test.each([
   { suffix: "", options: { viewport: laptop, colorScheme: "light" } },
   { suffix: "-dark", options: { viewport: laptop, colorScheme: "dark" } },
   { suffix: "-phone", options: { viewport: phone, colorScheme: "light" } },
@@ -104,6 +107,7 @@ it.each([
   await using watched = await openInBrowser(browser(), url, { ...options, reducedMotion: "reduce" });
   const { page, problems } = watched;
   await whenLive(page);
+  await whenShown(page, allFive);
   for (const { view, picture } of [...views, objectView]) {
     await goTo(page, `#/${view}${view === "overview" ? "" : "?span=480000"}`);
     await page.locator("main h1").waitFor();

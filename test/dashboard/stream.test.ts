@@ -4,13 +4,13 @@ import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
 import { busyRequests } from "../support/busy-requests.ts";
-import { ask, openPage, type PageReader } from "./page-reader.ts";
-import { everythingShown, type ServedOperator, serveOperator, viewerToken } from "./served-operator.ts";
-import { applyIn, publishKeys, rotateKeys } from "./shown-objects.ts";
+import { ask, openPage, type PageReader } from "./support/page-reader.ts";
+import { everythingShown, type ServedOperator, serveOperator, viewerToken } from "./support/served-operator.ts";
+import { applyIn, publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
-const soon = soonWithin(60_000);
+const soon = soonWithin(120_000);
 const namespace = "streamed";
 
 let proxy: FaultProxy;

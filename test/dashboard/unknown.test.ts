@@ -6,18 +6,17 @@ import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { startTyped, type TypedCommand } from "../support/typed-command.ts";
-import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
-import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
-import { startContractServer } from "./contract-server.ts";
-import { everythingShown, seenKind, serveOperator, viewerToken } from "./served-operator.ts";
-import { applyIn, publishKeys } from "./shown-objects.ts";
-import { stageRecords, syntheticRecords } from "./synthetic-records.ts";
+import { accessibilityProblems, openInBrowser, phone, surplusWidth, useBrowser, type WatchedPage, whenLive } from "./support/chromium.ts";
+import { startContractServer } from "./support/contract-server.ts";
+import { startDashboardCommand } from "./support/dashboard-command.ts";
+import { everythingShown, seenKind, serveOperator, viewerToken } from "./support/served-operator.ts";
+import { applyIn, publishKeys } from "./support/shown-objects.ts";
+import { stageRecords, syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const browser = useBrowser();
-const soon = soonWithin(90_000);
+const soon = soonWithin(120_000);
 const five = ["unknown", "unknown", "unknown", "unknown", "unknown"];
 
 const kymaCrd = new URL("../../examples/issue/kyma-crd.yaml", import.meta.url);
@@ -26,20 +25,17 @@ let folder: string;
 beforeAll(async () => {
   folder = await buildDashboard();
   await cluster().apply(renderCrds());
+  // Once: a key that replaces another is under way for a while.
+  await publishKeys(cluster(), "shop", "tokens");
 });
 
-/** `keyturn dashboard` at work, until it is disposed of. */
-async function dashboard(kubeconfig: string, ...args: readonly string[]): Promise<TypedCommand & AsyncDisposable & { readonly url: string }> {
-  const command = startTyped(["dashboard", "--no-open", "--no-plan-sidecars", "--kubeconfig", kubeconfig, ...args]);
-  const url = await soon(() => {
-    expect(command.output.out).toContain("#secret=");
-    return /http:\S+/.exec(command.output.out)?.[0] ?? "";
-  });
-  const end = async (): Promise<void> => {
-    command.interrupt();
-    expect(await command.exit).toBe(0);
-  };
-  return { ...command, url, [Symbol.asyncDispose]: end };
+/** The page of `keyturn dashboard`, which leaves sidecars out. */
+async function ownPage(kubeconfig: string, ...args: readonly string[]): Promise<WatchedPage> {
+  await using stack = new AsyncDisposableStack();
+  const { url, secret } = stack.use(await startDashboardCommand(kubeconfig, "--no-plan-sidecars", ...args));
+  const watched = stack.use(await openInBrowser(browser(), `${url}#secret=${secret}`));
+  const kept = stack.move();
+  return { ...watched, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** How the steps fare by their marks: in the way through the page, or on the cards of the overview. */
@@ -59,9 +55,7 @@ async function claimsNothing(page: Page): Promise<void> {
 }
 
 test("without an operator no step is well; with one they are, until the API server dies, and again when it is back", async () => {
-  await publishKeys(cluster(), "shop", "tokens");
-  await using served = await dashboard(cluster().adminKubeconfig);
-  await using watched = await openInBrowser(browser(), served.url);
+  await using watched = await ownPage(cluster().adminKubeconfig);
   const { page, problems } = watched;
   await whenLive(page);
   await attention(page).getByText("nobody leads: there is no Lease of an operator").waitFor();
@@ -95,19 +89,18 @@ test("without an operator no step is well; with one they are, until the API serv
     await cluster().apiServer.start();
   }
   await page.getByRole("link", { name: "Keyturn", exact: true }).click();
-  await page.getByText("Nothing needs attention").waitFor({ timeout: 150_000 });
+  await page.getByText("Nothing needs attention").waitFor();
   expect(problems).toEqual([]);
 });
 
 test("somebody without rights sees that, and not that all is well", async () => {
   const kubeconfig = await cluster().kubeconfigFor({ user: "nobody-in-particular", rules: [] });
-  await using served = await dashboard(kubeconfig);
-  await using watched = await openInBrowser(browser(), served.url);
+  await using watched = await ownPage(kubeconfig);
   const { page, problems } = watched;
   await whenLive(page);
   await attention(page).getByText("no right to list jwksconfigs.keyturn.io, jwks.rieset.io").waitFor();
   await attention(page)
-    .getByText(/whether somebody leads is not known: the right to list leases\.coordination\.k8s\.io in the cluster is missing/)
+    .getByText(/whether somebody leads is not known: the right to (list|watch) leases\.coordination\.k8s\.io in the cluster is missing/)
     .waitFor();
   expect((await marks(page)).slice(0, 4)).toEqual(five.slice(0, 4));
   await claimsNothing(page);
@@ -116,7 +109,6 @@ test("somebody without rights sees that, and not that all is well", async () => 
 
 test("whose rights are in one namespace is told who leads if they may see the Leases there", async () => {
   await using _operator = await serveOperator(cluster(), { controllers: "jwks" });
-  await publishKeys(cluster(), "shop", "tokens");
   const seen = (apiGroups: readonly string[], resources: readonly string[]) => [{ apiGroups, resources, verbs: ["list", "watch"] }];
   const kubeconfig = await cluster().kubeconfigFor({
     user: "shopkeeper",
@@ -125,16 +117,15 @@ test("whose rights are in one namespace is told who leads if they may see the Le
       "keyturn-system": seen(["coordination.k8s.io"], ["leases"]),
     },
   });
-  await using served = await dashboard(kubeconfig, "--namespaces", "shop", "--operator-namespace", "keyturn-system");
-  await using watched = await openInBrowser(browser(), served.url);
+  await using watched = await ownPage(kubeconfig, "--namespaces", "shop", "--operator-namespace", "keyturn-system");
   const { page } = watched;
   await whenLive(page);
   await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "ok", "unknown", "unknown"]));
   await attention(page).getByText("no right to list rotationtargets.rotator.k8s.telekom.com in shop").waitFor();
 });
 
-test("a frozen API server, of which no watch and no viewer's token notices anything, is told on the operator's own page within half a minute", async () => {
-  await publishKeys(cluster(), "shop", "tokens");
+// The page is told after 25 s (status/server-contact.test.ts), and the tests below need no cluster: they go on meanwhile.
+test.concurrent("a frozen API server, of which no watch and no viewer's token notices anything, is told on the operator's own page", async () => {
   await using operator = await serveOperator(cluster());
   const token = await viewerToken(cluster(), "all-seeing", everythingShown);
   await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
@@ -142,11 +133,9 @@ test("a frozen API server, of which no watch and no viewer's token notices anyth
   await whenLive(page);
   await page.getByText("Nothing needs attention").waitFor();
   const strip = page.getByRole("complementary", { name: "What is not known" });
-  const frozenMs = Date.now();
   cluster().apiServer.pause();
   try {
-    await strip.getByText(/^the API server does not answer; this is how it was/).waitFor({ timeout: 60_000 });
-    expect(Date.now() - frozenMs).toBeLessThan(45_000);
+    await strip.getByText(/^the API server does not answer; this is how it was/).waitFor();
     await soon(async () => expect(await marks(page)).toEqual(five));
     await claimsNothing(page);
     await attention(page)
@@ -155,30 +144,10 @@ test("a frozen API server, of which no watch and no viewer's token notices anyth
   } finally {
     cluster().apiServer.resume();
   }
-  await page.getByText("Nothing needs attention").waitFor({ timeout: 150_000 });
+  await page.getByText("Nothing needs attention").waitFor();
 });
 
-test("who may look into one namespace is told so, and never that nothing needs attention elsewhere", async () => {
-  await publishKeys(cluster(), "shop", "tokens");
-  await using operator = await serveOperator(cluster(), { controllers: "jwks" });
-  const spec = { certificateSecret: "there-is-none", configMapName: "broken-jwks" };
-  await applyIn(cluster(), "elsewhere", [{ apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", metadata: { name: "broken" }, spec }]);
-  const token = await viewerToken(cluster(), "of-the-shop", [seenKind("jwksconfigs.keyturn.io", "shop"), seenKind("jwks.rieset.io", "shop")]);
-  await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
-  const { page } = watched;
-  await whenLive(page);
-  await page.getByText("Nothing needs attention in namespace shop.").waitFor();
-  await page.getByRole("status").filter({ hasText: "live in shop" }).waitFor();
-  const limit = "shown: namespace shop; others are not visible to you";
-  await page.getByRole("complementary", { name: "What is not known" }).getByText(limit).waitFor();
-  await page.locator(".steps").getByText(limit).waitFor();
-  expect(await page.locator(".flow .tone-ok, .steps .tone-ok, .connection.tone-ok").count()).toBe(0);
-  await page.getByRole("link", { name: "Publish" }).first().click();
-  await page.locator("main .notice").getByText(limit).waitFor();
-  expect(await accessibilityProblems(page)).toEqual([]);
-});
-
-test.each([
+test.concurrent.each([
   { size: "wide and light", options: { colorScheme: "light" } },
   { size: "wide and dark", options: { colorScheme: "dark" } },
   { size: "360 pixels wide", options: { viewport: phone, colorScheme: "light", hasTouch: true } },
@@ -214,4 +183,24 @@ test.each([
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(await surplusWidth(page)).toBe(0);
   expect(problems).toEqual([]);
+});
+
+test("who may look into one namespace is told so, and never that nothing needs attention elsewhere", async () => {
+  await using operator = await serveOperator(cluster(), { controllers: "jwks" });
+  const spec = { certificateSecret: "there-is-none", configMapName: "broken-jwks" };
+  await applyIn(cluster(), "elsewhere", [{ apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", metadata: { name: "broken" }, spec }]);
+  const token = await viewerToken(cluster(), "of-the-shop", [seenKind("jwksconfigs.keyturn.io", "shop"), seenKind("jwks.rieset.io", "shop")]);
+  await using watched = await openInBrowser(browser(), `${operator.url}#secret=${token}`);
+  const { page } = watched;
+  await whenLive(page);
+  await page.getByText("Nothing needs attention in namespace shop.").waitFor();
+  await page.getByRole("status").filter({ hasText: "live in shop" }).waitFor();
+  const limit = "shown: namespace shop; others are not visible to you";
+  await page.getByRole("complementary", { name: "What is not known" }).getByText(limit).waitFor();
+  await page.locator(".steps").getByText(limit).waitFor();
+  // A card's bar and its text count the objects that are seen; nothing is said about the whole.
+  expect(await page.locator(".flow .tone-ok, .steps > .tone-ok, .steps .health.tone-ok, .connection.tone-ok").count()).toBe(0);
+  await page.getByRole("link", { name: "Publish" }).first().click();
+  await page.locator("main .notice").getByText(limit).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findBinaries } from "@keyturn/runtime/testing";
-import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { scripts, shells } from "../../packages/keyturn/src/cli/completion-scripts.ts";
@@ -12,7 +12,7 @@ import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation
 import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
-const timeout = 240_000;
+const soon = soonWithin(120_000);
 const programs = fileURLToPath(new URL("../../bin", import.meta.url));
 const run = promisify(execFile);
 
@@ -24,7 +24,7 @@ const lines: readonly { readonly words: readonly string[]; readonly line: string
   { words: ["keyturn", "run", "--controllers", "=", "jwks,ro"], line: "keyturn run --controllers=jwks,ro", offered: ["jwks,rotation"] },
 ];
 
-it("bash offers what can be typed next", { timeout }, async () => {
+it("bash offers what can be typed next", async () => {
   const cases = lines.map(
     ({ words, line }) =>
       `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; COMP_LINE='${line}'; COMP_POINT=${line.length}; _keyturn; echo "\${COMPREPLY[*]}"`,
@@ -34,7 +34,7 @@ it("bash offers what can be typed next", { timeout }, async () => {
   expect(stdout.trimEnd().split("\n")).toEqual(lines.map(({ offered }) => offered.join(" ")));
 });
 
-it("names that the cluster knows are offered too", { timeout }, async () => {
+it("names that the cluster knows are offered too", async () => {
   await cluster().apply(renderCrds([rotationFeature]));
   const namespace = await cluster().namespace("completed");
   const target: RotationTarget = {
@@ -55,11 +55,11 @@ it("names that the cluster knows are offered too", { timeout }, async () => {
   await offers(["status", "--kubeconfig", cluster().adminKubeconfig, `--namespace=${namespace}`], `--namespace=${namespace}\tnamespaces\n:4\n`);
 });
 
-it("nothing is offered, without a word of complaint, when there is no cluster", { timeout }, async () => {
+it("nothing is offered, without a word of complaint, when there is no cluster", async () => {
   expect(await typed("__complete", "plan", "--kubeconfig=/nonexistent", "")).toEqual({ code: 0, out: ":4\n", err: "" });
 });
 
-it("the script for bash is one that bash can read, and every shell has one", { timeout }, async () => {
+it("the script for bash is one that bash can read, and every shell has one", async () => {
   await run("bash", ["-n", "-c", scripts.bash]);
   for (const shell of shells) expect((await typed("completion", shell)).out).toBe(scripts[shell]);
   expect(await typed("completion", "tcsh")).toMatchObject({
@@ -75,14 +75,14 @@ describe("kubectl keyturn", () => {
     return (await run(binaries.kubectl, words, { env })).stdout;
   };
 
-  it("is found, works, and calls itself so", { timeout }, async () => {
+  it("is found, works, and calls itself so", async () => {
     expect(await kubectl("keyturn", "status", "--help")).toMatch(/^Usage: kubectl keyturn status /);
     const namespace = await cluster().namespace("plugin");
     expect(await kubectl("keyturn", "status", "-n", namespace)).toMatch(/^STEP +OBJECTS +LED BY +NEXT\nissue /);
     expect(await kubectl("plugin", "list")).toContain(`${programs}/kubectl-keyturn`);
   });
 
-  it("is completed by kubectl itself", { timeout }, async () => {
+  it("is completed by kubectl itself", async () => {
     const offered = async (...words: readonly string[]): Promise<readonly string[]> =>
       (await kubectl("__complete", "keyturn", ...words)).split("\n").map((line) => line.split("\t")[0] ?? "");
     expect(await offered("doc")).toContain("doctor");

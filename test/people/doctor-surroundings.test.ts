@@ -1,6 +1,6 @@
 // What `keyturn doctor` says of an operator's surroundings: agents on gateways, and an API server that queues by priority.
 import { Lease, managedByLabel } from "@keyturn/runtime";
-import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, it } from "vitest";
 import { agentLeaseLabel, agentLeaseName } from "../../packages/keyturn/src/agent/status.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
@@ -13,14 +13,14 @@ import { typed } from "../support/typed-command.ts";
 const cluster = useCluster({
   apiServerArgs: ["--enable-priority-and-fairness=true", "--max-requests-inflight=400", "--max-mutating-requests-inflight=200"],
 });
-const timeout = 240_000;
+const soon = soonWithin(120_000);
 
 beforeAll(() => cluster().apply(renderCrds([checksumFeature])));
 
 const doctor = (kubeconfig = cluster().adminKubeconfig): ReturnType<typeof typed> =>
   typed("doctor", "--controllers=checksum", "--kubeconfig", kubeconfig);
 
-it("no agent is needed, and priorities are as they should be", { timeout }, async () => {
+it("no agent is needed, and priorities are as they should be", async () => {
   // A server that has just got a kind may not answer for it at once.
   await soon(async () => {
     const { code, out } = await doctor();
@@ -30,13 +30,13 @@ it("no agent is needed, and priorities are as they should be", { timeout }, asyn
   });
 });
 
-it("agents are not looked for where they have nothing to do", { timeout }, async () => {
+it("agents are not looked for where they have nothing to do", async () => {
   const { out } = await typed("doctor", "--controllers=rotation", "--kubeconfig", cluster().adminKubeconfig);
   expect(out).toMatch(/ok +latency/);
   expect(out).not.toContain("agent");
 });
 
-it("an agent is well while what it serves is verified, and not when it holds back or falls silent", { timeout }, async () => {
+it("an agent is well while what it serves is verified, and not when it holds back or falls silent", async () => {
   const world = await AgentNamespace.make(cluster(), "gateway");
   const set = { "web-1": certificateFor("one.test") };
   await world.put("web-1", set["web-1"]);
@@ -69,7 +69,7 @@ it("an agent is well while what it serves is verified, and not when it holds bac
   expect(code).toBe(1);
 });
 
-it("somebody who may not list Leases is told that agents were not looked for", { timeout }, async () => {
+it("somebody who may not list Leases is told that agents were not looked for", async () => {
   const { out } = await doctor(await cluster().kubeconfigFor({ user: "nobody-with-agents" }));
   expect(out).toMatch(/^warn +agents +you may not list Leases in all namespaces, so agents were not looked for$/m);
 });

@@ -1,6 +1,6 @@
 // What `keyturn status` shows of each step, with the step's own controller at work on a real API server.
 import { Deployment } from "@keyturn/runtime";
-import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soonWithin, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
@@ -12,7 +12,7 @@ import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
 const target = useSharedApiServer();
-const timeout = 300_000;
+const soon = soonWithin(120_000);
 
 /** Asks until the answer has a line like this. */
 async function shows(namespace: string, line: RegExp, ...more: readonly string[]): Promise<void> {
@@ -22,13 +22,13 @@ async function shows(namespace: string, line: RegExp, ...more: readonly string[]
   });
 }
 
-it("issue: whether a runtime has its application and its credentials", { timeout }, async () => {
+it("issue: whether a runtime has its application and its credentials", async () => {
   await using place = await issuingPlace(cluster(), target());
   await place.ready();
   await shows(place.namespace, /^issue +eventingauth\/\S+ +healthy +Ready +\S+ +application \S+, Secret \S+\/eventing-webhook-auth/m, place.runtime);
 });
 
-it("publish: how many keys there are, when one goes, and why there are none", { timeout }, async () => {
+it("publish: how many keys there are, when one goes, and why there are none", async () => {
   await using place = await publishingNamespace(cluster(), "shown-keys");
   await place.startOperator();
   await place.putConfig("site", { oldKeysTTL: "5h" });
@@ -40,7 +40,7 @@ it("publish: how many keys there are, when one goes, and why there are none", { 
   await shows(place.namespace, /^publish +jwksconfig\/\S+\/site +healthy +Ready +\S+ +2 keys in site-jwks +in \d+\w: withdraws a key/m, "signer");
 });
 
-it("verify: the checksum of a namespace, and how its agents fare", { timeout }, async () => {
+it("verify: the checksum of a namespace, and how its agents fare", async () => {
   await using controlPlane = await verifiedNamespace(cluster(), "shown-checksum");
   await controlPlane.startOperator();
   const world = await AgentNamespace.in(cluster(), controlPlane.namespace);
@@ -53,7 +53,7 @@ it("verify: the checksum of a namespace, and how its agents fare", { timeout }, 
   await shows(controlPlane.namespace, /^verify +1 healthy/m);
 });
 
-it("roll out: which restarts are under way and until when, and which are stuck", { timeout }, async () => {
+it("roll out: which restarts are under way and until when, and which are stuck", async () => {
   await using place = await meshNamespace(cluster(), "shown-rollout");
   await place.put(Deployment, "web", { replicas: 1 });
   // A restart needs a pod more than there is, for a moment, and there may be no more pods.

@@ -1,6 +1,6 @@
 // The stories of `keyturn dev`: what an example needs that no manifest can give, and what happens in it while somebody looks on.
 import { readFile } from "node:fs/promises";
-import { Secret } from "@keyturn/runtime";
+import { Secret, sleep, systemClock } from "@keyturn/runtime";
 import { type Cluster, createAuthority } from "@keyturn/runtime/testing";
 import { startIasStandIn } from "./stand-ins/ias.ts";
 import { startIstiod } from "./stand-ins/istiod.ts";
@@ -18,13 +18,14 @@ interface Story {
 /** Prepares the cluster for a story, before the examples are applied. What it starts is added to `stack`, and goes with it. */
 type BeginStory = (cluster: Cluster, stack: AsyncDisposableStack) => Promise<Story>;
 
-/** Does something again and again, first after one pause. */
-export async function again(everyMs: number, signal: AbortSignal, action: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, everyMs);
-      signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-    });
+/** Long enough to see how it was before. */
+const firstPauseMs = 5_000;
+
+/** Does something again and again, for the first time soon: who has just started it looks on. */
+async function again(everyMs: number, signal: AbortSignal, action: () => Promise<void>): Promise<void> {
+  for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = everyMs) {
+    // Rejects only when the signal aborts.
+    await sleep(systemClock, pauseMs, signal).catch(() => {});
     if (!signal.aborted) await action();
   }
 }

@@ -5,16 +5,16 @@ import { fileURLToPath } from "node:url";
 import { soonWithin, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
-import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
 import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { restartedRollout, rolloutDefinition } from "../support/rollout-definition.ts";
-import { ask, openPage } from "./page-reader.ts";
-import { publishKeys, rotateKeys } from "./shown-objects.ts";
+import { startDashboardCommand } from "./support/dashboard-command.ts";
+import { ask, openPage } from "./support/page-reader.ts";
+import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
-const soon = soonWithin(60_000);
+const soon = soonWithin(120_000);
 
 beforeAll(async () => {
   await cluster().apply(renderCrds());
@@ -23,31 +23,6 @@ beforeAll(async () => {
     await rotateKeys(cluster(), namespace, "keys");
   }
 });
-
-/** The command at work, until it is disposed of. */
-async function dashboard(kubeconfig: string, ...args: readonly string[]) {
-  const stop = new AbortController();
-  let out = "";
-  let err = "";
-  const ended = runProgram(["dashboard", "--no-open", "--kubeconfig", kubeconfig, ...args], {
-    environment: {},
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    height: () => undefined,
-    signal: stop.signal,
-  });
-  await soon(() => expect(out).toContain("#secret="));
-  const [, url = "", secret = ""] = /(http:\/\/127\.0\.0\.1:\d+\/)#secret=(\S+)/.exec(out) ?? [];
-  return {
-    url,
-    secret,
-    errors: () => err,
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      expect(await ended).toBe(0);
-    },
-  };
-}
 
 test("as the README prints it, the command opens the page in the browser", async () => {
   const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
@@ -73,10 +48,12 @@ test("as the README prints it, the command opens the page in the browser", async
   expect({ code: await keyturn.exit, err: keyturn.output.err }).toEqual({ code: 0, err: "" });
 });
 
-test("shows all that an administrator may see, to nobody without the secret, and ends when told to", async () => {
+// The tests that follow go on side by side: that a kind has come is noticed after a while.
+
+test.concurrent("shows all that an administrator may see, to nobody without the secret, and ends when told to", async () => {
   let address = "";
   {
-    await using served = await dashboard(cluster().adminKubeconfig);
+    await using served = await startDashboardCommand(cluster().adminKubeconfig);
     address = served.url;
     for (const path of ["api/stream", "api/object"]) expect((await ask(`${served.url}${path}`, { bearer: "guessed" })).status).toBe(401);
     using page = await openPage(served.url, { bearer: served.secret });
@@ -94,10 +71,10 @@ test("shows all that an administrator may see, to nobody without the secret, and
   await expect(ask(address)).rejects.toThrow(/ECONNREFUSED/);
 });
 
-test("shows somebody with few rights what they may see, and says which rights are missing", async () => {
+test.concurrent("shows somebody with few rights what they may see, and says which rights are missing", async () => {
   const rules = [{ apiGroups: ["keyturn.io"], resources: ["jwksconfigs"], verbs: ["list", "watch"] }];
   const kubeconfig = await cluster().kubeconfigFor({ user: "somebody", namespacedRules: { mine: rules } });
-  await using served = await dashboard(kubeconfig, "--namespaces", "mine");
+  await using served = await startDashboardCommand(kubeconfig, "--namespaces", "mine");
   using page = await openPage(served.url, { bearer: served.secret });
   await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toContain("mine"));
   await soon(() => {
@@ -117,8 +94,8 @@ test("shows somebody with few rights what they may see, and says which rights ar
   expect(JSON.parse(body)).toMatchObject({ eventsHidden: "the right to list events.events.k8s.io in namespace mine is missing" });
 });
 
-test("shows Argo Rollouts from when their CRD is there, and says nothing of them before", async () => {
-  await using served = await dashboard(cluster().adminKubeconfig, "--sidecars.argo-rollouts");
+test.concurrent("shows Argo Rollouts from when their CRD is there, and says nothing of them before", async () => {
+  await using served = await startDashboardCommand(cluster().adminKubeconfig, "--sidecars.argo-rollouts");
   using page = await openPage(served.url, { bearer: served.secret });
   const steps = (): readonly unknown[] => page.of("step").map(({ step, state, troubles }) => [step, state, troubles]);
   await soon(() => expect(steps()).toContainEqual(["sidecars", "on", []]));
@@ -128,5 +105,5 @@ test("shows Argo Rollouts from when their CRD is there, and says nothing of them
   await soon(() => expect(steps()).toContainEqual(["sidecars", "on", []]));
   await cluster().client.delete(Rollout, { namespace: "mine", name: "canary" });
   await soon(() => expect(page.records.has("workload/Rollout/mine/canary")).toBe(false));
-  expect(served.errors()).toBe("");
+  expect(served.output.err).toBe("");
 });

@@ -1,6 +1,7 @@
 // The system's Chromium, driven by playwright: what a person with a browser would see.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import axe, { type AxeResults } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 
@@ -34,7 +35,8 @@ export const phone = { width: 360, height: 740 };
 /** Opens an address in a browser that has never seen it. */
 export async function openInBrowser(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: wide, ...options });
-  context.setDefaultTimeout(60_000);
+  // Only a hang takes so long.
+  context.setDefaultTimeout(150_000);
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);
@@ -59,6 +61,22 @@ export async function whenLive(page: Page): Promise<void> {
 /** Goes to a view by its address, as a link would. */
 export async function goTo(page: Page, fragment: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(fragment)}`);
+}
+
+// What keeps people from using a page.
+
+/** What is wrong, a line each, with the address in front; colours are as they are, so animations should be over. */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
+  // Evaluated by the debugger, which the page's content policy does not bind.
+  await page.evaluate(axe.source);
+  const { hash } = new URL(page.url());
+  const results = await page.evaluate<AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
+  return results.violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${hash} ${id}: ${html} ${failureSummary ?? ""}`));
+}
+
+/** How many pixels the page is wider than the window, so that one would have to scroll sideways; 0 is right. */
+export async function surplusWidth(page: Page): Promise<number> {
+  return await page.evaluate("Math.max(0, document.documentElement.scrollWidth - innerWidth)");
 }
 
 function findChromium(): string {

@@ -1,7 +1,7 @@
 // Objects for the dashboard to show.
 import type { KubeObject } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
-import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
+import { makeCertificate, secretData } from "../../../packages/keyturn/test/certificates.ts";
 
 interface Written extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;

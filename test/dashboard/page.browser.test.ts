@@ -5,12 +5,11 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import type { ObjectDetail } from "@keyturn/dashboard/contract";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
-import { goTo, openInBrowser, phone, useBrowser, whenLive, wide } from "./chromium.ts";
-import { type ContractServer, startContractServer } from "./contract-server.ts";
-import { checksumRecord, syntheticRecords } from "./synthetic-records.ts";
+import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenLive, wide } from "./support/chromium.ts";
+import { type ContractServer, startContractServer } from "./support/contract-server.ts";
+import { checksumRecord, syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const nowMs = Date.now();
 const target = "object/rotationtargets.rotator.k8s.telekom.com/team-03/signing-key-00003-live";

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { openInBrowser, useBrowser, whenLive } from "./chromium.ts";
-import { type ContractServer, startContractServer } from "./contract-server.ts";
-import { syntheticRecords } from "./synthetic-records.ts";
+import { openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
+import { type ContractServer, startContractServer } from "./support/contract-server.ts";
+import { syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
-const soon = soonWithin(60_000);
+const soon = soonWithin(120_000);
 /** The text of what has the focus. */
 const focused = "document.activeElement.textContent";
 

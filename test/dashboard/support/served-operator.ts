@@ -1,11 +1,11 @@
 // An operator with its dashboard, for tests: run as the ServiceAccount that it has in production, with exactly its rights.
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
-import { renderCrds, renderRbac } from "../../packages/keyturn/src/cli/manifests.ts";
-import { chooseFeatures, controllersOf } from "../../packages/keyturn/src/registry.ts";
-import type { Dashboard } from "../../packages/keyturn/src/dashboard/dashboard.ts";
-import { operatorDashboard, type OperatorDashboardOptions } from "../../packages/keyturn/src/dashboard/operator-dashboard.ts";
-import { readFlags } from "../../packages/keyturn/src/feature/flag.ts";
-import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import { renderCrds, renderRbac } from "../../../packages/keyturn/src/cli/manifests.ts";
+import { chooseFeatures, controllersOf } from "../../../packages/keyturn/src/registry.ts";
+import type { Dashboard } from "../../../packages/keyturn/src/dashboard/dashboard.ts";
+import { operatorDashboard, type OperatorDashboardOptions } from "../../../packages/keyturn/src/dashboard/operator-dashboard.ts";
+import { readFlags } from "../../../packages/keyturn/src/feature/flag.ts";
+import { keyturn } from "../../../packages/keyturn/src/feature/feature.ts";
 
 /** A running operator. */
 export interface ServedOperator extends RunningOperator {
