@@ -7,7 +7,7 @@ import {
   keyOfObject,
   type KubeObject,
   managedByLabel,
-  type Plan,
+  type StatusPlan,
   resourceOf,
   type Service,
   type Stored,
@@ -97,7 +97,7 @@ export class JwksWorld {
   }
 
   /** One run. `crashAfter` writes, the status counting as the last, it stops. */
-  run(nowMs: number, crashAfter = Number.POSITIVE_INFINITY): Plan<JWKSConfig["status"] & object> {
+  run(nowMs: number, crashAfter = Number.POSITIVE_INFINITY): StatusPlan<JWKSConfig["status"] & object> {
     const plan = planJwks(this.observe(), nowMs);
     for (const write of plan.writes.slice(0, crashAfter)) {
       kinds.set(resourceOf(write.kind), write.kind);

@@ -67,7 +67,7 @@ export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/la
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";
-export { TerminalError, TransientError, WaitingError } from "./controller/failure.ts";
+export { conflictReason, type Failure, isConflict, TerminalError, TransientError, WaitingError } from "./controller/failure.ts";
 export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export {
   canonicalJson,
@@ -89,9 +89,35 @@ export {
   ownershipOf,
   type WriteResult,
 } from "./controller/owned-objects.ts";
-export { apply, carryOut, pendingWrites, type Plan, type PlanContext, type PlannedEvent, remove, type Write } from "./controller/plan.ts";
+export { apply, carryOut, type OwnedWrite, pendingWrites, type PlanContext, remove, type StatusPlan } from "./controller/carry-out.ts";
+export type {
+  Blocker,
+  ConditionReport,
+  EventObject,
+  Moment,
+  Plan,
+  PlannedEvent,
+  Reason,
+  ReasonTable,
+  ReportedStatus,
+  StatusObject,
+  StatusReport,
+  Step,
+  Write,
+} from "./controller/plan.ts";
+export { type LeftAlone, type Planner, type ReconcileOptions, reconcileWith } from "./controller/reconcile.ts";
 export type { KeyView } from "./controller/runner.ts";
-export { type Condition, findCondition, isConditionTrue, removeCondition, setCondition, writeStatus } from "./controller/status.ts";
+export {
+  type Condition,
+  conditionEvents,
+  findCondition,
+  isConditionTrue,
+  removeCondition,
+  setCondition,
+  statusAfter,
+  statusDigest,
+  writeStatus,
+} from "./controller/status.ts";
 
 // Schemas and rights
 export { conditionSchema, conditionsSchema } from "./schema/kubernetes-values.ts";
@@ -134,7 +160,7 @@ export type { EventRecorder, EventToRecord } from "./observe/events.ts";
 export { createLogger, type Logger } from "./observe/logger.ts";
 export { createMetrics, metricDocs, type MetricRow, type Metrics, type MetricsOf, metricsOf, type RuntimeMetrics } from "./observe/metrics.ts";
 export { observeCaches, observeProcess, observeWatches } from "./observe/runtime-metrics.ts";
-export { fullBucket, takeToken, type TokenBucket, type TokenRate } from "./rate-limit.ts";
+export { fullBucket, takeToken, type TokenBucket, type TokenRate, type WriteLimits } from "./rate-limit.ts";
 
 // Running it
 export { createManager, type Manager } from "./manager/manager.ts";

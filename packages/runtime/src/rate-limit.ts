@@ -23,3 +23,30 @@ export function takeToken(bucket: TokenBucket, { burst, perMs }: TokenRate, nowM
   const tokens = Math.min(burst, bucket.tokens + Math.max(0, nowMs - bucket.atMs) * perMs);
   return tokens < 1 ? undefined : { tokens: tokens - 1, atMs: nowMs };
 }
+
+/** Limits on the runs of one key that write something; 0 switches a limit off. */
+export interface WriteLimits {
+  /** From one to the next. */
+  readonly minIntervalMs: number;
+  /** In any 60 seconds. */
+  readonly maxPerMinute: number;
+}
+
+const minuteMs = 60_000;
+
+/**
+ * When the next write may be. `earlier` are the times of those before, oldest first, on a clock that never runs backwards.
+ * At or before `nowMs` means now; the first write never waits.
+ */
+export function nextWriteAt(earlier: readonly number[], { minIntervalMs, maxPerMinute }: WriteLimits, nowMs: number): number {
+  const last = earlier.at(-1);
+  const spaced = last === undefined ? nowMs : last + minIntervalMs;
+  // With a full minute behind us, the write that fills it has to leave the window first.
+  const filling = maxPerMinute > 0 ? earlier.at(-maxPerMinute) : undefined;
+  return filling === undefined ? spaced : Math.max(spaced, filling + minuteMs);
+}
+
+/** The times worth remembering after a write at `nowMs`. */
+export function rememberWrite(earlier: readonly number[], nowMs: number): readonly number[] {
+  return [...earlier.filter((at) => at > nowMs - minuteMs), nowMs];
+}

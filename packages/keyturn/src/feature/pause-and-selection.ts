@@ -1,5 +1,13 @@
 // Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
-import { type Condition, type KubeObject, type LabelMatcher, type PlannedEvent, parseLabelSelector, type Plan, setCondition } from "@keyturn/runtime";
+import {
+  type Condition,
+  type KubeObject,
+  type LabelMatcher,
+  type PlannedEvent,
+  parseLabelSelector,
+  setCondition,
+  type StatusPlan,
+} from "@keyturn/runtime";
 import { type FlagReader, keyturn } from "./feature.ts";
 import { type Flag, listFlag, textFlag } from "./flag.ts";
 
@@ -118,7 +126,7 @@ export function pausedPlan<Status extends { readonly conditions?: readonly Condi
   { metadata: { generation }, status }: Conditioned<Status>,
   pause: Pause,
   nowMs: number,
-): Plan<Status | { readonly conditions: readonly Condition[] }> {
+): StatusPlan<Status | { readonly conditions: readonly Condition[] }> {
   const before = status?.conditions ?? [];
   const conditions = pausedConditions(before, pause, { generation, nowMs });
   return {

@@ -8,6 +8,8 @@ import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { BackoffOptions } from "../queue/backoff.ts";
 import type { Random } from "../random.ts";
+import type { Failure } from "./failure.ts";
+import type { Operator } from "./owned-objects.ts";
 import type { KeyView } from "./runner.ts";
 
 // What a controller may do, declared once: RBAC, chart, docs and the start-up check all come from this list.
@@ -41,12 +43,18 @@ export interface ControllerDefinition {
   readonly deadlineMs?: number;
   /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 100 ms … 5 min. */
   readonly backoff?: BackoffOptions;
+  /** Every key runs again this often, spread over a tenth of it, whatever was or was not noticed. Default 10 h, as controller-runtime's `SyncPeriod`. */
+  readonly resyncMs?: number;
   /** Declares watches and triggers, and returns the reconcile function. Called once, before anything runs. */
   setup(scope: ControllerScope): Reconcile;
 }
 
 /** What `setup` gets to build the controller from. */
 export interface ControllerScope {
+  /** The controller's name. */
+  readonly controller: string;
+  /** Whose controller it is. */
+  readonly operator: Operator;
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -98,10 +106,22 @@ export interface Run {
 export interface Outcome {
   /** Run this key again then, unless something changes earlier: after 10 ms at least. Zero, less, and what is no number count as a second and are logged. */
   readonly requeueAfterMs?: number;
+  /**
+   * The run was neither a success nor a failure: held back by a limit, planned from a cache that was behind, or without a part that was refused (which is
+   * counted as an error). Failures in a row and their backoff are not forgotten.
+   */
+  readonly unfinished?: "deferred" | "conflict" | "refused";
 }
 
 /** Brings one key from what is observed to what is wanted. Throws `TransientError`, `TerminalError` or `WaitingError`; anything else counts as transient with the reason `InternalError`. */
-export type Reconcile = (run: Run) => Promise<Outcome | void>;
+export interface Reconcile {
+  (run: Run): Promise<Outcome | void>;
+  /**
+   * Tells those concerned that a run failed. Called when the run is over, for one that was cut at its deadline can no longer write, with a client and a deadline
+   * of its own, one at a time per key. What it throws is logged. Default: the operator's reporter tells; see `conditionReporter`.
+   */
+  readonly failed?: (failure: Failure, run: Run) => Promise<void>;
+}
 
 // What the runtime reports of its work while it works; metrics are one listener.
 

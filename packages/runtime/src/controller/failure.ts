@@ -1,9 +1,10 @@
 // The ways a reconcile can end without success. Which one it is decides what the user sees and when it is tried again.
-import { ApiError } from "../client/api-error.ts";
+import { ApiError, isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { safeErrorSummary, type UnexpectedError } from "../observe/redaction.ts";
+import type { BackoffOptions } from "../queue/backoff.ts";
 
 /** What every outcome error carries. `reason` is PascalCase and goes into the condition, the Event and the metric. */
 interface OutcomeErrorOptions extends ErrorOptions {
@@ -23,7 +24,7 @@ export class TransientError extends Error {
   }
 }
 
-/** The input is wrong and only a change of it can help: reported, and not tried again until an input changes. */
+/** It is refused, and somebody has to change something: reported at once, and tried again with a long backoff, because not every change can be seen. */
 export class TerminalError extends Error {
   readonly code = "Terminal";
   readonly reason: string;
@@ -64,7 +65,8 @@ export function missingRight(error: ApiError): string | undefined {
 
 /** A failed run: what the user sees, and when it is tried again. */
 export interface Failure {
-  readonly code: "Transient" | "Terminal" | "Waiting";
+  /** `Transient` passes by itself; `Refused` is for somebody to change: the object, a webhook, a quota, a right; `Waiting` is no failure. */
+  readonly code: "Transient" | "Refused" | "Waiting";
   readonly reason: string;
   readonly message: string;
   /** Of what waits: when to look again. Of what failed: not before, whatever the backoff says. */
@@ -81,7 +83,7 @@ export function failureOf(thrown: unknown): Failure {
     const { code, reason, message, retryAfterMs } = thrown;
     return { code, reason, message, retryAfterMs };
   }
-  if (thrown instanceof TerminalError) return { code: "Terminal", reason: thrown.reason, message: thrown.message, retryAfterMs: undefined };
+  if (thrown instanceof TerminalError) return { code: "Refused", reason: thrown.reason, message: thrown.message, retryAfterMs: undefined };
   if (thrown instanceof ApiError) return apiFailure(thrown);
   if (thrown instanceof ConnectionError)
     return { code: "Transient", reason: "ApiServerUnreachable", message: thrown.message, retryAfterMs: undefined };
@@ -89,6 +91,25 @@ export function failureOf(thrown: unknown): Failure {
   const message = `an unexpected error stopped this run (${unexpected.name}); the operator's log says where`;
   return { code: "Transient", reason: "InternalError", message, retryAfterMs: undefined, unexpected };
 }
+
+/** How long a run that was refused waits at least. Webhooks, quotas and rights change without an event, so it is tried again for ever. */
+export const refusalBackoff: BackoffOptions = { firstMs: 5_000, maxMs: 600_000 };
+
+/** How long a refused part is set aside. Longer, because a change of its input ends that at once, and the rest goes on meanwhile. */
+export const refusedPartBackoff: BackoffOptions = { firstMs: 30_000, maxMs: 600_000 };
+
+/** True if the same will be refused again until somebody changes something. */
+export function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof TerminalError || isApiError(thrown, "Invalid", "BadRequest", "Forbidden", "NotFound", "Unexpected");
+}
+
+/** True if what was decided was decided from a cache that was behind: planning again from what is then there is all that is needed. */
+export function isConflict(thrown: unknown): boolean {
+  return isApiError(thrown, "Conflict", "AlreadyExists", "NotFound") || (thrown instanceof TransientError && thrown.reason === conflictReason);
+}
+
+/** The reason of a `TransientError` that is a conflict. */
+export const conflictReason = "Conflict";
 
 /** The run was cut at its deadline, whatever it threw on the way. */
 export function deadlineFailure(deadlineMs: number): Failure {
@@ -98,11 +119,9 @@ export function deadlineFailure(deadlineMs: number): Failure {
 
 function apiFailure(error: ApiError): Failure {
   const { code, message, retryAfterMs } = error;
-  // The server will refuse the same object again; only another input makes another object.
-  if (code === "Invalid" || code === "BadRequest") return { code: "Terminal", reason: code, message, retryAfterMs: undefined };
   const right = code === "Forbidden" ? missingRight(error) : undefined;
   return {
-    code: "Transient",
+    code: isRefusal(error) ? "Refused" : "Transient",
     reason: code === "Unexpected" ? "UnexpectedAnswer" : code,
     message: right ? `the operator lacks the right to ${right}; grant it and this goes on by itself` : message,
     retryAfterMs: undefined,
@@ -114,7 +133,7 @@ function apiFailure(error: ApiError): Failure {
 
 /** How a run ended without success, in words that may be shown to users: no secret is in them. */
 export interface ReportedOutcome {
-  readonly code: "Transient" | "Terminal" | "Waiting";
+  readonly code: Failure["code"];
   readonly reason: string;
   readonly message: string;
 }

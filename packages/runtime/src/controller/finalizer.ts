@@ -2,6 +2,7 @@
 import type { Client, JsonPatchOperation } from "../client/client.ts";
 import type { Kind, KubeObject, Stored } from "../client/kind.ts";
 import { isApiError } from "../client/api-error.ts";
+import { conflictReason, TransientError } from "./failure.ts";
 
 /** True if the object carries the finalizer. */
 function hasFinalizer(object: KubeObject, finalizer: string): boolean {
@@ -47,7 +48,7 @@ export async function addFinalizer<T extends KubeObject>(
   finalizer: string,
 ): Promise<Stored<T>> {
   const patch = addFinalizerPatch(target.object, finalizer);
-  return patch ? through.client.jsonPatch(target.kind, target.object.metadata, patch) : target.object;
+  return patch ? unlessChanged(through.client.jsonPatch(target.kind, target.object.metadata, patch)) : target.object;
 }
 
 /** Removes the finalizer. An object that has gone meanwhile is fine: that is what was wanted. */
@@ -59,8 +60,18 @@ export async function dropFinalizer<T extends KubeObject>(
   const patch = dropFinalizerPatch(target.object, finalizer);
   if (!patch) return;
   try {
-    await client.jsonPatch(target.kind, target.object.metadata, patch, { answer: "metadata" });
+    await unlessChanged(client.jsonPatch(target.kind, target.object.metadata, patch, { answer: "metadata" }));
   } catch (error) {
     if (!isApiError(error, "NotFound")) throw error;
+  }
+}
+
+/** A `test` that does not hold is answered with 422. The object has changed since it was read: a conflict, and no refusal. */
+async function unlessChanged<T>(patched: Promise<T>): Promise<T> {
+  try {
+    return await patched;
+  } catch (error) {
+    if (!isApiError(error, "Invalid")) throw error;
+    throw new TransientError(error.message, { reason: conflictReason, cause: error });
   }
 }

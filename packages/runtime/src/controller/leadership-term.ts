@@ -3,22 +3,16 @@ import type { Client } from "../client/client.ts";
 import type { ObjectKey } from "../client/kind.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
-import type { KeyBackoff } from "../queue/backoff.ts";
+import { backoffDelayMs, type KeyBackoff } from "../queue/backoff.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
+import type { Random } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
-import type { Failure, ReportedOutcome } from "./failure.ts";
+import { type Failure, refusalBackoff } from "./failure.ts";
 import { runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type Term, type WriteRecord } from "./run.ts";
-import type { RequestedKeys, Trigger } from "./trigger.ts";
+import type { Enqueue, RequestedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
-
-/** What a report is made from. */
-interface EndedRun {
-  readonly outcome: ReportedOutcome;
-  readonly now: number;
-  readonly client: Client;
-}
 
 /** What all terms of one controller share. */
 export interface WorkerContext {
@@ -27,11 +21,13 @@ export interface WorkerContext {
   readonly deadlineMs: number;
   readonly abandonAfterMs: number;
   readonly reportDeadlineMs: number;
+  readonly resyncMs: number;
   readonly triggers: readonly Trigger[];
   readonly requested: RequestedKeys;
   readonly slots: WorkerSlots;
   readonly blocked: BlockedKeys;
   readonly backoff: KeyBackoff;
+  readonly random: Random;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called with delays that the queue has to replace. */
@@ -43,7 +39,8 @@ export interface WorkerContext {
   readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
   /** Resolves when every cache of the controller shows the write; to false if it may have been undone unseen. */
   readonly whenObserved: (write: WriteRecord) => Promise<boolean>;
-  readonly report: (key: ObjectKey, ended: EndedRun, signal: AbortSignal) => Promise<void>;
+  /** Tells that a run failed or waits; the run is one of its own. */
+  readonly report: (failure: Failure, run: Run) => Promise<void>;
 }
 
 interface RunningRun extends StartedRun {
@@ -90,14 +87,10 @@ export class LeadershipTerm {
     if (this.#isOver) return;
     const enqueue = (key: ObjectKey, options: AddOptions): void => this.enqueue(key, options);
     const subscriptions = this.#context.triggers.map((trigger) => trigger(enqueue));
-    const slice = sharedTimeSlice(this.#context.clock);
-    for (const { replay } of subscriptions) {
-      for (const _step of replay) {
-        if (slice.used) await slice.pause();
-        if (this.#isOver) break;
-      }
-    }
+    const replays = subscriptions.map(({ replay }) => replay);
+    await this.#replay(replays, enqueue);
     this.#context.requested.replay(enqueue, this.#context.clock.monotonic());
+    const stopResync = this.#startResync(replays);
     const leave = this.#context.slots.join(() => this.#startNext());
     this.#context.slots.wake();
 
@@ -105,10 +98,34 @@ export class LeadershipTerm {
     signal.addEventListener("abort", stopRuns, { once: true });
     await aborted(drain, signal);
     leave();
+    stopResync();
     for (const { stop } of subscriptions) stop();
     this.#queue.close();
     while (this.#ends.size > 0) await Promise.all(this.#ends);
     signal.removeEventListener("abort", stopRuns);
+  }
+
+  /** Asks for every key there is, a slice at a time. */
+  async #replay(replays: readonly ((enqueue: Enqueue) => Iterable<void>)[], enqueue: Enqueue): Promise<void> {
+    const slice = sharedTimeSlice(this.#context.clock);
+    for (const replay of replays) {
+      for (const _step of replay(enqueue)) {
+        if (slice.used) await slice.pause();
+        if (this.#isOver) return;
+      }
+    }
+  }
+
+  /** Asks for every key again and again. One timer serves them all: a key that needs nothing costs nothing meanwhile. */
+  #startResync(replays: readonly ((enqueue: Enqueue) => Iterable<void>)[]): () => void {
+    const { clock, random, resyncMs } = this.#context;
+    const spread: Enqueue = (key, { priority = 0 }) => this.enqueue(key, { priority, afterMs: Math.max(1, random() * resyncMs * 0.1) });
+    const resync = (): void => {
+      timer = clock.setTimer(resyncMs, resync);
+      void this.#replay(replays, spread);
+    };
+    let timer = clock.setTimer(resyncMs, resync);
+    return () => timer.cancel();
   }
 
   /** True once no more runs are to start. */
@@ -156,7 +173,7 @@ export class LeadershipTerm {
     const durationMs = clock.monotonic() - startedMs;
     const { result, reported } = this.#conclude(key, priority, end);
     if (end.type === "ok" && end.outcome.requeueAfterMs === undefined) requested.fulfil(key, askedFor);
-    observer.finished(controller, { result, terminal: end.type === "failed" && end.failure.code === "Terminal", durationMs });
+    observer.finished(controller, { result, terminal: isRefused(end), durationMs });
     if (end.abandoned) this.#abandoned(key, started.settled);
     if (reported) await this.#report(key, reported, now);
 
@@ -205,42 +222,43 @@ export class LeadershipTerm {
   }
 
   /** Decides when the key runs next, and what is to be reported of this run. */
-  #conclude(key: ObjectKey, priority: number, end: RunEnd): { readonly result: RunResult; readonly reported: ReportedOutcome | undefined } {
+  #conclude(key: ObjectKey, priority: number, end: RunEnd): { readonly result: RunResult; readonly reported: Failure | undefined } {
     if (end.type === "stopped") return { result: "aborted", reported: undefined };
     if (end.type === "failed") {
-      const { code, reason, message } = end.failure;
       this.#scheduleRetry(key, priority, end.failure);
-      return { result: code === "Waiting" ? "waiting" : "error", reported: { code, reason, message } };
+      return { result: end.failure.code === "Waiting" ? "waiting" : "error", reported: end.failure };
     }
-    const { requeueAfterMs } = end.outcome;
-    this.#context.backoff.forget(key);
+    const { requeueAfterMs, unfinished } = end.outcome;
+    if (!unfinished) this.#context.backoff.forget(key);
     if (requeueAfterMs !== undefined) this.#queue.add(key, { afterMs: requeueAfterMs });
+    if (unfinished === "refused") return { result: "error", reported: undefined };
     return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: undefined };
   }
 
   #scheduleRetry(key: ObjectKey, priority: number, failure: Failure): void {
-    const { code, reason, message, retryAfterMs, serverAskedMs = 0, unexpected } = failure;
-    const { backoff, log, observer, controller } = this.#context;
+    const { code, reason, message, retryAfterMs, unexpected } = failure;
+    const { backoff, clock, log, observer, controller } = this.#context;
     const fields = { key, reason, error: message, ...unexpected };
-    switch (code) {
-      case "Waiting":
-        backoff.forget(key);
-        log.debug(fields, "waiting");
-        if (retryAfterMs !== undefined) this.#queue.add(key, { priority, afterMs: retryAfterMs });
-        return;
-      case "Terminal":
-        backoff.fail(key);
-        log.warn(fields, "reconcile failed for good; a change of the input brings the next try");
-        return;
-      case "Transient": {
-        const backoffMs = backoff.fail(key, Math.min(retryAfterMs ?? 0, maxAskedMs));
-        // On top of what the API server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
-        const afterMs = Math.min(serverAskedMs, maxAskedMs) + backoffMs;
-        log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
-        this.#queue.add(key, { priority, afterMs });
-        observer.retried(controller);
-      }
+    if (code === "Waiting") {
+      backoff.forget(key);
+      log.debug(fields, "waiting");
+      if (retryAfterMs !== undefined) this.#queue.add(key, { priority, afterMs: retryAfterMs });
+      return;
     }
+    const nowMs = clock.monotonic();
+    const afterMs = backoff.leftMs(key, nowMs) ?? this.#backoffMs(key, failure);
+    backoff.due(key, nowMs + afterMs);
+    log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
+    this.#queue.add(key, { priority, afterMs });
+    observer.retried(controller);
+  }
+
+  #backoffMs(key: ObjectKey, { code, retryAfterMs = 0, serverAskedMs = 0 }: Failure): number {
+    const { backoff, random } = this.#context;
+    const refusedMs = code === "Refused" ? backoffDelayMs(backoff.failures(key) + 1, refusalBackoff, random) : 0;
+    const backoffMs = backoff.fail(key, Math.min(retryAfterMs, maxAskedMs));
+    // On top of what the API server asks for: it asks everybody for the same, and goes on doing so while it is overloaded.
+    return Math.min(serverAskedMs, maxAskedMs) + Math.max(backoffMs, refusedMs);
   }
 
   #abandoned(key: ObjectKey, settled: Promise<void>): void {
@@ -252,14 +270,14 @@ export class LeadershipTerm {
   }
 
   /** Reports how the run ended. What goes wrong here is logged and left at that; a report that does not end blocked its key, not the worker. */
-  async #report(key: ObjectKey, outcome: ReportedOutcome, now: number): Promise<void> {
+  async #report(key: ObjectKey, failure: Failure, now: number): Promise<void> {
     const { clock, reportDeadlineMs, abandonAfterMs, blocked, log, report } = this.#context;
     if (!this.#term.isValid() || this.#term.signal.aborted) return;
     const started = startRun({
       clock,
       deadlineMs: reportDeadlineMs,
       abandonAfterMs,
-      reconcile: (signal) => report(key, { outcome, now, client: this.#client(key, signal) }, signal()),
+      reconcile: (signal) => report(failure, this.#given(key, now, signal)),
     });
     this.#running.set(key, { ...started, startedMs: clock.monotonic() });
     blocked.block(key, started.settled);
@@ -269,6 +287,11 @@ export class LeadershipTerm {
     const { reason, message, unexpected } = end.failure;
     log.warn({ key, reason, error: message, ...unexpected }, "the outcome of a run could not be reported");
   }
+}
+
+/** True if somebody has to change something before the whole of the key can succeed. */
+function isRefused(end: RunEnd): boolean {
+  return end.type === "failed" ? end.failure.code === "Refused" : end.type === "ok" && end.outcome.unfinished === "refused";
 }
 
 /** Resolves when one of the signals aborts. */

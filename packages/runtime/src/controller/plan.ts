@@ -1,91 +1,131 @@
-// A plan: what a pure function makes of observed state and the time. Dry runs, tests and the command line read the same plan that the operator carries out.
-import { keyOfObject, type Kind, type KubeObject, nameOf, type ObjectName, type Stored } from "../client/kind.ts";
-import type { EventRecorder } from "../observe/events.ts";
-import type { Outcome, Run } from "./controller.ts";
-import { fieldManagerOf, isUpToDate, type Live, type Operator, ownedWriter, type Owner } from "./owned-objects.ts";
-import { type WithStatus, writeStatus } from "./status.ts";
+// A plan: what a pure function makes of observed state and the time, as data. `reconcileWith` carries it out; dry runs, tests and the command line read the same plan.
+import type { Kind, KubeObject, ObjectName, Stored } from "../client/kind.ts";
+import type { Live, Owner } from "./owned-objects.ts";
+import type { Condition } from "./status.ts";
 
-/** One change to make to an object kept on the planned object's behalf. */
+/** What is to be done for a key, and how its objects fare then. */
+export interface Plan<Look = never, Action = never> {
+  /** In order. The first that fails ends the run, and the next run plans anew from what is then there. */
+  readonly steps: readonly Step<Look, Action>[];
+  /** True: plan again in this run, from what the steps taught; nothing is reported yet. Absent: these steps are all. */
+  readonly more?: boolean;
+  /** How the key's objects fare once the steps are done. Written where it is new; a condition that changes makes an Event by itself. */
+  readonly status: readonly StatusReport[];
+  /** What no step did and no condition says; recorded when all is done. */
+  readonly events?: readonly PlannedEvent[];
+  /** When time alone changes the plan, by the API server's clock. */
+  readonly nextAtMs?: number | undefined;
+  /** The rate limit does not count, as for a revocation. */
+  readonly urgent?: boolean;
+  /** Once the steps are done nothing holds the deleted object any more: our finalizer is dropped. The rate limit does not count. */
+  readonly release?: boolean;
+}
+
+/** One step of a plan. */
+export type Step<Look = never, Action = never> =
+  | Write
+  /** Learns what caches cannot say. Changes nothing, so dry runs do it too. */
+  | { readonly verb: "look"; readonly at: Look }
+  /** A change of the controller's own, made by `Planner.act`. Withheld in dry runs; a plan with `more` must not ask for the same one twice in a run. */
+  | ({ readonly verb: "do"; readonly action: Action } & StepOptions);
+
+/** A change of an object that is kept on an owner's behalf. One that is not this owner's is never touched. */
 export type Write =
-  | { readonly verb: "apply"; readonly kind: Kind; readonly object: KubeObject }
-  | { readonly verb: "remove"; readonly kind: Kind; readonly name: ObjectName };
+  /** Server-side apply. Not sent if `live` shows that nothing would change; without `live` the object is looked up first. */
+  | ({ readonly verb: "apply"; readonly kind: Kind; readonly object: KubeObject; readonly owner: Owner; readonly live?: Live } & StepOptions)
+  | ({ readonly verb: "delete"; readonly kind: Kind; readonly name: ObjectName; readonly owner: Owner } & StepOptions);
 
-/** Something to record for people when the plan is carried out. */
+/** What a step that changes something says of itself. */
+interface StepOptions {
+  /**
+   * What of the key the step is for. If the step is refused, this part is set aside with a backoff and shown in `Moment.refused`, and the rest goes on.
+   * Without a part a refusal is a failure of the whole run.
+   */
+  readonly part?: string;
+  /** What the step is made from. A part that was refused is tried at once when this differs. Default: the applied object; nothing for other verbs. */
+  readonly input?: string;
+  /** What the step did, recorded as soon as it is done, whatever becomes of those after it. */
+  readonly events?: readonly PlannedEvent[];
+}
+
+/** Something to record for people. */
 export interface PlannedEvent {
+  /** Default: each object that `Planner.regarding` names for the key. */
+  readonly regarding?: EventObject;
   readonly type: "Normal" | "Warning";
   /** PascalCase, one of the controller's reasons. */
   readonly reason: string;
+  /** PascalCase verb; see `EventToRecord`. Default `Reconcile`. */
+  readonly action?: string;
   readonly message: string;
 }
 
-/** The writes to make, in order, and what to say afterwards. */
-export interface Plan<Status> {
-  readonly writes: readonly Write[];
-  /** The whole status as it should stand when the writes are done. */
-  readonly status: Status;
-  readonly notices: readonly PlannedEvent[];
-  /** Wall-clock time in milliseconds at which time alone changes the plan; undefined if only a change of what was observed can. */
-  readonly nextAtMs: number | undefined;
+/** An object that an Event can be about. */
+export interface EventObject {
+  readonly kind: Kind;
+  readonly object: { readonly metadata: { readonly namespace?: string; readonly name: string; readonly uid?: string } };
 }
 
-/** An `apply` write of a typed object. */
-export function apply<T extends KubeObject>(kind: Kind<T>, object: T): Write {
-  return { verb: "apply", kind, object };
+/** As much of a status as the runtime knows. */
+export interface ReportedStatus {
+  readonly conditions?: readonly Condition[] | undefined;
 }
 
-/** A `remove` write. */
-export function remove(kind: Kind, name: ObjectName): Write {
-  return { verb: "remove", kind, name };
+/** An object that shows how a key fares. */
+export interface StatusObject {
+  readonly kind: Kind;
+  readonly object: Stored<KubeObject> & { readonly status?: ReportedStatus | undefined };
+  /**
+   * For objects whose cache keeps no status: what `statusDigest` makes of it, `none` if there is none yet. Reports on such an object name every condition
+   * that they ever set, for what is not named cannot be compared.
+   */
+  readonly statusDigest?: string;
+  /** The object has no status of ours, as a Namespace or a Deployment: only Events tell. */
+  readonly eventsOnly?: boolean;
 }
 
-/** On whose behalf a plan is carried out, and with what. */
-export interface PlanContext<Status, T extends WithStatus<Status>> {
-  readonly run: Run;
-  readonly operator: Operator;
-  readonly controller: string;
-  readonly kind: Kind<T>;
-  /** The object that was planned for, as it was observed. */
-  readonly object: Stored<T>;
-  readonly events: EventRecorder;
-  /** What is known of an object that is to be applied. Default: nothing, and it is looked up. */
-  live?(kind: Kind, object: KubeObject): Live;
+/** What an object's status is to say. */
+export interface StatusReport<Fields extends object = object> {
+  readonly regarding: StatusObject;
+  /** By type. `null` removes one, a type that is not named stays. Times and `observedGeneration` are the runtime's. */
+  readonly conditions: Readonly<Record<string, ConditionReport | null>>;
+  /** The rest of the status, whole. Absent: it stays as it is. */
+  readonly fields?: Fields;
 }
 
-/** The writes of a plan that would change something, as far as is known without asking. */
-export function pendingWrites<Status, T extends WithStatus<Status>>(
-  { writes }: Pick<Plan<Status>, "writes">,
-  context: Pick<PlanContext<Status, T>, "operator" | "kind" | "object" | "live">,
-): readonly Write[] {
-  const owner = ownerIn(context);
-  return writes.filter(
-    (each) => each.verb === "remove" || !isUpToDate(each.object, context.live?.(each.kind, each.object), { operator: context.operator, owner }),
-  );
+/** What one condition is to say. */
+export interface ConditionReport<Reason extends string = string> {
+  readonly status: Condition["status"];
+  readonly reason: Reason;
+  readonly message: string;
 }
 
-/**
- * Makes the plan's writes, stopping at the first that fails: what was written stays, the status is not touched, and the next run plans anew from what is then there.
- * Only when all are made is the status written and are the notices recorded.
- */
-export async function carryOut<Status, T extends WithStatus<Status>>(plan: Plan<Status>, context: PlanContext<Status, T>): Promise<Outcome> {
-  const { run, operator, controller, kind, object, events } = context;
-  if (plan.writes.length > 0) await write(plan.writes, context);
-  await writeStatus(run, { kind, object, status: plan.status, fieldManager: fieldManagerOf(operator, controller) });
-  for (const { type, reason, message } of plan.notices) {
-    events.record({ kind, object: { ...ownerIn(context).name, uid: object.metadata.uid }, type, reason, message });
-  }
-  return plan.nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, plan.nextAtMs - run.now) };
+/** Why something cannot be done now, and until when if that is known. */
+export interface Blocker<Reason extends string = string> {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly untilMs?: number | undefined;
 }
 
-/** The writer itself leaves out what would change nothing. */
-async function write<Status, T extends WithStatus<Status>>(writes: readonly Write[], context: PlanContext<Status, T>): Promise<void> {
-  const { run, operator, controller } = context;
-  const writer = ownedWriter({ client: run.client, operator, controller, owner: ownerIn(context), signal: run.signal });
-  for (const each of writes) {
-    if (each.verb === "apply") await writer.apply(each.kind, each.object, context.live?.(each.kind, each.object));
-    else await writer.remove(each.kind, each.name);
-  }
+/** The time, and what the runtime knows of the key's past. */
+export interface Moment {
+  /** The API server's clock at the start of the run. */
+  readonly nowMs: number;
+  /** Set while that clock and ours differ too much: nothing that depends on the time may be planned. The key runs again when they may agree. */
+  readonly clockSkew?: Blocker<"ClockSkew">;
+  /** Parts that are set aside, by their name: plan no step for them, and say why in a condition. The key runs again when their time has come. */
+  readonly refused: ReadonlyMap<string, Blocker>;
 }
 
-function ownerIn({ kind, object }: { readonly kind: Kind; readonly object: KubeObject }): Owner {
-  return { kind, name: nameOf(keyOfObject(object)) };
+/** What a reason of conditions and Events means. */
+export interface Reason {
+  /** One sentence, for the reference. */
+  readonly meaning: string;
+  /** How an object fares whose condition gives it. Absent: only Events give it. */
+  readonly health?: "healthy" | "progressing" | "paused" | "degraded";
+  /** The Event that a condition makes when it begins to give it. Default: a Warning if the health is `degraded`, Normal if `paused`, else none. */
+  readonly event?: "Normal" | "Warning";
 }
+
+/** The reasons of a controller. What is not among them is the runtime's, for a failure, and makes a Warning. */
+export type ReasonTable = Readonly<Record<string, Reason>>;

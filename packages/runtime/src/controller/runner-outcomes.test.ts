@@ -9,7 +9,7 @@ import { deaf, runnerRig } from "./runner-rig.fixture.ts";
 
 const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] = [
   ["transient", new TransientError("busy", { reason: "Busy" }), { code: "Transient", reason: "Busy", message: "busy" }, "retried"],
-  ["terminal", new TerminalError("wrong", { reason: "Wrong" }), { code: "Terminal", reason: "Wrong", message: "wrong" }, "left"],
+  ["terminal", new TerminalError("wrong", { reason: "Wrong" }), { code: "Refused", reason: "Wrong", message: "wrong" }, "left"],
   ["waiting", new WaitingError("no key yet", { reason: "NoKey" }), { code: "Waiting", reason: "NoKey", message: "no key yet" }, "left"],
   ["a lost connection", new ConnectionError("reset"), { code: "Transient", reason: "ApiServerUnreachable", message: "reset" }, "retried"],
   [
@@ -26,7 +26,7 @@ const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] =
       message: 'spec.a: Invalid value: "hunter2"',
       details: { causes: [{ reason: "FieldValueInvalid", field: "spec.a", message: 'Invalid value: "hunter2"' }] },
     }),
-    { code: "Terminal", reason: "Invalid", message: "apply x: invalid: spec.a (Invalid value)" },
+    { code: "Refused", reason: "Invalid", message: "apply x: invalid: spec.a (Invalid value)" },
     "left",
   ],
   [
@@ -36,11 +36,11 @@ const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] =
       message: 'deployments.apps "x" is forbidden: User "u" cannot patch resource "deployments/scale" in API group "apps" in the namespace "web"',
     }),
     {
-      code: "Transient",
+      code: "Refused",
       reason: "Forbidden",
       message: "the operator lacks the right to patch deployments.apps/scale in namespace web; grant it and this goes on by itself",
     },
-    "retried",
+    "left",
   ],
   [
     "a bug, whose message may quote a secret",
@@ -63,6 +63,9 @@ test.each(cases)("%s", async (_name, error, outcome, next) => {
   expect(reports).toEqual([{ key: "test/a", outcome }]);
   await clock.advance(100);
   expect(runs).toBe(next === "retried" ? 2 : 1);
+  // Never for good: what refuses may change without an event.
+  await clock.advance(outcome.code === "Refused" ? 5_000 : 0);
+  expect(runs).toBe(next === "retried" || outcome.code === "Refused" ? 2 : 1);
   const before = runs;
   world.put("a", 2);
   await clock.advance(0);
@@ -189,7 +192,7 @@ test("a report that fails or hangs breaks nothing and holds no other key", async
   const runs: string[] = [];
   const { clock, world, lead } = runnerRig(
     ({ key }) => (runs.push(key), Promise.reject(new TerminalError("no good", { reason: "Bad" }))),
-    { concurrency: 1 },
+    { concurrency: 1, backoff: { firstMs: 300_000, maxMs: 300_000 } },
     { report: ({ key }) => (key === "test/a" ? Promise.reject(new Error("no")) : key === "test/b" ? deaf() : Promise.resolve()) },
   );
   for (const name of ["a", "b", "c"]) world.put(name, 1);

@@ -38,6 +38,7 @@ export function runnerRig(reconcile: Reconcile, definition: Partial<ControllerDe
       },
     },
     {
+      operator: { name: "rig", domain: "rig.dev" },
       client: world.client,
       caches: world.caches,
       clock,

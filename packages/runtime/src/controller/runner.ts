@@ -13,6 +13,7 @@ import { clampedDelayMs } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
 import { type Activity, type ControllerDefinition, type ControllerObserver, type ControllerScope, silentObserver } from "./controller.ts";
 import { failureOf, type Reporter } from "./failure.ts";
+import type { Operator } from "./owned-objects.ts";
 import { type Term, trackAnswers, type WriteRecord } from "./run.ts";
 import { RequestedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
 import { BlockedKeys, LeadershipTerm, type WorkerContext } from "./leadership-term.ts";
@@ -20,6 +21,8 @@ import { WorkerSlots } from "./worker-slots.ts";
 
 /** What a controller is run with. */
 export interface RunnerOptions {
+  /** Whose controllers they are. */
+  readonly operator: Operator;
   readonly client: Client;
   readonly caches: Caches;
   readonly clock: Clock;
@@ -42,6 +45,9 @@ export interface RunnerOptions {
   /** How long reporting one outcome may take. Default 10,000. */
   readonly reportDeadlineMs?: number;
 }
+
+/** As controller-runtime's `SyncPeriod`. */
+const defaultResyncMs = 36_000_000;
 
 /**
  * One controller in this process, active or not.
@@ -72,17 +78,20 @@ export class ControllerRunner {
     this.#options = options;
     this.#slots = new WorkerSlots(concurrency, clock);
     observer.registered(name, { concurrency, activity: () => this.activity() });
+    const reconcile = definition.setup(this.#scope(name, log, options.events(name)));
     this.#place = {
       controller: name,
-      reconcile: definition.setup(this.#scope(log, options.events(name))),
+      reconcile,
       deadlineMs: definition.deadlineMs ?? 60_000,
       abandonAfterMs: options.abandonAfterMs ?? 1_000,
       reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
+      resyncMs: definition.resyncMs ?? defaultResyncMs,
       triggers: this.#triggers,
       requested: this.#requested,
       slots: this.#slots,
       blocked: this.#blocked,
       backoff: new KeyBackoff(definition.backoff ?? defaultBackoff, random),
+      random,
       clock,
       log,
       oddDelay: oddDelayLog(log),
@@ -90,7 +99,12 @@ export class ControllerRunner {
       dryRun: options.dryRun ?? false,
       trackedClient: (onWrite) => (options.dryRun ? options.client : trackAnswers(options.client, onWrite)),
       whenObserved: (write) => this.#whenObserved(write, log),
-      report: async (key, report, signal) => options.report?.({ controller: name, primary: definition.primary, key, ...report }, signal),
+      report: async (failure, run) => {
+        if (reconcile.failed) return reconcile.failed(failure, run);
+        const { code, reason, message } = failure;
+        const { key, now, client, signal } = run;
+        return options.report?.({ controller: name, primary: definition.primary, key, outcome: { code, reason, message }, now, client }, signal);
+      },
     };
   }
 
@@ -144,8 +158,8 @@ export class ControllerRunner {
     };
   }
 
-  #scope(log: Logger, events: EventRecorder): ControllerScope {
-    const { client, caches, clock, random, metrics, namespaces = [], dryRun = false, serverClock } = this.#options;
+  #scope(controller: string, log: Logger, events: EventRecorder): ControllerScope {
+    const { operator, client, caches, clock, random, metrics, namespaces = [], dryRun = false, serverClock } = this.#options;
     const remember = <V>(cache: Cache<V>): Cache<V> => {
       this.#caches.add(cache);
       return cache;
@@ -156,6 +170,8 @@ export class ControllerRunner {
       return remember(caches.watch(kind, options));
     }
     return {
+      controller,
+      operator,
       client,
       clock,
       random,

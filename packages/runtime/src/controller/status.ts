@@ -1,10 +1,15 @@
 // The status of an object: written when it says something new, with conditions as Kubernetes' conventions ask.
+import { hash } from "node:crypto";
+import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import { type Kind, type KubeObject, nameOf, type Stored } from "../client/kind.ts";
+import { LruMap } from "../lru-map.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import { redactAndCut } from "../observe/redaction.ts";
+import type { Run } from "./controller.ts";
 import type { Report, Reporter } from "./failure.ts";
-import { fieldManagerOf, isSame, type Operator } from "./owned-objects.ts";
+import { canonicalJson, fieldManagerOf, isSame, type Operator } from "./owned-objects.ts";
+import type { EventObject, PlannedEvent, ReasonTable, ReportedStatus, StatusObject, StatusReport } from "./plan.ts";
 
 /** An object whose controller reports in `status`. */
 export interface WithStatus<Status> extends KubeObject {
@@ -86,6 +91,165 @@ function isUnchanged(a: Condition, b: Condition): boolean {
     a.observedGeneration === b.observedGeneration &&
     a.lastTransitionTime === b.lastTransitionTime
   );
+}
+
+// What a plan reports: conditions with their times, one write if that is new, and Events of what has changed.
+
+/** The whole status that a report comes to, from the one before. */
+export function statusAfter({ regarding, conditions, fields }: StatusReport, before: ReportedStatus | undefined, nowMs: number): ReportedStatus {
+  const { generation: observedGeneration } = regarding.object.metadata;
+  let after = before?.conditions ?? [];
+  for (const type in conditions) {
+    const report = conditions[type];
+    after = report ? setCondition(after, { type, ...report, observedGeneration }, nowMs) : removeCondition(after, type);
+  }
+  return { ...(fields ?? before), conditions: after };
+}
+
+/** Two statuses with the same digest say the same, whenever their conditions began to. `none` for no status. */
+export function statusDigest(status: ReportedStatus | undefined): string {
+  if (!status) return "none";
+  const { conditions = [], ...fields } = status;
+  const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
+  // Twelve characters are 72 bits; of a longer piece V8 would keep the whole text that it was cut from.
+  return hash("sha256", canonicalJson({ ...fields, conditions: lasting }), "base64").slice(0, 12);
+}
+
+/** The Events of conditions that have changed: each reason once, and nothing for as long as a condition says the same. */
+export function conditionEvents(
+  before: ReportedStatus | undefined,
+  { conditions }: Pick<StatusReport, "conditions">,
+  reasons: ReasonTable,
+): readonly Omit<PlannedEvent, "regarding">[] {
+  const events = new Map<string, Omit<PlannedEvent, "regarding">>();
+  for (const type in conditions) {
+    const report = conditions[type];
+    const event = report && !events.has(report.reason) ? eventTypeOf(report.reason, reasons) : undefined;
+    if (!report || !event) continue;
+    const { status, reason, message } = report;
+    const last = findCondition(before?.conditions, type);
+    if (last?.status === status && last.reason === reason && last.message === message) continue;
+    events.set(reason, { type: event, reason, message });
+  }
+  return [...events.values()];
+}
+
+/** What the runtime says of a failure is in no table of a controller's. */
+function eventTypeOf(name: string, reasons: ReasonTable): PlannedEvent["type"] | undefined {
+  const reason = Object.hasOwn(reasons, name) ? reasons[name] : undefined;
+  if (!reason) return "Warning";
+  return reason.event ?? (reason.health === "degraded" ? "Warning" : reason.health === "paused" ? "Normal" : undefined);
+}
+
+/** What reports are written with. */
+interface ReportContext {
+  /** Its client is asked for only if something is to be sent: most runs have nothing new to say. */
+  readonly run: Pick<Run, "client" | "signal">;
+  readonly nowMs: number;
+  /** Of a failure: Events do not wait for a status that may be refused as well. `untold` if they are new. */
+  readonly failure?: "told" | "untold";
+}
+
+/** Statuses of objects whose cache keeps only digests: as many as are likely to change soon. */
+const maxStatuses = 4096;
+
+interface Reported extends KubeObject {
+  readonly status?: ReportedStatus;
+}
+
+/** Writes reports, and records what is new in them. */
+export class StatusReporter {
+  readonly #fieldManager: string;
+  readonly #reasons: ReasonTable;
+  readonly #events: EventRecorder;
+  readonly #statuses = new LruMap<string, ReportedStatus>(maxStatuses);
+
+  constructor(options: { readonly fieldManager: string; readonly reasons: ReasonTable; readonly events: EventRecorder }) {
+    this.#fieldManager = options.fieldManager;
+    this.#reasons = options.reasons;
+    this.#events = options.events;
+  }
+
+  /** Resolves when all that is new is written; rejects with the first that could not be. */
+  async report(reports: readonly StatusReport[], context: ReportContext): Promise<void> {
+    if (reports.length > 0) await Promise.all(reports.map((report) => this.#reportOne(report, context)));
+  }
+
+  record({ kind, object }: EventObject, { type, reason, message, action }: Omit<PlannedEvent, "regarding">): void {
+    const { namespace, name, uid } = object.metadata;
+    this.#events.record({
+      kind,
+      object: { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) },
+      type,
+      reason,
+      message,
+      ...(action !== undefined && { action }),
+    });
+  }
+
+  async #reportOne(report: StatusReport, context: ReportContext): Promise<void> {
+    const { regarding } = report;
+    const digest = regarding.statusDigest;
+    if (regarding.eventsOnly && !context.failure) return;
+    if (digest !== undefined && report.fields && statusDigest(statusAfter(report, undefined, 0)) === digest) return;
+    const before = digest === undefined ? regarding.object.status : await this.#lookUp(regarding, context);
+    const events = conditionEvents(before, report, this.#reasons);
+    const record = (): void => events.forEach((event) => this.record(regarding, event));
+    if (context.failure === "untold") record();
+    if (!regarding.eventsOnly) await this.#write(report, before, context);
+    if (!context.failure) record();
+  }
+
+  async #lookUp(
+    { kind: objectKind, object, statusDigest: digest }: StatusObject,
+    { run, failure }: ReportContext,
+  ): Promise<ReportedStatus | undefined> {
+    if (digest === "none") return undefined;
+    const known = this.#statuses.get(object.metadata.uid);
+    if (known && statusDigest(known) === digest) return known;
+    const kind: Kind<Reported> = objectKind;
+    const found = run.client.get(kind, object.metadata, run.signal);
+    return (await (failure ? found.catch(() => undefined) : found))?.status;
+  }
+
+  async #write(report: StatusReport, before: ReportedStatus | undefined, context: ReportContext): Promise<void> {
+    const { regarding, fields } = report;
+    const { uid, resourceVersion } = regarding.object.metadata;
+    const status = statusAfter(report, before, context.nowMs);
+    if (isSame(before, status)) return;
+    try {
+      // What stays is taken from what was seen, so that must still be what is there.
+      await this.#apply(regarding, { status, ...(!fields && { resourceVersion }) }, context);
+    } catch (error) {
+      if (fields || !isApiError(error, "Conflict")) throw error;
+      await this.#writeAgain(report, context);
+      return;
+    }
+    if (regarding.statusDigest !== undefined) this.#statuses.set(uid, status);
+  }
+
+  /** A cache that is behind, if only by our own finalizer, must not keep anybody from hearing of a failure. */
+  async #writeAgain(report: StatusReport, context: ReportContext): Promise<void> {
+    const { object } = report.regarding;
+    const kind: Kind<Reported> = report.regarding.kind;
+    const found = await context.run.client.get(kind, object.metadata, context.run.signal);
+    if (!found || found.metadata.uid !== object.metadata.uid) return;
+    const status = statusAfter({ ...report, regarding: { kind, object: found } }, found.status, context.nowMs);
+    if (!isSame(found.status, status))
+      await this.#apply({ kind, object: found }, { status, resourceVersion: found.metadata.resourceVersion }, context);
+  }
+
+  async #apply(
+    { kind: objectKind, object }: Pick<StatusObject, "kind" | "object">,
+    { status, resourceVersion }: { readonly status: ReportedStatus; readonly resourceVersion?: string },
+    { run }: ReportContext,
+  ): Promise<void> {
+    const kind: Kind<Reported> = objectKind;
+    const { name, namespace, uid } = object.metadata;
+    const metadata = { name, uid, ...(namespace !== undefined && { namespace }), ...(resourceVersion !== undefined && { resourceVersion }) };
+    const options = { fieldManager: this.#fieldManager, force: true, subresource: "status", answer: "metadata" } as const;
+    await run.client.apply<Reported, "metadata">(kind, { metadata, status }, options, run.signal);
+  }
 }
 
 // Shows users how their object fares: a failed run becomes the condition `Ready=False` and an Event on the object.

@@ -7,7 +7,7 @@ import type { AddOptions } from "../queue/work-queue.ts";
 import { safeErrorSummary } from "../observe/redaction.ts";
 
 /** Asks for a run of a key. */
-type Enqueue = (key: ObjectKey, options: AddOptions) => void;
+export type Enqueue = (key: ObjectKey, options: AddOptions) => void;
 
 /** A cache whose changes name keys, ready to be listened to any number of times. */
 export type Trigger = (enqueue: Enqueue) => Subscription;
@@ -15,14 +15,14 @@ export type Trigger = (enqueue: Enqueue) => Subscription;
 /** One who listens to a trigger. */
 interface Subscription {
   /** Asks for every key there is, those of one object with each step, so that whoever takes the steps can pause. What changes meanwhile is heard too. */
-  readonly replay: Iterable<void>;
+  readonly replay: (enqueue: Enqueue) => Iterable<void>;
   readonly stop: () => void;
 }
 
 /** Makes a trigger. What `keysOf` throws is logged; the keys of that one change are lost, everything else goes on. */
 export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => readonly ObjectKey[], log: Logger): Trigger {
-  return (enqueue) => {
-    const hear = (change: Change<V>): void => {
+  return (enqueueChanged) => {
+    const hear = (change: Change<V>, enqueue = enqueueChanged): void => {
       const priority = change.type === "added" && change.initial ? initialListPriority : 0;
       try {
         for (const key of keysOf(change)) enqueue(key, { priority });
@@ -31,10 +31,10 @@ export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => 
         log.error(fields, "a trigger could not name the keys of a change; they run only when something else changes");
       }
     };
-    function* replay(): Generator<void> {
-      for (const [key, value] of cache.entries()) yield hear({ type: "added", key, value, initial: true });
+    function* replay(enqueue: Enqueue): Generator<void> {
+      for (const [key, value] of cache.entries()) yield hear({ type: "added", key, value, initial: true }, enqueue);
     }
-    return { replay: replay(), stop: cache.subscribe(hear, { replay: false }) };
+    return { replay, stop: cache.subscribe((change) => hear(change), { replay: false }) };
   };
 }
 

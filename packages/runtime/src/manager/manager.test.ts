@@ -65,6 +65,7 @@ interface Options {
 
 function manage(controllers: readonly ControllerDefinition[], { clock, worlds, client, identity, log = silentLog }: Options): Manager {
   return createManager({
+    operator: { name: "test", domain: "test.dev" },
     controllers,
     client: client ?? new SmallWorld().client,
     caches: cachesOf(worlds),

@@ -114,6 +114,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const { enabled = true, namespace = connection.namespace ?? "default", durations } = options.leaderElection ?? {};
 
   const manager = createManager({
+    operator,
     client,
     caches,
     clock,

@@ -22,7 +22,7 @@ export function backoffDelayMs(failures: number, { firstMs, maxMs, spread = 0.5 
 
 /** Counts failures in a row per key. Holds nothing for keys that have not failed. */
 export class KeyBackoff {
-  readonly #failures = new Map<string, number>();
+  readonly #failures = new Map<string, { readonly count: number; readonly dueMs: number }>();
   readonly #options: BackoffOptions;
   readonly #random: Random;
 
@@ -33,7 +33,7 @@ export class KeyBackoff {
 
   /** How often the key has failed in a row. */
   failures(key: string): number {
-    return this.#failures.get(key) ?? 0;
+    return this.#failures.get(key)?.count ?? 0;
   }
 
   /**
@@ -41,10 +41,24 @@ export class KeyBackoff {
    * same time come back one by one.
    */
   fail(key: string, minMs = 0): number {
-    const failures = this.failures(key) + 1;
-    this.#failures.set(key, failures);
-    const delayMs = backoffDelayMs(failures, this.#options, this.#random);
+    const count = this.failures(key) + 1;
+    this.#failures.set(key, { count, dueMs: Number.NEGATIVE_INFINITY });
+    const delayMs = backoffDelayMs(count, this.#options, this.#random);
     return minMs > delayMs ? minMs * (1 + 0.1 * this.#random()) : delayMs;
+  }
+
+  /** Remembers when a failed key is due. */
+  due(key: string, dueMs: number): void {
+    this.#failures.set(key, { count: this.failures(key), dueMs });
+  }
+
+  /**
+   * How long is left of a wait that a change has cut short; undefined if the key was due. A failure before that is no further one: our own report of a
+   * failure is a change of the object too, and would double the backoff.
+   */
+  leftMs(key: string, nowMs: number): number | undefined {
+    const leftMs = (this.#failures.get(key)?.dueMs ?? nowMs) - nowMs;
+    return leftMs > 0 ? leftMs : undefined;
   }
 
   /** The key has succeeded: its next failure is a first one. */

@@ -50,6 +50,7 @@ async function run(kubeconfig: string, controllers: readonly ControllerDefinitio
   const shared = { clock: systemClock, random: systemRandom, log: createLogger({ destination: { write: (line) => lines.push(line) } }) };
   const manager = createManager({
     ...shared,
+    operator: { name: "test", domain: "test.dev" },
     client: createClient(transport),
     caches: createCaches({ ...shared, transport }),
     controllers,

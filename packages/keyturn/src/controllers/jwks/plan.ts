@@ -8,12 +8,12 @@ import {
   formatDuration,
   type PlannedEvent,
   ownerReferenceTo,
-  type Plan,
+  type OwnedWrite,
+  type StatusPlan,
   remove,
   removeCondition,
   Service,
   setCondition,
-  type Write,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { type JwksStatus, revokeAnnotation } from "./api.ts";
@@ -37,7 +37,7 @@ import type { ConditionReason, KeyReason } from "./reasons.ts";
 import { type JwksSettings, revokedKids } from "./settings.ts";
 
 /** A plan, and whether it may wait. */
-interface JwksPlan extends Plan<JwksStatus> {
+interface JwksPlan extends StatusPlan<JwksStatus> {
   /** True if a key is to be withdrawn, for which no limit counts. */
   readonly urgent: boolean;
 }
@@ -88,7 +88,7 @@ export function planJwks(observation: Observation, nowMs: number): JwksPlan {
 export function planJwksDeletion(
   { owned }: Pick<Observation, "owned">,
   { cleanupOnDelete }: Pick<JwksSettings, "cleanupOnDelete">,
-): readonly Write[] {
+): readonly OwnedWrite[] {
   return owned
     .filter(({ object }) => cleanupOnDelete || !isDocumentConfigMap(object))
     .map(({ kind, object }) => remove(kind, nameOfObject({ object })));
@@ -151,7 +151,7 @@ function conflictOver(claims: readonly Claim[], observation: Observation): Condi
 }
 
 /** What was kept for the object and is no longer wanted, such as nginx's objects under an earlier name. */
-function removalsOf(observation: Observation, settings: JwksSettings): readonly Write[] {
+function removalsOf(observation: Observation, settings: JwksSettings): readonly OwnedWrite[] {
   const wanted = new Set(claimsOf(nameOfObject(observation), settings).map(claimKey));
   const unwanted = observation.owned.filter(({ kind, object }) => !wanted.has(claimKey({ kind, name: nameOfObject({ object }) })));
   return planJwksDeletion({ owned: unwanted }, settings);
@@ -292,7 +292,7 @@ function countOf({ keys }: History): string {
 
 /** What becomes of nginx. */
 export interface Serving {
-  readonly writes: readonly Write[];
+  readonly writes: readonly OwnedWrite[];
   /** Undefined if nobody asked for nginx. */
   readonly report: ConditionReport | undefined;
   readonly nginxConfigUpdated: string | undefined;

@@ -51,6 +51,7 @@ export function modelOperator(name: string, options: ModelOperatorOptions): Simu
       });
       const events = (controller: string): ReturnType<typeof recorder.forController> => recorder.forController(controller);
       const manager = createManager({
+        operator,
         client,
         caches,
         clock,

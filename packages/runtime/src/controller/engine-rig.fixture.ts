@@ -1,0 +1,174 @@
+// For tests: the engine with one controller on a simulated API server, in virtual time. Every request is listed, and any can be answered otherwise.
+import { createCaches } from "../cache/caches.ts";
+import { dryRunClient } from "../client/dry-run-client.ts";
+import { defineKind, type KubeObject, objectPath } from "../client/kind.ts";
+import { createClient } from "../client/kube-client.ts";
+import type { Transport, TransportRequest } from "../client/transport.ts";
+import { isRecord } from "../json.ts";
+import { silentLog } from "../manager/lease-simulation.fixture.ts";
+import type { EventToRecord } from "../observe/events.ts";
+import type { Logger } from "../observe/logger.ts";
+import { createMetrics } from "../observe/metrics.ts";
+import { seededRandom } from "../random.ts";
+import { ProcessClock } from "../testing/simulation/process.ts";
+import { SimulatedApiServer } from "../testing/simulation/simulated-api-server.ts";
+import { SimulatedNetwork } from "../testing/simulation/network.ts";
+import { VirtualClock } from "../testing/virtual-clock.ts";
+import { type ControllerDefinition, type ControllerScope, type Reconcile, type RunResult, silentObserver } from "./controller.ts";
+import { ControllerRunner } from "./runner.ts";
+import type { Condition } from "./status.ts";
+
+export interface Widget extends KubeObject {
+  readonly spec: { readonly text: string; readonly parts?: Readonly<Record<string, string>> };
+  readonly status?: { readonly conditions?: readonly Condition[]; readonly count?: number };
+}
+export const Widget = defineKind<Widget>({ group: "test.dev", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
+
+/** How a request is refused. */
+export interface Refusal {
+  readonly status: number;
+  readonly reason: string;
+}
+
+/** One controller, its world, and what came of it. */
+export class EngineRig {
+  readonly clock = new VirtualClock();
+  readonly server = new SimulatedApiServer({ clock: this.clock, random: seededRandom(1) });
+  readonly network = new SimulatedNetwork({ server: this.server, clock: this.clock, random: seededRandom(2) });
+  readonly events: EventToRecord[] = [];
+  readonly results: RunResult[] = [];
+  readonly logs: string[] = [];
+  /** Runs that were refused. */
+  refused = 0;
+  aheadMs = 0;
+  /** How a request is refused instead of being served. */
+  refuse: (request: TransportRequest) => Refusal | undefined = () => undefined;
+  /** Called before a request is served. */
+  before: (request: TransportRequest) => void = () => {};
+  readonly #requests: string[] = [];
+  readonly #stop = new AbortController();
+
+  constructor() {
+    this.server.serve(Widget);
+  }
+
+  start(
+    setup: (scope: ControllerScope) => Reconcile,
+    { dryRun = false, ...definition }: Partial<ControllerDefinition> & { readonly dryRun?: boolean } = {},
+  ): void {
+    const { clock } = this;
+    const transport = this.#transport(this.network.connect({ name: "p", clock: new ProcessClock(clock) }));
+    const direct = createClient(transport, { clock, random: seededRandom(3) });
+    const log: Logger = { ...silentLog, info: (_: unknown, text: string) => void this.logs.push(text), child: () => log };
+    const caches = createCaches({ transport, clock, random: seededRandom(4), log });
+    const runner = new ControllerRunner(
+      { name: "widgets", access: [], backoff: { firstMs: 1_000, maxMs: 60_000, spread: 0 }, ...definition, setup },
+      {
+        operator: { name: "rig", domain: "rig.dev" },
+        client: dryRun ? dryRunClient(direct, ({ verb, resource, key }) => log.info({}, `withheld: ${verb} ${resource} ${key}`)) : direct,
+        caches,
+        clock,
+        log,
+        dryRun,
+        random: seededRandom(5),
+        metrics: createMetrics(),
+        events: () => ({ record: (event) => void this.events.push(event) }),
+        serverClock: { aheadMs: () => this.aheadMs },
+        observer: {
+          ...silentObserver,
+          finished: (_, { result, terminal }) => {
+            this.results.push(result);
+            if (terminal) this.refused += 1;
+          },
+        },
+      },
+    );
+    const never = new AbortController().signal;
+    void (async () => {
+      caches.start(never);
+      await runner.whenSynced(this.#stop.signal);
+      await runner.work({ drain: never, signal: this.#stop.signal, isValid: () => true });
+    })();
+  }
+
+  #transport(wire: Transport): Transport {
+    return {
+      send: async (request, signal) => {
+        if (request.method === "GET" && /[?&](watch|limit|resourceVersion)=/.test(request.path)) return wire.send(request, signal);
+        const path = request.path.replace(/\?.*/, "").replace(/.*\/namespaces\/default\//, "");
+        this.#requests.push(`${request.method} ${path}`);
+        const refusal = this.refuse(request);
+        if (!refusal) {
+          this.before(request);
+          return wire.send(request, signal);
+        }
+        const body = JSON.stringify({
+          kind: "Status",
+          apiVersion: "v1",
+          status: "Failure",
+          code: refusal.status,
+          reason: refusal.reason,
+          message: "no",
+        });
+        return { status: refusal.status, headers: { "content-type": "application/json" }, body: once(body) };
+      },
+      close: () => wire.close(),
+    };
+  }
+
+  /** Lets time pass and returns the requests that were made meanwhile, lists and watches left out. */
+  async during(ms: number): Promise<readonly string[]> {
+    this.#requests.length = 0;
+    await this.clock.advance(ms);
+    return [...this.#requests];
+  }
+
+  put(name: string, spec: Widget["spec"]): void {
+    const path = `${objectPath(Widget, { namespace: "default", name })}?fieldManager=user&force=true`;
+    const object = { apiVersion: "test.dev/v1", kind: "Widget", metadata: { namespace: "default", name }, spec };
+    this.#ask({ method: "PATCH", path, headers: { "content-type": "application/apply-patch+yaml" }, body: JSON.stringify(object) });
+  }
+
+  delete(name: string): void {
+    this.#ask({ method: "DELETE", path: objectPath(Widget, { namespace: "default", name }) });
+  }
+
+  #ask(request: TransportRequest): void {
+    const answer = this.server.handle(request);
+    if (answer.type === "answer" && answer.status >= 300) throw new Error(answer.body);
+  }
+
+  stored(resource: string, name: string): unknown {
+    return this.server.store.get(resource, `default/${name}`);
+  }
+
+  /** The text in the ConfigMap of this name. */
+  text(name: string): unknown {
+    const map = this.stored("configmaps", name);
+    return isRecord(map) && isRecord(map["data"]) ? map["data"]["text"] : undefined;
+  }
+
+  status(name: string): Record<string, unknown> | undefined {
+    const widget = this.stored("widgets.test.dev", name);
+    return isRecord(widget) && isRecord(widget["status"]) ? widget["status"] : undefined;
+  }
+
+  /** What a condition says: `True Ready: made`. */
+  condition(name: string, wanted = "Ready"): string | undefined {
+    const conditions = this.status(name)?.["conditions"];
+    const found: unknown = Array.isArray(conditions) ? conditions.find((each) => isRecord(each) && each["type"] === wanted) : undefined;
+    return isRecord(found) ? `${String(found["status"])} ${String(found["reason"])}` : undefined;
+  }
+
+  get reasons(): readonly string[] {
+    return this.events.map(({ reason }) => reason);
+  }
+
+  get warnings(): readonly string[] {
+    return this.events.filter(({ type }) => type === "Warning").map(({ reason }) => reason);
+  }
+}
+
+async function* once(body: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  yield new TextEncoder().encode(body);
+}

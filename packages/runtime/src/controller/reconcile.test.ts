@@ -1,0 +1,596 @@
+// The engine by itself: what becomes of a plan, of every way in which it can fail, and of what the runtime knows of the past.
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Cache } from "../cache/cache.ts";
+import { ConfigMap } from "../client/builtin-kinds.ts";
+import { keyOfObject, nameOf, type Stored } from "../client/kind.ts";
+import type { TransportRequest } from "../client/transport.ts";
+import type { ControllerScope, Reconcile } from "./controller.ts";
+import { EngineRig, type Refusal, Widget } from "./engine-rig.fixture.ts";
+import { liveIn } from "./owned-objects.ts";
+import type { Moment, Plan, ReasonTable, StatusReport, Write } from "./plan.ts";
+import { type Planner, type ReconcileOptions, reconcileWith } from "./reconcile.ts";
+import { statusDigest } from "./status.ts";
+
+const reasons = {
+  Ready: { meaning: "All is well.", health: "healthy" },
+  PartRefused: { meaning: "A part is not wanted.", health: "degraded" },
+  ClockSkew: { meaning: "Clocks differ.", health: "degraded" },
+  Paused: { meaning: "People asked for nothing to be done.", health: "paused" },
+  Made: { meaning: "Something was made." },
+} as const satisfies ReasonTable;
+
+interface Observed {
+  readonly widget: Stored<Widget>;
+  readonly maps: Cache<Stored<ConfigMap>>;
+}
+
+/** A ConfigMap for the Widget, and one for each of its parts. */
+function planWidget({ widget, maps }: Observed, { refused, clockSkew }: Moment): Plan {
+  const owner = { kind: Widget, name: nameOf(keyOfObject(widget)) };
+  const { name, deletionTimestamp } = widget.metadata;
+  if (deletionTimestamp !== undefined)
+    return { steps: [{ verb: "delete", kind: ConfigMap, name: { namespace: "default", name }, owner }], status: [], release: true };
+  const write = (mapName: string, text: string, options: Pick<Write, "part" | "events">): Write => {
+    const object = { metadata: { namespace: "default", name: mapName }, data: { text } };
+    return { verb: "apply", kind: ConfigMap, object, owner, live: liveIn(maps, `default/${mapName}`), ...options };
+  };
+  const parts = Object.entries(widget.spec.parts ?? {});
+  const [blocker] = clockSkew ? [clockSkew] : refused.values();
+  const ready: StatusReport["conditions"][string] = blocker
+    ? { status: "False", reason: clockSkew ? "ClockSkew" : "PartRefused", message: blocker.message }
+    : { status: "True", reason: "Ready", message: "made" };
+  const main = write(name, widget.spec.text, { events: [{ type: "Normal", reason: "Made", message: widget.spec.text }] });
+  const others = parts.filter(([part]) => !refused.has(part)).map(([part, text]) => write(`${name}-${part}`, text, { part }));
+  return {
+    steps: clockSkew ? [] : [main, ...others],
+    status: [{ regarding: { kind: Widget, object: widget }, conditions: { Ready: ready }, fields: { count: parts.length } }],
+  };
+}
+
+function widgets(options: Partial<ReconcileOptions> = {}, change: Partial<Planner<Observed>> = {}): (scope: ControllerScope) => Reconcile {
+  return (scope) => {
+    const objects = scope.watch<Widget, Stored<Widget>>(Widget);
+    const maps = scope.watch<ConfigMap, Stored<ConfigMap>>(ConfigMap);
+    scope.trigger(objects);
+    return reconcileWith(
+      scope,
+      {
+        observe({ key }) {
+          const widget = objects.get(key);
+          return widget && { widget, maps };
+        },
+        plan: planWidget,
+        regarding(key) {
+          const object = objects.get(key);
+          return object ? [{ kind: Widget, object }] : [];
+        },
+        ...change,
+      },
+      { reasons, ...options },
+    );
+  };
+}
+
+let rig: EngineRig;
+beforeEach(() => {
+  rig = new EngineRig();
+});
+const isMap = ({ path, method }: TransportRequest): boolean => path.includes("/configmaps") && method !== "GET";
+const finalizer = { name: "rig.dev/hold", of: ({ widget }: Observed) => ({ kind: Widget, object: widget }) };
+const forbidden: Refusal = { status: 403, reason: "Forbidden" };
+const unavailable: Refusal = { status: 503, reason: "ServiceUnavailable" };
+const conflict: Refusal = { status: 409, reason: "Conflict" };
+/** Refuses what matches, so many times. */
+function refusing(
+  matches: (request: TransportRequest) => boolean,
+  refusal: Refusal,
+  times = Infinity,
+): (request: TransportRequest) => Refusal | undefined {
+  let left = times;
+  return (request) => (matches(request) && left-- > 0 ? refusal : undefined);
+}
+
+describe("a plan that succeeds", () => {
+  test("is written, reported and told, and a second time nothing is sent", async () => {
+    rig.put("a", { text: "one" });
+    rig.start(widgets());
+    expect(await rig.during(1_000)).toEqual(["PATCH configmaps/a", "PATCH widgets/a/status"]);
+    expect(rig.condition("a")).toBe("True Ready");
+    expect(rig.status("a")?.["count"]).toBe(0);
+    expect(rig.reasons).toEqual(["Made"]);
+    rig.put("a", { text: "one", parts: {} });
+    expect(await rig.during(1_000)).toEqual(["PATCH widgets/a/status"]);
+    expect(rig.results.at(-1)).toBe("success");
+  });
+
+  test("is looked at again after the resync period, which is no date that anything waits for", async () => {
+    rig.put("a", { text: "one" });
+    rig.start(widgets(), { resyncMs: 100_000 });
+    await rig.during(1_000);
+    const runs = rig.results.length;
+    await rig.during(98_000);
+    expect(rig.results).toHaveLength(runs);
+    expect(await rig.during(12_000)).toEqual([]);
+    expect(rig.results.slice(runs)).toEqual(["success"]);
+    await rig.during(100_000);
+    expect(rig.results).toHaveLength(runs + 2);
+  });
+
+  test("is counted once for each change that was made", async () => {
+    const done: string[] = [];
+    rig.put("a", { text: "one", parts: { b: "1" } });
+    rig.start(widgets({}, { done: (step) => void done.push(`${step.verb} ${step.part ?? "all"}`) }));
+    await rig.during(1_000);
+    rig.put("a", { text: "two", parts: { b: "1" } });
+    await rig.during(1_000);
+    expect(done).toEqual(["apply all", "apply b", "apply all"]);
+  });
+});
+
+describe("a write that fails", () => {
+  test.each([
+    [403, "Forbidden"],
+    [422, "Invalid"],
+    [400, "BadRequest"],
+    [405, "MethodNotAllowed"],
+  ])(
+    "for a reason that somebody can do something about (%i): Ready is False at once, with one Event, and it is tried again",
+    async (status, reason) => {
+      rig.put("a", { text: "one" });
+      rig.refuse = refusing(isMap, { status, reason });
+      rig.start(widgets());
+      await rig.during(100);
+      const shown = status === 405 ? "UnexpectedAnswer" : reason;
+      expect(rig.condition("a")).toBe(`False ${shown}`);
+      expect(rig.warnings).toEqual([shown]);
+      // Our own condition is a change of the object, and brings one more try.
+      expect(rig.refused).toBe(2);
+      await rig.during(16_000);
+      // The same failure again is no news.
+      expect(rig.warnings).toEqual([shown]);
+      expect(rig.refused).toBeGreaterThan(2);
+      rig.refuse = () => undefined;
+      await rig.during(60_000);
+      expect(rig.condition("a")).toBe("True Ready");
+    },
+  );
+
+  test("does not double its backoff because of our own report of it", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, forbidden);
+    rig.start(widgets(), { backoff: { firstMs: 10_000, maxMs: 600_000, spread: 0 } });
+    const tries: number[] = [];
+    for (let second = 0; second < 75; second++) if ((await rig.during(1_000)).some((request) => request.includes("configmaps"))) tries.push(second);
+    // At 0 twice, with the run that our own condition brought; then after 10, 20 and 40 s.
+    expect(tries).toEqual([0, 10, 30, 70]);
+  });
+
+  test("in passing is tolerated for five seconds, however often it was tried", async () => {
+    rig.put("a", { text: "one" });
+    rig.start(widgets());
+    await rig.during(1_000);
+    rig.refuse = refusing(isMap, unavailable);
+    rig.put("a", { text: "two" });
+    // It fails at 0, 1, 3 and 7 s.
+    await rig.during(6_900);
+    expect(rig.condition("a")).toBe("True Ready");
+    await rig.during(200);
+    expect(rig.condition("a")).toBe("False ServerError");
+    expect(rig.warnings).toEqual(["ServerError"]);
+    // Nothing else of the status is lost.
+    expect(rig.status("a")?.["count"]).toBe(0);
+    rig.refuse = () => undefined;
+    await rig.during(20_000);
+    expect(rig.condition("a")).toBe("True Ready");
+    expect(rig.text("a")).toBe("two");
+  });
+
+  test("right after our own finalizer, so that the cache is behind, is told all the same", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, forbidden);
+    rig.network.faults = { ...rig.network.faults, latencyMs: [20, 20] };
+    rig.start(widgets({}, { finalizer }));
+    await rig.during(400);
+    expect(rig.condition("a")).toBe("False Forbidden");
+  });
+
+  test("leaves conditions to be removed by whoever reports next", async () => {
+    rig.put("a", { text: "one" });
+    const plan = (observed: Observed, moment: Moment): Plan => {
+      const planned = planWidget(observed, moment);
+      const Extra = observed.widget.spec.text === "two" ? null : { status: "True" as const, reason: "Ready", message: "extra" };
+      const regarding = { kind: Widget, object: observed.widget };
+      const Ready = { status: "True", reason: "Ready", message: "made" } as const;
+      return { ...planned, status: [{ regarding, conditions: { Ready, Extra }, fields: {} }] };
+    };
+    rig.start(widgets({}, { plan }));
+    await rig.during(1_000);
+    expect(rig.condition("a", "Extra")).toBe("True Ready");
+    rig.refuse = refusing(isMap, forbidden, 1);
+    rig.put("a", { text: "two" });
+    await rig.during(10);
+    await rig.during(60_000);
+    expect([rig.condition("a"), rig.condition("a", "Extra")]).toEqual(["True Ready", undefined]);
+    rig.put("a", { text: "two", parts: {} });
+    expect(await rig.during(1_000)).toEqual(["PATCH widgets/a/status"]);
+  });
+
+  test("of the status itself is a failure like any other, and its Event does not wait for a status that can be written", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(({ path }) => path.includes("/status"), forbidden);
+    rig.start(widgets());
+    await rig.during(30_000);
+    expect(rig.results.slice(0, 2)).toEqual(["error", "error"]);
+    expect(rig.reasons).toEqual(["Made", "Forbidden"]);
+    rig.refuse = () => undefined;
+    await rig.during(60_000);
+    expect(rig.condition("a")).toBe("True Ready");
+    expect(rig.reasons).toEqual(["Made", "Forbidden"]);
+  });
+
+  test("of a key without conditions is told by an Event", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, forbidden);
+    const object = { metadata: { name: "default", uid: "u", resourceVersion: "1" } };
+    rig.start(widgets({}, { regarding: () => [{ kind: Widget, object, eventsOnly: true }] }));
+    await rig.during(60_000);
+    expect(rig.events).toMatchObject([{ type: "Warning", reason: "Forbidden", object: { name: "default" } }]);
+  });
+
+  test("by its deadline is told, although the run can write no more", async () => {
+    rig.put("a", { text: "one" });
+    const hang: Planner<Observed>["observe"] = ({ signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+    rig.start(widgets({ toleratedMs: 0 }, { observe: hang }), { deadlineMs: 5_000 });
+    await rig.during(5_100);
+    expect(rig.condition("a")).toBe("False DeadlineExceeded");
+  });
+
+  test("is said in the controller's own words if it has some", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, forbidden);
+    const failed: Planner<Observed>["failed"] = (failure, regarding) =>
+      regarding.map((each) => ({ regarding: each, conditions: { Made: { status: "False", reason: failure.reason, message: "not made" } } }));
+    rig.start(widgets({}, { failed }));
+    await rig.during(1_000);
+    expect([rig.condition("a", "Made"), rig.condition("a")]).toEqual(["False Forbidden", undefined]);
+  });
+});
+
+describe("a part that is refused", () => {
+  const parts = { good: "1", bad: "2", last: "3" };
+  const refuseBad = ({ path, method, body = "" }: TransportRequest): Refusal | undefined =>
+    path.includes("configmaps/a-bad") && method === "PATCH" && body.includes('"2"') ? { status: 422, reason: "Invalid" } : undefined;
+
+  test("is set aside while the rest goes on, is told, and comes back by itself", async () => {
+    rig.put("a", { text: "one", parts });
+    rig.refuse = refuseBad;
+    rig.start(widgets({ rateLimit: { minIntervalMs: 5_000, maxPerMinute: 12 } }));
+    const applied = ["a", "a-good", "a-bad", "a-last"].map((name) => `PATCH configmaps/${name}`);
+    expect(await rig.during(1_000)).toEqual([...applied, "PATCH widgets/a/status"]);
+    expect(rig.condition("a")).toBe("False PartRefused");
+    // What was done before it is told all the same.
+    expect(rig.reasons).toEqual(["Made", "PartRefused"]);
+    expect(rig.refused).toBe(1);
+    // Nothing for a while, and then one write for each try.
+    expect(await rig.during(13_000)).toEqual([]);
+    expect(await rig.during(16_000)).toEqual(["PATCH configmaps/a-bad"]);
+    rig.refuse = () => undefined;
+    await rig.during(60_000);
+    expect(rig.text("a-bad")).toBe("2");
+    expect(rig.condition("a")).toBe("True Ready");
+  });
+
+  test("is tried at once when it is another than what was refused, and forgotten when it is not wanted", async () => {
+    rig.put("a", { text: "one", parts });
+    rig.refuse = refuseBad;
+    rig.start(widgets());
+    await rig.during(1_000);
+    rig.put("a", { text: "two", parts });
+    expect(await rig.during(100)).toEqual(["PATCH configmaps/a", "PATCH widgets/a/status"]);
+    rig.put("a", { text: "two", parts: { ...parts, bad: "4" } });
+    expect(await rig.during(100)).toEqual(["PATCH configmaps/a-bad", "PATCH widgets/a/status"]);
+    expect(rig.condition("a")).toBe("True Ready");
+    rig.put("a", { text: "two", parts });
+    await rig.during(100);
+    expect(rig.condition("a")).toBe("False PartRefused");
+    rig.put("a", { text: "two" });
+    await rig.during(100);
+    expect(rig.condition("a")).toBe("True Ready");
+  });
+
+  test("is tried ever less often, and what somebody else puts right is noticed", async () => {
+    rig.put("a", { text: "one", parts: { bad: "2" } });
+    rig.refuse = refuseBad;
+    rig.start(widgets());
+    const requests = await rig.during(3_600_000);
+    expect(requests.filter((request) => request.endsWith("a-bad")).length).toBeLessThan(16);
+    rig.refuse = () => undefined;
+    await rig.during(600_000);
+    expect(rig.condition("a")).toBe("True Ready");
+    const runs = rig.results.length;
+    await rig.during(600_000);
+    expect(rig.results).toHaveLength(runs);
+  });
+
+  test("is not what a passing failure makes of it", async () => {
+    rig.put("a", { text: "one", parts });
+    rig.refuse = refusing(({ path, method }) => method === "PATCH" && path.includes("a-bad"), unavailable, 1);
+    rig.start(widgets());
+    await rig.during(2_000);
+    expect(rig.condition("a")).toBe("True Ready");
+    expect(rig.refused).toBe(0);
+  });
+});
+
+describe("a conflict", () => {
+  test.each([
+    [409, "Conflict"],
+    [409, "AlreadyExists"],
+    [404, "NotFound"],
+  ])("(%i %s) is planned again at once from what is then there, without a failure and in its turn", async (status, reason) => {
+    rig.put("a", { text: "one" });
+    rig.start(widgets({ rateLimit: { minIntervalMs: 5_000, maxPerMinute: 12 } }));
+    await rig.during(10_000);
+    rig.refuse = refusing(isMap, { status, reason }, 2);
+    rig.put("a", { text: "two" });
+    expect(await rig.during(200)).toEqual(["PATCH configmaps/a", "PATCH configmaps/a", "PATCH configmaps/a"].concat("PATCH widgets/a/status"));
+    expect(rig.results).not.toContain("error");
+    expect(rig.reasons).toEqual(["Made", "Made"]);
+    // It was one turn, and the next waits for its own.
+    rig.put("a", { text: "three" });
+    expect(await rig.during(4_000)).toEqual([]);
+    expect(await rig.during(1_000)).toContain("PATCH configmaps/a");
+  });
+
+  test("that does not pass becomes a failure with its backoff, and floods nobody", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, conflict);
+    rig.start(widgets());
+    const requests = await rig.during(60_000);
+    expect(requests.length).toBeLessThan(30);
+    expect(rig.condition("a")).toBe("False Conflict");
+  });
+
+  test("over a finalizer, which the server calls invalid, is one too", async () => {
+    rig.put("a", { text: "one" });
+    let left = 1;
+    // Somebody writes between our cache and our patch.
+    rig.before = ({ method, path }) => {
+      if (method === "PATCH" && path.includes("/widgets/a") && left-- > 0) rig.put("a", { text: "two" });
+    };
+    rig.start(widgets({}, { finalizer }));
+    await rig.during(500);
+    expect(rig.results).not.toContain("error");
+    expect(rig.condition("a")).toBe("True Ready");
+    expect(rig.text("a")).toBe("two");
+  });
+
+  test("of one part that stays is a refusal of that part", async () => {
+    rig.put("a", { text: "one", parts: { bad: "2", good: "3" } });
+    rig.refuse = refusing(({ path, method }) => method === "PATCH" && path.includes("a-bad"), { status: 404, reason: "NotFound" });
+    rig.start(widgets());
+    await rig.during(2_000);
+    expect(rig.condition("a")).toBe("False PartRefused");
+    expect(rig.text("a-good")).toBe("3");
+    expect(rig.results.filter((result) => result === "error")).toHaveLength(1);
+  });
+});
+
+describe("the rate limit", () => {
+  test("spaces runs that write, not those that do not, and an urgent plan does not wait", async () => {
+    rig.put("a", { text: "one" });
+    const urgent = (observed: Observed, moment: Moment): Plan => ({ ...planWidget(observed, moment), urgent: observed.widget.spec.text === "now" });
+    rig.start(widgets({ rateLimit: { minIntervalMs: 5_000, maxPerMinute: 0 } }, { plan: urgent }));
+    await rig.during(1_000);
+    rig.put("a", { text: "two" });
+    expect(await rig.during(3_000)).toEqual([]);
+    expect(await rig.during(2_000)).toEqual(["PATCH configmaps/a", "PATCH widgets/a/status"]);
+    rig.put("a", { text: "now" });
+    expect(await rig.during(100)).toEqual(["PATCH configmaps/a", "PATCH widgets/a/status"]);
+  });
+
+  test("does not forget the backoff, and counts as neither success nor failure", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, unavailable);
+    rig.start(widgets({ rateLimit: { minIntervalMs: 3_000, maxPerMinute: 0 }, toleratedMs: 60_000 }));
+    // Fails at 0; the retry at 1 s waits for its turn at 3 s; then 2 s of backoff, and its turn at 6 s; then 4 s: at 10 s.
+    const tries: number[] = [];
+    for (let second = 0; second < 12; second++) if ((await rig.during(1_000)).some((request) => request.includes("configmaps"))) tries.push(second);
+    expect(tries).toEqual([0, 3, 6, 10]);
+    expect(rig.results).not.toContain("success");
+  });
+});
+
+describe("a finalizer", () => {
+  test("is added before anything is made, and dropped when the plan releases, at once", async () => {
+    rig.put("a", { text: "one" });
+    rig.start(widgets({ rateLimit: { minIntervalMs: 5_000, maxPerMinute: 12 } }, { finalizer }));
+    expect(await rig.during(1_000)).toEqual(["PATCH widgets/a", "PATCH configmaps/a", "PATCH widgets/a/status"]);
+    rig.delete("a");
+    expect(await rig.during(1_000)).toEqual(["GET configmaps/a", "DELETE configmaps/a", "PATCH widgets/a"]);
+    expect(rig.stored("widgets.test.dev", "a")).toBeUndefined();
+  });
+
+  test("stays while a deletion fails, and the object says so", async () => {
+    rig.put("a", { text: "one" });
+    rig.start(widgets({}, { finalizer }));
+    await rig.during(1_000);
+    rig.refuse = refusing(isMap, forbidden);
+    rig.delete("a");
+    await rig.during(1_000);
+    expect(rig.condition("a")).toBe("False Forbidden");
+    rig.refuse = () => undefined;
+    await rig.during(20_000);
+    expect(rig.stored("widgets.test.dev", "a")).toBeUndefined();
+  });
+});
+
+describe("an object that is left alone", () => {
+  const shown: string[] = [];
+  const planner: Partial<Planner<Observed>> = { show: (key, value) => void shown.push(`${key} ${value ? "shown" : "hidden"}`) };
+  beforeEach(() => shown.splice(0));
+
+  test("because it is not selected is neither written nor shown", async () => {
+    rig.put("a", { text: "one" });
+    rig.start(widgets({ leaves: () => ({ type: "notSelected" }) }, planner));
+    expect(await rig.during(1_000)).toEqual([]);
+    expect(shown).toEqual([]);
+  });
+
+  test("because it is paused has only its status written, and goes on by itself", async () => {
+    rig.put("a", { text: "one" });
+    const resumesMs = rig.clock.now() + 60_000;
+    const leaves = (scope: ControllerScope): ReconcileOptions["leaves"] => {
+      const objects = scope.watch<Widget, Stored<Widget>>(Widget);
+      return (key, nowMs) => {
+        const object = objects.get(key);
+        const Ready = { status: "Unknown", reason: "Paused", message: "later" } as const;
+        if (!object || nowMs >= resumesMs) return undefined;
+        return { type: "paused", status: [{ regarding: { kind: Widget, object }, conditions: { Ready } }], untilMs: resumesMs };
+      };
+    };
+    rig.start((scope) => widgets({ leaves: leaves(scope) ?? (() => undefined) }, planner)(scope));
+    expect(await rig.during(30_000)).toEqual(["PATCH widgets/a/status"]);
+    expect(rig.condition("a")).toBe("Unknown Paused");
+    expect(rig.events).toMatchObject([{ type: "Normal", reason: "Paused" }]);
+    await rig.during(31_000);
+    expect(rig.condition("a")).toBe("True Ready");
+    expect(rig.text("a")).toBe("one");
+  });
+});
+
+describe("rounds", () => {
+  interface Seen {
+    readonly widget: Stored<Widget>;
+    readonly looked?: string;
+    readonly acted: readonly string[];
+  }
+  interface Press {
+    readonly type: "press";
+    readonly button: string;
+  }
+
+  function pressing(done: string[], change: Partial<Planner<Seen, "outside", Press>> = {}): (scope: ControllerScope) => Reconcile {
+    return (scope) => {
+      const objects = scope.watch<Widget, Stored<Widget>>(Widget);
+      scope.trigger(objects);
+      const planner: Planner<Seen, "outside", Press> = {
+        observe({ key }) {
+          const widget = objects.get(key);
+          return widget && { widget, acted: [] };
+        },
+        plan({ looked, acted, widget }) {
+          if (looked === undefined) return { steps: [{ verb: "look", at: "outside" }], more: true, status: [] };
+          if (acted.length < 2)
+            return { steps: [{ verb: "do", action: { type: "press", button: `${acted.length}` }, part: "panel" }], more: true, status: [] };
+          const Ready = { status: "True", reason: "Ready", message: looked } as const;
+          return { steps: [], status: [{ regarding: { kind: Widget, object: widget }, conditions: { Ready }, fields: {} }] };
+        },
+        look: async (at, seen) => (done.push(at), { ...seen, looked: at }),
+        act: async ({ button }, seen) => (done.push(button), { ...seen, acted: [...seen.acted, button] }),
+        ...change,
+      };
+      return reconcileWith(scope, planner, { reasons });
+    };
+  }
+
+  test("look, act, plan again, until there is nothing more to do", async () => {
+    const done: string[] = [];
+    rig.put("a", { text: "one" });
+    rig.start(pressing(done));
+    expect(await rig.during(10)).toEqual(["PATCH widgets/a/status"]);
+    expect(done.slice(0, 3)).toEqual(["outside", "0", "1"]);
+  });
+
+  test("an action that does not show is not done twice in a run", async () => {
+    const done: string[] = [];
+    rig.put("a", { text: "one" });
+    rig.start(pressing(done, { act: async ({ button }, seen) => (done.push(button), seen) }));
+    await rig.during(10);
+    expect(done).toEqual(["outside", "0"]);
+    expect(rig.results).toEqual(["error"]);
+  });
+
+  test("a plan without an end is a failure", async () => {
+    rig.put("a", { text: "one" });
+    rig.start(pressing([], { plan: () => ({ steps: [], more: true, status: [] }) }));
+    await rig.during(10);
+    expect(rig.results).toEqual(["error"]);
+  });
+
+  test("a dry run looks, does nothing else, and says what it would do", async () => {
+    const done: string[] = [];
+    const counted: string[] = [];
+    rig.put("a", { text: "one" });
+    rig.start(pressing(done, { done: ({ verb }) => void counted.push(verb) }), { dryRun: true });
+    expect(await rig.during(1_000)).toEqual([]);
+    expect([done, counted]).toEqual([["outside"], []]);
+    expect(rig.logs).toContain("would have done press for panel; withheld by dry run");
+    expect(rig.results).toEqual(["success"]);
+  });
+});
+
+test("a dry run of writes changes nothing, tells nobody, ends, and does not spin", async () => {
+  rig.put("a", { text: "one", parts: { b: "1" } });
+  const planner: Partial<Planner<Observed>> = { finalizer, plan: (observed, moment) => ({ ...planWidget(observed, moment), more: true }) };
+  rig.start(widgets({ rateLimit: { minIntervalMs: 5_000, maxPerMinute: 12 } }, planner), { dryRun: true });
+  await rig.during(60_000);
+  expect([rig.text("a"), rig.condition("a"), rig.events]).toEqual([undefined, undefined, []]);
+  expect(rig.logs).toContain("withheld: apply configmaps default/a");
+  expect(rig.results).toEqual(["success"]);
+});
+
+test("while clocks differ nothing dated is planned, and time is the API server's", async () => {
+  const times: number[] = [];
+  rig.put("a", { text: "one" });
+  rig.aheadMs = 300_000;
+  rig.start(widgets({}, { plan: (observed, moment) => (times.push(moment.nowMs), planWidget(observed, moment)) }));
+  expect(await rig.during(1_000)).toEqual(["PATCH widgets/a/status"]);
+  expect(rig.condition("a")).toBe("False ClockSkew");
+  expect((times[0] ?? 0) - rig.clock.now()).toBeGreaterThan(290_000);
+  rig.aheadMs = 5_000;
+  await rig.during(31_000);
+  expect(rig.condition("a")).toBe("True Ready");
+});
+
+test("what is shown of a key goes with it", async () => {
+  const shown: string[] = [];
+  rig.put("a", { text: "one" });
+  rig.start(widgets({}, { show: (key, value) => void shown.push(`${key} ${value ? value.plan.steps.length : "gone"}`) }));
+  await rig.during(100);
+  rig.delete("a");
+  await rig.during(100);
+  expect(shown[0]).toBe("default/a 1");
+  expect(shown.at(-1)).toBe("default/a gone");
+});
+
+test("a cache that keeps only digests of statuses costs no request while nothing is new, and none for what we wrote last", async () => {
+  rig.put("a", { text: "one" });
+  rig.start((scope) => {
+    const kept = scope.watch(Widget, {
+      keep: ({ metadata, spec, status }: Stored<Widget>) => ({ widget: { metadata, spec }, statusDigest: statusDigest(status) }),
+    });
+    scope.trigger(kept);
+    return reconcileWith(
+      scope,
+      {
+        observe: ({ key }) => kept.get(key),
+        plan({ widget, statusDigest: digest }) {
+          const { text } = widget.spec;
+          const Ready =
+            text === "bad"
+              ? ({ status: "False", reason: "PartRefused", message: text } as const)
+              : { status: "True" as const, reason: "Ready", message: text };
+          return { steps: [], status: [{ regarding: { kind: Widget, object: widget, statusDigest: digest }, conditions: { Ready }, fields: {} }] };
+        },
+      },
+      { reasons },
+    );
+  });
+  expect(await rig.during(1_000)).toEqual(["PATCH widgets/a/status"]);
+  rig.put("a", { text: "bad" });
+  expect(await rig.during(1_000)).toEqual(["PATCH widgets/a/status"]);
+  expect(rig.warnings).toEqual(["PartRefused"]);
+  expect(rig.condition("a")).toBe("False PartRefused");
+});

@@ -1,0 +1,371 @@
+// One way from plan to cluster, for every controller: observe, plan, carry out, report. What must hold for all of them is built here, once.
+import { keyOf, keyOfObject, type ObjectKey, resourceOf } from "../client/kind.ts";
+import { earliest } from "../clock.ts";
+import { isRecord } from "../json.ts";
+import { backoffDelayMs } from "../queue/backoff.ts";
+import { nextWriteAt, rememberWrite, type WriteLimits } from "../rate-limit.ts";
+import type { ControllerScope, Outcome, Reconcile, Run } from "./controller.ts";
+import { type Failure, failureOf, isConflict, isRefusal, refusedPartBackoff, TransientError } from "./failure.ts";
+import { addFinalizer, dropFinalizer, isBeingDeleted } from "./finalizer.ts";
+import { canonicalJson, fieldManagerOf, isUpToDate, ownedWriter } from "./owned-objects.ts";
+import type { Blocker, Moment, Plan, PlannedEvent, ReasonTable, StatusObject, StatusReport, Step } from "./plan.ts";
+import { StatusReporter } from "./status.ts";
+
+/**
+ * A controller's functions. What any but `plan` throws becomes condition, Event, metric and backoff: `TransientError` for what passes by itself,
+ * `TerminalError` for what somebody has to change, errors of the client as they are.
+ */
+export interface Planner<Observed, Look = never, Action = never, P extends Plan<Look, Action> = Plan<Look, Action>> {
+  /** From caches; asks the API server only what they cannot say. `nowMs` is what the plan gets. Undefined: nothing is left of the key. */
+  observe(run: Run, nowMs: number): Observed | undefined | Promise<Observed | undefined>;
+  /** Pure. Asked twice in a run only while a part is set aside. What else a plan says of itself is for `show`. */
+  plan(observed: Observed, moment: Moment): P;
+  /** Carries a `look` out. Resolves to what is known then. */
+  look?(at: Look, observed: Observed, run: Run): Promise<Observed>;
+  /** Carries a `do` out. Resolves to what is known then. Never called in a dry run. */
+  act?(action: Action, observed: Observed, run: Run): Promise<Observed>;
+  /** Counts or logs a change that was made, before its Events are recorded. Never called in a dry run, nor for an `apply` that changed nothing. */
+  done?(step: Exclude<Step<Look, Action>, { readonly verb: "look" }>, run: Run): void;
+  /** Whose conditions and Events tell of a failed run, and whom Events are about that name nobody. Default: nobody. */
+  regarding?(key: ObjectKey): readonly StatusObject[];
+  /** What they are to say of it. Default: `Ready` is False, with the failure's reason and message. */
+  failed?(failure: Failure, regarding: readonly StatusObject[]): readonly StatusReport[];
+  /** Held before anything is done for the object that `of` names, and dropped by a plan with `release`. */
+  readonly finalizer?: { readonly name: string; of(observed: Observed): StatusObject | undefined };
+  /** Shows something of the key, such as metrics: called with each plan, and with undefined when the key or the term ends. */
+  show?(key: ObjectKey, shown: { readonly plan: P; readonly observed: Observed } | undefined): void;
+}
+
+/** Why nothing is done for a key. */
+export type LeftAlone =
+  /** It is none of ours: nothing is written, and nothing more is shown of it. */
+  | { readonly type: "notSelected" }
+  /** Only its status is written; what was shown of it stays. */
+  | { readonly type: "paused"; readonly status: readonly StatusReport[]; readonly untilMs?: number | undefined };
+
+/** How keys are reconciled. */
+export interface ReconcileOptions {
+  /** Reasons of conditions and Events. */
+  readonly reasons: ReasonTable;
+  /** Pause and selection, for keys that stand for one object: asked before anything is observed. Default: nothing is left alone. */
+  readonly leaves?: (key: ObjectKey, nowMs: number) => LeftAlone | undefined;
+  /** Limits on the runs of one key that change something. Default: none. */
+  readonly rateLimit?: WriteLimits;
+  /** For how long failures that pass by themselves go untold. By time, because how many fit into it is the backoff's business. Default 5,000. */
+  readonly toleratedMs?: number;
+}
+
+/** A plan that still wants more after so many rounds is a mistake. */
+const maxRounds = 32;
+/** By so much the API server's clock and ours may differ. */
+const maxSkewMs = 30_000;
+/** When clocks that differ are compared again. */
+const skewRetryMs = 30_000;
+/** Conflicts in a row that are only a cache that is behind; 20, 40 … 320 ms apart. After that something else is wrong. */
+const maxConflicts = 5;
+const firstConflictMs = 20;
+/** The run after a refusal follows at once: it waits for its caches by itself. */
+const nextRunMs = 10;
+const nothingRefused: Moment["refused"] = new Map();
+
+/**
+ * The reconcile function of a controller.
+ *
+ * Guarantees: steps are carried out in order, each at most once a run, and status and Events follow what was done. A failure of any kind is shown in a
+ * condition and an Event and is tried again with a backoff: at once if somebody has to act, after `toleratedMs` if it may pass. A refused part keeps
+ * nothing else up, and is tried again when its time has come or its input has changed. A conflict is no failure: it is planned again at once. A dry run
+ * changes nothing and logs what it withholds. What a limit holds back keeps its backoff.
+ *
+ * Assumes that the objects which the plan is made from are in caches of the scope: a run starts only when those show the last run's writes.
+ */
+export function reconcileWith<O, L = never, A = never, P extends Plan<L, A> = Plan<L, A>>(
+  scope: ControllerScope,
+  planner: Planner<O, L, A, P>,
+  options: ReconcileOptions,
+): Reconcile {
+  const engine = new Engine(scope, planner, options);
+  return Object.assign((run: Run) => engine.reconcile(run), { failed: (failure: Failure, run: Run) => engine.failed(failure, run) });
+}
+
+/** What the engine remembers of a key while this process works on it; nothing of one that is as it should be. Losing it costs requests, and nothing else. */
+interface KeyMemory {
+  /** In a row. */
+  conflicts: number;
+  /** Since when every run has failed, on the monotonic scale. */
+  failingSinceMs: number | undefined;
+  /** The failure of which Events were recorded. */
+  told: string | undefined;
+  /** When earlier runs wrote, on the monotonic scale. */
+  writes: readonly number[];
+  /** A run that was cut short by a conflict or a refusal goes on in its turn. */
+  hasTurn: boolean;
+  readonly refusals: Map<string, Refusal>;
+}
+
+interface Refusal extends Blocker {
+  readonly untilMs: number;
+  readonly input: string | undefined;
+  readonly count: number;
+}
+
+type ChangeStep<L, A> = Exclude<Step<L, A>, { readonly verb: "look" }>;
+
+class Engine<O, L, A, P extends Plan<L, A>> {
+  readonly #scope: ControllerScope;
+  readonly #planner: Planner<O, L, A, P>;
+  readonly #options: ReconcileOptions;
+  readonly #reporter: StatusReporter;
+  readonly #memories = new Map<ObjectKey, KeyMemory>();
+  readonly #show: (key: ObjectKey, shown: { readonly plan: P; readonly observed: O } | undefined) => void;
+
+  constructor(scope: ControllerScope, planner: Planner<O, L, A, P>, options: ReconcileOptions) {
+    this.#scope = scope;
+    this.#planner = planner;
+    this.#options = options;
+    const { operator, controller, events } = scope;
+    this.#reporter = new StatusReporter({ fieldManager: fieldManagerOf(operator, controller), reasons: options.reasons, events });
+    this.#show = scope.show({
+      show: (key, shown) => planner.show?.(key, shown),
+      hide: (key) => {
+        this.#memories.delete(key);
+        planner.show?.(key, undefined);
+      },
+    });
+  }
+
+  async reconcile(run: Run): Promise<Outcome | void> {
+    try {
+      return await this.#attempt(run);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // What earlier writes were to leave is not there.
+      if (this.#scope.dryRun) return {};
+      const memory = this.#memory(run.key);
+      if (memory.conflicts >= maxConflicts) throw error;
+      memory.hasTurn = true;
+      return { requeueAfterMs: firstConflictMs * 2 ** memory.conflicts++, unfinished: "conflict" };
+    }
+  }
+
+  /** Tells of a failed run. */
+  async failed(failure: Failure, run: Run): Promise<void> {
+    const { code, reason, message } = failure;
+    const memory = this.#memory(run.key);
+    const nowMs = this.#scope.clock.monotonic();
+    memory.hasTurn = false;
+    memory.failingSinceMs ??= nowMs;
+    if (code === "Transient" && nowMs - memory.failingSinceMs < (this.#options.toleratedMs ?? 5_000)) return;
+    const regarding = this.#planner.regarding?.(run.key) ?? [];
+    const reports =
+      this.#planner.failed?.(failure, regarding) ??
+      regarding.map((object): StatusReport => ({ regarding: object, conditions: { Ready: { status: "False", reason, message } } }));
+    const told = `${reason} ${message}`;
+    const isTold = memory.told === told;
+    memory.told = told;
+    await this.#reporter.report(reports, { run, nowMs: this.#serverTime(run), failure: isTold ? "told" : "untold" });
+  }
+
+  async #attempt(run: Run): Promise<Outcome | void> {
+    const { key } = run;
+    const nowMs = this.#serverTime(run);
+    const left = this.#options.leaves?.(key, nowMs);
+    if (left?.type === "notSelected") return this.#forget(key);
+    if (left) {
+      await this.#reporter.report(left.status, { run, nowMs });
+      this.#succeeded(key);
+      return dueIn(left.untilMs, nowMs);
+    }
+    let observed = await this.#planner.observe(run, nowMs);
+    if (observed === undefined) return this.#forget(key);
+    const { finalizer } = this.#planner;
+    const holder = finalizer?.of(observed);
+    if (finalizer && holder && !isBeingDeleted(holder.object)) await addFinalizer(run, holder, finalizer.name);
+
+    const done = new Set<string>();
+    for (let round = 0; round < maxRounds; round++) {
+      const plan = this.#plan(observed, nowMs, this.#memories.get(key));
+      this.#show(key, { plan, observed });
+      const steps = plan.steps.filter((step) => this.#isPending(step));
+      const isChange = steps.some(isChangeStep);
+      if (isChange) {
+        const waitMs = this.#waitMs(key, plan);
+        if (waitMs > 0) return { requeueAfterMs: waitMs, unfinished: "deferred" };
+      }
+      for (const step of steps) {
+        if (step.verb === "do" && this.#scope.dryRun) {
+          this.#withhold(run, steps.slice(steps.indexOf(step)));
+          return dueIn(plan.nextAtMs, nowMs);
+        }
+        try {
+          observed = await this.#carryOut(step, observed, run, plan.more ? done : undefined);
+        } catch (error) {
+          const outcome = isChangeStep(step) ? this.#setAside(step, error, run) : undefined;
+          if (!outcome) throw error;
+          return outcome;
+        }
+      }
+      if (plan.more && !(isChange && this.#scope.dryRun)) continue;
+      if (plan.release) {
+        if (finalizer && holder) await dropFinalizer(run.client, holder, finalizer.name);
+        run.done("cleaned up after a deleted object");
+        return;
+      }
+      await this.#reporter.report(plan.status, { run, nowMs });
+      for (const event of plan.events ?? []) this.#record(event, key);
+      this.#succeeded(key, nowMs);
+      return dueIn(earliest([plan.nextAtMs, this.#retryAtMs(key), this.#skew(nowMs)?.untilMs]), nowMs);
+    }
+    throw new TransientError(`there was no end after planning ${maxRounds} times`, { reason: "InternalError" });
+  }
+
+  /** A part stays aside until its time, and for as long as the same would be tried. What would be tried shows in the plan without refusals. */
+  #plan(observed: O, nowMs: number, memory: KeyMemory | undefined): P {
+    const clockSkew = this.#skew(nowMs);
+    const moment: Moment = { nowMs, refused: nothingRefused, ...(clockSkew && { clockSkew }) };
+    const free = this.#planner.plan(observed, moment);
+    if (!memory || memory.refusals.size === 0) return free;
+    const refused = new Map<string, Blocker>();
+    for (const [part, refusal] of memory.refusals) {
+      const steps = free.steps.filter((step) => isChangeStep(step) && step.part === part);
+      const isWanted = steps.some((step) => isChangeStep(step) && inputOf(step) === refusal.input) || (free.more === true && steps.length === 0);
+      if (!isWanted) memory.refusals.delete(part);
+      else if (refusal.untilMs > nowMs) refused.set(part, { reason: refusal.reason, message: refusal.message, untilMs: refusal.untilMs });
+    }
+    return refused.size === 0 ? free : this.#planner.plan(observed, { ...moment, refused });
+  }
+
+  /** True unless it is known without asking that the step would change nothing. */
+  #isPending(step: Step<L, A>): boolean {
+    return step.verb !== "apply" || !isUpToDate(step.object, step.live, { operator: this.#scope.operator, owner: step.owner });
+  }
+
+  /** How long the key has to wait before it may change something. If it need not, its turn has come. */
+  #waitMs(key: ObjectKey, { urgent, release }: Plan<L, A>): number {
+    const { rateLimit } = this.#options;
+    if (!rateLimit || this.#scope.dryRun) return 0;
+    const memory = this.#memory(key);
+    if (memory.hasTurn) return 0;
+    const nowMs = this.#scope.clock.monotonic();
+    const atMs = urgent || release ? nowMs : nextWriteAt(memory.writes, rateLimit, nowMs);
+    if (atMs > nowMs) return atMs - nowMs;
+    memory.writes = rememberWrite(memory.writes, nowMs);
+    memory.hasTurn = true;
+    return 0;
+  }
+
+  /** `done` are the actions of this run so far, if there may be more of them. */
+  async #carryOut(step: Step<L, A>, observed: O, run: Run, done: Set<string> | undefined): Promise<O> {
+    if (step.verb === "look") return (await this.#planner.look?.(step.at, observed, run)) ?? missing(step.verb);
+    let next = observed;
+    if (step.verb === "do") {
+      const name = done ? `${step.part ?? ""} ${canonicalJson(step.action)}` : "";
+      if (done?.has(name)) throw new TransientError("the same action was planned twice in one run: it did not show", { reason: "InternalError" });
+      done?.add(name);
+      next = (await this.#planner.act?.(step.action, observed, run)) ?? missing(step.verb);
+    } else if (!(await this.#write(step, run))) return observed;
+    if (this.#scope.dryRun) return next;
+    this.#planner.done?.(step, run);
+    for (const event of step.events ?? []) this.#record(event, run.key);
+    return next;
+  }
+
+  /** True if something was changed. */
+  async #write(step: Extract<Step<L, A>, { readonly owner: unknown }>, { client, signal }: Run): Promise<boolean> {
+    const { operator, controller } = this.#scope;
+    const writer = ownedWriter({ client, operator, controller, owner: step.owner, signal });
+    if (step.verb === "delete") return writer.remove(step.kind, step.name);
+    return (await writer.apply(step.kind, step.object, step.live)) !== "unchanged";
+  }
+
+  /** Undefined if the error concerns the whole run. */
+  #setAside(step: ChangeStep<L, A>, error: unknown, run: Run): Outcome | undefined {
+    const { part } = step;
+    if (part === undefined || !isRefusal(error)) return undefined;
+    const memory = this.#memory(run.key);
+    // What is not there may only be not there any more.
+    if (isConflict(error) && memory.conflicts < maxConflicts) return undefined;
+    const { reason, message } = failureOf(error);
+    const count = (memory.refusals.get(part)?.count ?? 0) + 1;
+    const delayMs = backoffDelayMs(count, refusedPartBackoff, this.#scope.random);
+    memory.refusals.set(part, { reason, message, untilMs: this.#serverTime(run) + delayMs, count, input: inputOf(step) });
+    memory.hasTurn = true;
+    run.log.warn({ part, reason, error: message, retryInMs: Math.round(delayMs) }, "a part was refused; the rest goes on without it");
+    return { requeueAfterMs: nextRunMs, unfinished: "refused" };
+  }
+
+  #withhold(run: Run, steps: readonly Step<L, A>[]): void {
+    for (const step of steps) if (isChangeStep(step)) run.done(inWords(step));
+  }
+
+  #record({ regarding, ...event }: PlannedEvent, key: ObjectKey): void {
+    if (this.#scope.dryRun) return;
+    for (const object of regarding ? [regarding] : (this.#planner.regarding?.(key) ?? [])) this.#reporter.record(object, event);
+  }
+
+  #serverTime({ now }: Pick<Run, "now">): number {
+    return now + (this.#scope.serverAheadMs() ?? 0);
+  }
+
+  #skew(nowMs: number): Blocker<"ClockSkew"> | undefined {
+    const aheadMs = this.#scope.serverAheadMs() ?? 0;
+    if (Math.abs(aheadMs) <= maxSkewMs) return undefined;
+    const words = `${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? "behind" : "ahead of"}`;
+    const message = `the operator's clock is ${words} the API server's; nothing moves until they agree to within ${maxSkewMs / 1000} s`;
+    return { reason: "ClockSkew", message, untilMs: nowMs + skewRetryMs };
+  }
+
+  #memory(key: ObjectKey): KeyMemory {
+    const known = this.#memories.get(key);
+    if (known) return known;
+    const memory: KeyMemory = { conflicts: 0, failingSinceMs: undefined, told: undefined, writes: [], hasTurn: false, refusals: new Map() };
+    this.#memories.set(key, memory);
+    return memory;
+  }
+
+  /** The run is over and all is done; what was tried again at its time was not refused. */
+  #succeeded(key: ObjectKey, nowMs = 0): void {
+    const memory = this.#memories.get(key);
+    if (!memory) return;
+    for (const [part, { untilMs }] of memory.refusals) if (untilMs <= nowMs) memory.refusals.delete(part);
+    memory.conflicts = 0;
+    memory.failingSinceMs = undefined;
+    memory.told = undefined;
+    memory.hasTurn = false;
+    if (memory.refusals.size === 0 && memory.writes.length === 0) this.#memories.delete(key);
+  }
+
+  #retryAtMs(key: ObjectKey): number | undefined {
+    const memory = this.#memories.get(key);
+    return memory && memory.refusals.size > 0 ? earliest(Array.from(memory.refusals.values(), ({ untilMs }) => untilMs)) : undefined;
+  }
+
+  #forget(key: ObjectKey): void {
+    this.#memories.delete(key);
+    this.#show(key, undefined);
+  }
+}
+
+function missing(verb: string): never {
+  throw new TransientError(`the plan has a step "${verb}" that its controller cannot carry out`, { reason: "InternalError" });
+}
+
+function dueIn(atMs: number | undefined, nowMs: number): Outcome {
+  return atMs === undefined ? {} : { requeueAfterMs: Math.max(0, atMs - nowMs) };
+}
+
+function isChangeStep<L, A>(step: Step<L, A>): step is ChangeStep<L, A> {
+  return step.verb !== "look";
+}
+
+function inputOf<L, A>(step: ChangeStep<L, A>): string | undefined {
+  return step.input ?? (step.verb === "apply" ? canonicalJson(step.object) : undefined);
+}
+
+/** What was done, for the log. Of an action only what it is called: nothing of its contents may get there. */
+function inWords<L, A>(step: ChangeStep<L, A>): string {
+  if (step.verb === "apply") return `applied ${resourceOf(step.kind)} ${keyOfObject(step.object)}`;
+  if (step.verb === "delete") return `deleted ${resourceOf(step.kind)} ${keyOf(step.name)}`;
+  const action: unknown = step.action;
+  const name = isRecord(action) ? (action["type"] ?? action["verb"]) : action;
+  return `done ${typeof name === "string" ? name : "an action"}${step.part === undefined ? "" : ` for ${step.part}`}`;
+}
