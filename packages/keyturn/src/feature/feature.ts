@@ -9,8 +9,9 @@ export type FeatureName = (typeof featureNames)[number];
 /** What the command line, the manifests and the docs need to know about a feature. */
 export interface Feature {
   readonly name: FeatureName;
-  /** One sentence for `--help` and the docs. */
-  readonly summary: string;
+  readonly stage: Stage;
+  /** Whether the chart switches it on: true if it works in any cluster, false if it needs what not everybody has. */
+  readonly onByDefault: boolean;
   /** The feature's own flags; each name starts with `<feature>.`. */
   readonly flags: readonly Flag[];
   /** The feature's own metrics by name, each name starting with `keyturn_`; controllers make them with `metricsOf(scope.metrics, table)`. */
@@ -19,6 +20,16 @@ export interface Feature {
   readonly kinds: readonly CustomKind[];
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
+}
+
+/** A feature's stage in the life of a credential, in words for people. */
+export interface Stage {
+  /** What it does with a credential, such as `publish`. */
+  readonly verb: string;
+  /** What its controllers do, without a subject and a full stop, such as `publishes the public keys of certificates`. */
+  readonly summary: string;
+  /** What it does it for: the word for one of them and for several. */
+  readonly noun: readonly [one: string, many: string];
 }
 
 /** Reads the value of one of the feature's flags. */

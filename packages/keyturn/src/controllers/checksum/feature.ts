@@ -10,7 +10,12 @@ import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-k
 
 export const checksumFeature: Feature = {
   name: "checksum",
-  summary: "publishes checksums of all certificates and Ingresses of a namespace, against which gateways check what they have before they use it",
+  stage: {
+    verb: "verify",
+    summary: "publishes checksums of all certificates and Ingresses of a namespace, against which gateways check what they have before they use it",
+    noun: ["checksum", "checksums"],
+  },
+  onByDefault: true,
   flags: Object.values(checksumFlags),
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],

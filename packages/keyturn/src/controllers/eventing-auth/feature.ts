@@ -12,7 +12,12 @@ const providerTimeoutMs = 10_000;
 
 export const eventingAuthFeature: Feature = {
   name: "eventing-auth",
-  summary: "issues client credentials for runtimes, writes them to their clusters and keeps them there",
+  stage: {
+    verb: "issue",
+    summary: "issues client credentials for runtimes, writes them to their clusters and keeps them there",
+    noun: ["runtime", "runtimes"],
+  },
+  onByDefault: false,
   flags: Object.values(flags),
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],

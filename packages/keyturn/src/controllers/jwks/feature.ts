@@ -31,7 +31,12 @@ export const jwksFlags = {
 
 export const jwksFeature: Feature = {
   name: "jwks",
-  summary: "publishes the public keys of certificates as a JWKS, through rotations",
+  stage: {
+    verb: "publish",
+    summary: "publishes the public keys of certificates as a JWKS, through rotations",
+    noun: ["key set", "key sets"],
+  },
+  onByDefault: true,
   flags: Object.values(jwksFlags),
   metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],

@@ -28,7 +28,12 @@ export function rotationWindows(flag: FlagReader): MaintenanceWindows {
 
 export const rotationFeature: Feature = {
   name: "rotation",
-  summary: "keeps a history of a resource's states, each in its own object and in step with delays",
+  stage: {
+    verb: "rotate",
+    summary: "keeps a history of a resource's states, each in its own object and in step with delays",
+    noun: ["rotation set", "rotation sets"],
+  },
+  onByDefault: true,
   flags: Object.values(rotationFlags),
   metrics: rotationMetrics,
   kinds: [RotationTarget],

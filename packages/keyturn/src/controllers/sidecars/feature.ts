@@ -8,7 +8,12 @@ import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
 
 export const sidecarsFeature: Feature = {
   name: "sidecars",
-  summary: "restarts workloads whose Istio sidecar is not what a new pod would get",
+  stage: {
+    verb: "roll out",
+    summary: "restarts workloads whose Istio sidecar is not what a new pod would get",
+    noun: ["workload", "workloads"],
+  },
+  onByDefault: false,
   flags: Object.values(sidecarsFlags),
   metrics: sidecarsMetrics,
   kinds: [],
