@@ -53,8 +53,7 @@ export async function doctorCommand(given: Readonly<Record<string, string | unde
     examine({
       ...session,
       clock: systemClock,
-      features: chosen.map(({ name }) => name),
-      kinds: chosen.flatMap(({ kinds }) => kinds),
+      features: chosen,
       controllers: leaderElect ? controllers.map(({ name }) => name) : [],
       access: [...declared, ...manager.access, ...inPlaces],
       namespaces,

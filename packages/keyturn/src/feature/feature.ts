@@ -18,6 +18,7 @@ export interface Feature {
   readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
   readonly kinds: readonly CustomKind[];
+  readonly predecessor?: Predecessor;
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
 }
@@ -30,6 +31,15 @@ export interface Stage {
   readonly summary: string;
   /** What it does it for: the word for one of them and for several. */
   readonly noun: readonly [one: string, many: string];
+}
+
+/** What the feature takes the place of; `keyturn doctor` looks for it. */
+export interface Predecessor {
+  readonly name: string;
+  /** The last part of its image's name, wherever its release was copied to; absent if it is no operator that could run beside Keyturn. */
+  readonly image?: string;
+  /** How to move over, as a path within the repository. */
+  readonly guide: string;
 }
 
 /** Reads the value of one of the feature's flags. */

@@ -19,6 +19,7 @@ export const checksumFeature: Feature = {
   flags: Object.values(checksumFlags),
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],
+  predecessor: { name: "the missing half of Tengine-Ingress", guide: "docs/migration/from-tengine-ingress.md" },
   controllers(flag) {
     const names = flag(checksumFlags.namespaces);
     const choice: NamespaceChoice = names.length > 0 ? { type: "named", names } : { type: "labelled", labels: flag(checksumFlags.namespaceSelector) };

@@ -21,6 +21,7 @@ export const eventingAuthFeature: Feature = {
   flags: Object.values(flags),
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
+  predecessor: { name: "eventing-auth-manager", image: "eventing-auth-manager", guide: "docs/migration/from-eventing-auth-manager.md" },
   controllers(flag) {
     const selects = selectionOf(flag);
     return [

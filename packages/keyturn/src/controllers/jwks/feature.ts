@@ -40,6 +40,7 @@ export const jwksFeature: Feature = {
   flags: Object.values(jwksFlags),
   metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],
+  predecessor: { name: "jwks-operator", image: "jwks-operator", guide: "docs/migration/from-jwks-operator.md" },
   controllers(flag) {
     const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };
     const common = { limits, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };

@@ -37,6 +37,7 @@ export const rotationFeature: Feature = {
   flags: Object.values(rotationFlags),
   metrics: rotationMetrics,
   kinds: [RotationTarget],
+  predecessor: { name: "k8s-rotator", image: "k8s-rotator", guide: "docs/migration/from-k8s-rotator.md" },
   controllers: (flag) => [
     rotationController({ kinds: sourceKinds(flag(rotationFlags.kinds)), selects: selectionOf(flag), maintenance: rotationWindows(flag) }),
   ],

@@ -17,6 +17,7 @@ export const sidecarsFeature: Feature = {
   flags: Object.values(sidecarsFlags),
   metrics: sidecarsMetrics,
   kinds: [],
+  predecessor: { name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
   controllers: (flag) => [sidecarsControllerOf(sidecarsOptions(flag))],
 };
 
