@@ -18,6 +18,10 @@ export interface Feature {
   readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
   readonly kinds: readonly CustomKind[];
+  /** The chart's alerts if the feature is on. */
+  readonly alerts: readonly Alert[];
+  /** Its row of the Grafana dashboard. */
+  readonly panels: readonly Panel[];
   readonly predecessor?: Predecessor;
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
@@ -31,6 +35,27 @@ export interface Stage {
   readonly summary: string;
   /** What it does it for: the word for one of them and for several. */
   readonly noun: readonly [one: string, many: string];
+}
+
+/** A rule of Prometheus, with what the chart's runbook and people are told. */
+export interface Alert {
+  readonly alert: string;
+  /** Of the feature's metrics, and of the runtime's. */
+  readonly expr: string;
+  /** How long it must hold. Default: not at all. */
+  readonly for?: string;
+  readonly severity: "critical" | "warning" | "info";
+  /** One sentence; may use Prometheus' `{{ $labels.… }}` and `{{ $value }}`, as the description may. */
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** A panel of Grafana: its title, what its numbers are, and the expressions, each with the words that name its lines. */
+export interface Panel {
+  readonly title: string;
+  readonly unit?: "s" | "bytes" | "percentunit" | "ops" | "dateTimeFromNow" | "short";
+  readonly type?: "timeseries" | "stat" | "table";
+  readonly lines: readonly (readonly [expression: string, legend: string])[];
 }
 
 /** What the feature takes the place of; `keyturn doctor` looks for it. */

@@ -7,6 +7,7 @@ import { type NamespaceChoice, placesOf, checksumFlags } from "./flags.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
 import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
+import { checksumAlerts, checksumPanels } from "./monitoring.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",
@@ -19,6 +20,8 @@ export const checksumFeature: Feature = {
   flags: Object.values(checksumFlags),
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],
+  alerts: checksumAlerts,
+  panels: checksumPanels,
   predecessor: { name: "the missing half of Tengine-Ingress", guide: "docs/migration/from-tengine-ingress.md" },
   controllers(flag) {
     const names = flag(checksumFlags.namespaces);

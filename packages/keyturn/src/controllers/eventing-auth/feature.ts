@@ -6,6 +6,7 @@ import { issuingController } from "./controller.ts";
 import { eventingAuthFlags as flags, readSettings } from "./flags.ts";
 import { kymaController } from "./kyma.ts";
 import { eventingAuthMetrics } from "./metrics.ts";
+import { eventingAuthAlerts, eventingAuthPanels } from "./monitoring.ts";
 
 /** From sending a request to the identity provider to the end of its response; three tries of it fit into a run. */
 const providerTimeoutMs = 10_000;
@@ -21,6 +22,8 @@ export const eventingAuthFeature: Feature = {
   flags: Object.values(flags),
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
+  alerts: eventingAuthAlerts,
+  panels: eventingAuthPanels,
   predecessor: { name: "eventing-auth-manager", image: "eventing-auth-manager", guide: "docs/migration/from-eventing-auth-manager.md" },
   controllers(flag) {
     const selects = selectionOf(flag);

@@ -6,6 +6,7 @@ import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksController, jwksMetrics } from "./controller.ts";
 import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
+import { jwksAlerts, jwksPanels } from "./monitoring.ts";
 
 // How often something may be done for one object, as flags.
 
@@ -40,6 +41,8 @@ export const jwksFeature: Feature = {
   flags: Object.values(jwksFlags),
   metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],
+  alerts: jwksAlerts,
+  panels: jwksPanels,
   predecessor: { name: "jwks-operator", image: "jwks-operator", guide: "docs/migration/from-jwks-operator.md" },
   controllers(flag) {
     const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };

@@ -8,6 +8,7 @@ import { RotationTarget } from "./api.ts";
 import { rotationController } from "./controller.ts";
 import { rotationMetrics } from "./metrics.ts";
 import { parseSourceKind, sourceKinds } from "./source.ts";
+import { rotationAlerts, rotationPanels } from "./monitoring.ts";
 
 // What can be rotated besides Secrets and ConfigMaps, and when, as flags.
 
@@ -37,6 +38,8 @@ export const rotationFeature: Feature = {
   flags: Object.values(rotationFlags),
   metrics: rotationMetrics,
   kinds: [RotationTarget],
+  alerts: rotationAlerts,
+  panels: rotationPanels,
   predecessor: { name: "k8s-rotator", image: "k8s-rotator", guide: "docs/migration/from-k8s-rotator.md" },
   controllers: (flag) => [
     rotationController({ kinds: sourceKinds(flag(rotationFlags.kinds)), selects: selectionOf(flag), maintenance: rotationWindows(flag) }),

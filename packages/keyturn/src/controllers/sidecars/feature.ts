@@ -5,6 +5,7 @@ import { sidecarsFlags } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
 import type { Limits } from "./rollout-plan.ts";
 import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
+import { sidecarsAlerts, sidecarsPanels } from "./monitoring.ts";
 
 export const sidecarsFeature: Feature = {
   name: "sidecars",
@@ -17,6 +18,8 @@ export const sidecarsFeature: Feature = {
   flags: Object.values(sidecarsFlags),
   metrics: sidecarsMetrics,
   kinds: [],
+  alerts: sidecarsAlerts,
+  panels: sidecarsPanels,
   predecessor: { name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
   controllers: (flag) => [sidecarsControllerOf(sidecarsOptions(flag))],
 };
