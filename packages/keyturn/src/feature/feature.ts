@@ -14,6 +14,8 @@ export interface Feature {
   readonly onByDefault: boolean;
   /** The feature's own flags; each name starts with `<feature>.`. */
   readonly flags: readonly Flag[];
+  /** Those of them that its rights depend on: the chart's rights are a template over their values. Default none. */
+  readonly rightsFlags?: readonly RightsFlag[];
   /** The feature's own metrics by name, each name starting with `keyturn_`; controllers make them with `metricsOf(scope.metrics, table)`. */
   readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
@@ -36,6 +38,15 @@ export interface Stage {
   /** What it does it for: the word for one of them and for several. */
   readonly noun: readonly [one: string, many: string];
 }
+
+/** How rights depend on a flag. The rights themselves are those of the controllers; the generator asks for them with stand-ins for values. */
+export type RightsFlag =
+  /** Its text is a namespace; each of its list is a namespace, or each is `plural.version.group`. */
+  | { readonly flag: Flag; readonly as: "namespace" | "namespaces" | "resources" }
+  /** There are more rights if it is this. */
+  | { readonly flag: Flag; readonly is: string }
+  /** There are rights for each of these words that its list has; an empty list has all of them. */
+  | { readonly flag: Flag; readonly has: readonly string[] };
 
 /** A rule of Prometheus, with what the chart's runbook and people are told. */
 export interface Alert {

@@ -18,6 +18,10 @@ export const checksumFeature: Feature = {
   },
   onByDefault: true,
   flags: Object.values(checksumFlags),
+  rightsFlags: [
+    { flag: checksumFlags.kinds, has: ["secrets", "ingresses"] },
+    { flag: checksumFlags.namespaces, as: "namespaces" },
+  ],
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],
   alerts: checksumAlerts,

@@ -20,6 +20,11 @@ export const eventingAuthFeature: Feature = {
   },
   onByDefault: false,
   flags: Object.values(flags),
+  rightsFlags: [
+    { flag: flags.kubeconfigNamespace, as: "namespace" },
+    { flag: flags.credentialsNamespace, as: "namespace" },
+    { flag: flags.provider, is: "openid" },
+  ],
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
   alerts: eventingAuthAlerts,

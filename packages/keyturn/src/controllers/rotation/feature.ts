@@ -36,6 +36,7 @@ export const rotationFeature: Feature = {
   },
   onByDefault: true,
   flags: Object.values(rotationFlags),
+  rightsFlags: [{ flag: rotationFlags.kinds, as: "resources" }],
   metrics: rotationMetrics,
   kinds: [RotationTarget],
   alerts: rotationAlerts,

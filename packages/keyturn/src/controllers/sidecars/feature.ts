@@ -16,6 +16,10 @@ export const sidecarsFeature: Feature = {
   },
   onByDefault: false,
   flags: Object.values(sidecarsFlags),
+  rightsFlags: [
+    { flag: sidecarsFlags.argoRollouts, is: "true" },
+    { flag: sidecarsFlags.istioNamespaces, as: "namespaces" },
+  ],
   metrics: sidecarsMetrics,
   kinds: [],
   alerts: sidecarsAlerts,
