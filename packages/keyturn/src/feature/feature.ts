@@ -1,5 +1,5 @@
 // A feature: one of the five stages that a credential passes through, as the product's parts see it.
-import type { Client, ControllerDefinition, CustomKind, MetricRow, Operator } from "@keyturn/runtime";
+import type { Client, ControllerDefinition, CustomKind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
 import type { Flag } from "./flag.ts";
 
 /** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
@@ -20,6 +20,8 @@ export interface Feature {
   readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
   readonly kinds: readonly CustomKind[];
+  /** Every reason that its conditions and Events give. */
+  readonly reasons: ReasonTable;
   /** The chart's alerts if the feature is on. */
   readonly alerts: readonly Alert[];
   /** Its row of the Grafana dashboard. */
@@ -47,6 +49,15 @@ export type RightsFlag =
   | { readonly flag: Flag; readonly is: string }
   /** There are rights for each of these words that its list has; an empty list has all of them. */
   | { readonly flag: Flag; readonly has: readonly string[] };
+
+/** What a reason means: to its readers, to the runtime, and to those who want to be notified. */
+export interface Reason extends RuntimeReason {
+  /** What happens to credentials in the ordinary course of things, which people may ask to be notified of. Warnings they get anyway. */
+  readonly notable?: true;
+}
+
+/** The reasons of a feature. */
+export type ReasonTable = Readonly<Record<string, Reason>>;
 
 /** A rule of Prometheus, with what the chart's runbook and people are told. */
 export interface Alert {

@@ -8,6 +8,7 @@ import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
 import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
 import { checksumAlerts, checksumPanels } from "./monitoring.ts";
+import { checksumReasons } from "./reasons.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",
@@ -24,6 +25,7 @@ export const checksumFeature: Feature = {
   ],
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],
+  reasons: checksumReasons,
   alerts: checksumAlerts,
   panels: checksumPanels,
   predecessor: { name: "the missing half of Tengine-Ingress", guide: "docs/migration/from-tengine-ingress.md" },

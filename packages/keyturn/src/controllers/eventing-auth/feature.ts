@@ -7,6 +7,7 @@ import { eventingAuthFlags as flags, readSettings } from "./flags.ts";
 import { kymaController } from "./kyma.ts";
 import { eventingAuthMetrics } from "./metrics.ts";
 import { eventingAuthAlerts, eventingAuthPanels } from "./monitoring.ts";
+import { eventingAuthReasons } from "./reasons.ts";
 
 /** From sending a request to the identity provider to the end of its response; three tries of it fit into a run. */
 const providerTimeoutMs = 10_000;
@@ -27,6 +28,7 @@ export const eventingAuthFeature: Feature = {
   ],
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
+  reasons: eventingAuthReasons,
   alerts: eventingAuthAlerts,
   panels: eventingAuthPanels,
   predecessor: { name: "eventing-auth-manager", image: "eventing-auth-manager", guide: "docs/migration/from-eventing-auth-manager.md" },

@@ -7,6 +7,7 @@ import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksController, jwksMetrics } from "./controller.ts";
 import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
 import { jwksAlerts, jwksPanels } from "./monitoring.ts";
+import { jwksReasons } from "./reasons.ts";
 
 // How often something may be done for one object, as flags.
 
@@ -41,6 +42,7 @@ export const jwksFeature: Feature = {
   flags: Object.values(jwksFlags),
   metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],
+  reasons: jwksReasons,
   alerts: jwksAlerts,
   panels: jwksPanels,
   predecessor: { name: "jwks-operator", image: "jwks-operator", guide: "docs/migration/from-jwks-operator.md" },

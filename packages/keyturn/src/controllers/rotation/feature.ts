@@ -9,6 +9,7 @@ import { rotationController } from "./controller.ts";
 import { rotationMetrics } from "./metrics.ts";
 import { parseSourceKind, sourceKinds } from "./source.ts";
 import { rotationAlerts, rotationPanels } from "./monitoring.ts";
+import { rotationReasons } from "./reasons.ts";
 
 // What can be rotated besides Secrets and ConfigMaps, and when, as flags.
 
@@ -39,6 +40,7 @@ export const rotationFeature: Feature = {
   rightsFlags: [{ flag: rotationFlags.kinds, as: "resources" }],
   metrics: rotationMetrics,
   kinds: [RotationTarget],
+  reasons: rotationReasons,
   alerts: rotationAlerts,
   panels: rotationPanels,
   predecessor: { name: "k8s-rotator", image: "k8s-rotator", guide: "docs/migration/from-k8s-rotator.md" },

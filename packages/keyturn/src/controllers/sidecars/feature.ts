@@ -6,6 +6,7 @@ import { sidecarsMetrics } from "./metrics.ts";
 import type { Limits } from "./rollout-plan.ts";
 import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
 import { sidecarsAlerts, sidecarsPanels } from "./monitoring.ts";
+import { sidecarsReasons } from "./reasons.ts";
 
 export const sidecarsFeature: Feature = {
   name: "sidecars",
@@ -22,6 +23,7 @@ export const sidecarsFeature: Feature = {
   ],
   metrics: sidecarsMetrics,
   kinds: [],
+  reasons: sidecarsReasons,
   alerts: sidecarsAlerts,
   panels: sidecarsPanels,
   predecessor: { name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
