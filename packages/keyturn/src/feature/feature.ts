@@ -1,5 +1,5 @@
 // A feature: one of the five stages that a credential passes through, as the product's parts see it.
-import type { Client, ControllerDefinition, CustomKind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
+import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
 import type { Flag } from "./flag.ts";
 
 /** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
@@ -27,6 +27,8 @@ export interface Feature {
   /** Its row of the Grafana dashboard. */
   readonly panels: readonly Panel[];
   readonly predecessor?: Predecessor;
+  /** What it answers on the command line, by command. */
+  readonly queries?: { readonly [Command in QueryCommand]?: FeatureQuery };
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
 }
@@ -101,6 +103,23 @@ export interface Query {
   readonly namespace: string;
   readonly nowMs: number;
   readonly signal: AbortSignal;
+}
+
+/** The commands with which features are asked. */
+export type QueryCommand = "plan" | "history" | "diff";
+
+/** A feature's part in such a command. */
+export interface FeatureQuery {
+  /** What the answer shows, as a part of the command's summary. */
+  readonly summary: string;
+  /** The flags that it depends on. Default none. */
+  readonly flags?: readonly Flag[];
+  /** A change of any object of these kinds may change the answer. */
+  readonly follows: readonly Kind[];
+  /** What it can be asked about, for completion; without a namespace, anywhere. Absent: it takes no name, and is asked for by the feature's. */
+  readonly names?: (client: Client, place: { readonly namespace?: string }, signal: AbortSignal) => Promise<readonly string[]>;
+  /** `name` is empty if it takes none. */
+  readonly answer: (query: Query, asked: { readonly name: string; readonly allNamespaces: boolean; readonly flag: FlagReader }) => Promise<Report>;
 }
 
 /** An answer: the same facts as a text for a terminal and as data for `-o json|yaml`. Never the content of a Secret. */
