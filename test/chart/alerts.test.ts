@@ -88,7 +88,7 @@ test("every metric on the Grafana dashboard exists, every expression is understo
   const expressions = lines.map(([expression]) => expression);
   expect(unknownMetrics(expressions)).toEqual([]);
   expect(lines.flatMap(([expression, legend]) => foreignLabels(expression, [legend]))).toEqual([]);
-  const prefixes = ["keyturn_eventing_auth_", "keyturn_rotation_", "keyturn_jwks_", "keyturn_checksum_", "keyturn_sidecars_", "keyturn_agent_"];
+  const prefixes = [...features.map(({ name }) => name), "agent"].map((name) => `keyturn_${name.replaceAll("-", "_")}_`);
   expect(prefixes.filter((prefix) => !expressions.some((expression) => expression.includes(prefix)))).toEqual([]);
   // Grafana fills in its variables; Prometheus reads the rest.
   const rules = expressions.map((expression, index) => ({ record: `panel:${index}`, expr: expression.replaceAll("$__rate_interval", "5m") }));

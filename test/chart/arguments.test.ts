@@ -61,8 +61,8 @@ function otherValue({ flag }: ChartFlag): readonly [value: unknown, text: string
 test("every flag of keyturn run and keyturn agent is a value, or is decided by the chart", () => {
   const valued = (of: (flag: ChartFlag) => boolean): readonly string[] => chartFlags.filter(of).map(({ flag }) => flag.name);
   const names = (flags: readonly Flag[]): readonly string[] => flags.map(({ name }) => name).toSorted();
-  const runDecided = decided.run.filter((name) => runFlags.some((flag) => flag.name === name));
-  expect([...valued(({ of }) => of !== "agent"), ...runDecided].toSorted()).toEqual(names(runFlags));
+  const runDecided = decided.run.filter((name) => runFlags().some((flag) => flag.name === name));
+  expect([...valued(({ of }) => of !== "agent"), ...runDecided].toSorted()).toEqual(names(runFlags()));
   const shared = ["checksum.version-annotations", "checksum.secret-selector", "checksum.secret-types", "log-level", "log-format"];
   expect([...valued(({ of }) => of === "agent"), ...shared, ...decided.agent].toSorted()).toEqual(names(agentCommandFlags));
 });

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { rbacCommand } from "../../packages/keyturn/src/cli/manifests.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
+import type { RightsFlag } from "../../packages/keyturn/src/feature/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { readObjects, renderChart } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-values.ts";
@@ -16,20 +17,26 @@ interface Choice {
   readonly namespaces: readonly string[];
   readonly leaderElect: boolean;
   readonly dashboard: boolean;
-  readonly flags: Readonly<Record<string, string | boolean | readonly string[]>>;
+  readonly flags: Readonly<Record<string, FlagValue>>;
+}
+
+type FlagValue = string | boolean | readonly string[];
+
+/** What a flag on which rights depend may be. */
+function valuesFor(dependence: RightsFlag): fc.Arbitrary<FlagValue> {
+  const { takes, default: usual = "" } = dependence.flag;
+  if ("has" in dependence) return fc.subarray([...dependence.has]);
+  if ("is" in dependence) return takes.type === "switch" ? fc.boolean() : fc.constantFrom(usual, dependence.is);
+  if (dependence.as === "namespace") return fc.constantFrom(usual, "vault");
+  return dependence.as === "namespaces"
+    ? fc.subarray(["shop", "istio-system", "gateway", "keyturn-system"])
+    : fc.subarray(["certificates.v1.cert-manager.io", "services.v1", "secrets.v1", "widgets.v1alpha1.a.b.example"]);
 }
 
 /** Every flag of a controller on which its rights depend, and what it may be. */
-const flagsWithRights = {
-  "eventing-auth.provider": fc.constantFrom("ias", "openid"),
-  "eventing-auth.credentials-namespace": fc.constantFrom("kcp-system", "vault"),
-  "eventing-auth.kubeconfig-namespace": fc.constantFrom("kcp-system", "runtimes"),
-  "rotation.kinds": fc.subarray(["certificates.v1.cert-manager.io", "services.v1", "secrets.v1", "widgets.v1alpha1.a.b.example"]),
-  "checksum.kinds": fc.subarray(["secrets", "ingresses"]),
-  "checksum.namespaces": fc.subarray(["shop", "gateway", "keyturn-system"]),
-  "sidecars.istio-namespaces": fc.subarray(["istio-system", "mesh", "shop"]),
-  "sidecars.argo-rollouts": fc.boolean(),
-} satisfies Record<string, fc.Arbitrary<string | boolean | readonly string[]>>;
+const flagsWithRights: Readonly<Record<string, fc.Arbitrary<FlagValue>>> = Object.fromEntries(
+  features.flatMap(({ rightsFlags = [] }) => rightsFlags.map((dependence) => [dependence.flag.name, valuesFor(dependence)])),
+);
 
 const choices: fc.Arbitrary<Choice> = fc.record({
   controllers: fc.subarray(
@@ -39,7 +46,7 @@ const choices: fc.Arbitrary<Choice> = fc.record({
   namespaces: fc.subarray(["shop", "default", "keyturn-system"]),
   leaderElect: fc.boolean(),
   dashboard: fc.boolean(),
-  flags: fc.record(flagsWithRights),
+  flags: fc.record<Record<string, FlagValue>>(flagsWithRights),
 });
 
 function valuesOf({ controllers, namespaces, leaderElect, dashboard, flags }: Choice): Readonly<Record<string, unknown>> {
@@ -96,7 +103,7 @@ test("the chart gives the rights that keyturn rbac prints, for any choice of con
   );
 });
 
-test("no other flag of a controller changes its rights: one that does has to be looked at by the chart", () => {
+test("no other flag of a controller changes its rights: one that does has to be among its rightsFlags", () => {
   // A client secret that is replaced has to go on working for less long than that.
   const overlap = { "eventing-auth.rotation-overlap": "1s" };
   const rightsWith = (given: Readonly<Record<string, string>>): string =>

@@ -48,7 +48,7 @@ it("names that the cluster knows are offered too", async () => {
   // A cluster that takes its time has nothing to offer, so that nobody waits; and the machine may be busy.
   const offers = (words: readonly string[], expected: string): Promise<void> =>
     soon(async () => expect((await typed("__complete", ...words)).out).toBe(expected));
-  await offers(["plan", ...where, "sig"], "signing-keys\tsets\n:4\n");
+  await offers(["plan", ...where, "sig"], "signing-keys\tsubjects\n:4\n");
   await offers(["status", ...where, ""], "live\tobjects\n:4\n");
   // Everywhere, whichever namespace was given besides.
   await offers(["status", "--kubeconfig", cluster().adminKubeconfig, "-n", "default", "-A", "liv"], "live\tobjects\n:4\n");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isMap, isScalar, parse, parseDocument, stringify, type YAMLMap } from "yaml";
 import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
-import type { FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
+import type { Feature, FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { operatorFlags } from "../../packages/keyturn/src/operator-flags.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
@@ -75,14 +75,11 @@ export function valueOf({ default: text, takes }: Flag): unknown {
   return text ?? "";
 }
 
-/** What works in any cluster is on. What needs something that not everybody has (Kyma and an identity provider, Istio) is asked for. */
-const onByDefault: ReadonlySet<FeatureName> = new Set<FeatureName>(["rotation", "jwks", "checksum"]);
-
 /** values.yaml: written by hand, but for the parts that come from the program's flags, which are written anew. */
 export function chartValuesText(): string {
   const present = readFileSync(fileURLToPath(new URL("../../charts/keyturn/values.yaml", import.meta.url)), "utf8");
   const blocks: Readonly<Record<string, string>> = {
-    controllers: `controllers:\n${features.map(({ name, summary }) => controllerBlock(name, summary)).join("")}`,
+    controllers: `controllers:\n${features.map(controllerBlock).join("")}`,
     operator: flagsBlock(flagsOf("operator"), 0),
     agent: flagsBlock(flagsOf("agent"), 1),
   };
@@ -98,8 +95,8 @@ function flagsOf(owner: ChartFlag["of"]): readonly ChartFlag[] {
   return chartFlags.filter(({ of }) => of === owner);
 }
 
-function controllerBlock(name: FeatureName, summary: string): string {
-  const own = [`  ${camelCase(name)}:`, `    # -- Runs \`${name}\`: ${summary}.`, `    enabled: ${String(onByDefault.has(name))}`, ""];
+function controllerBlock({ name, stage, onByDefault }: Feature): string {
+  const own = [`  ${camelCase(name)}:`, `    # -- Runs \`${name}\`: ${stage.summary}.`, `    enabled: ${String(onByDefault)}`, ""];
   return own.join("\n") + flagsBlock(flagsOf(name), 2);
 }
 

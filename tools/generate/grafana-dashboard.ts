@@ -1,96 +1,26 @@
 // The Grafana dashboard of the chart: one row per step, and one for the runtime, all from the metrics that the program has.
+import type { Feature, Panel } from "../../packages/keyturn/src/feature/feature.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 
-/** A panel: its title, what its numbers are, and the expressions, each with the words that name its lines. */
-interface Panel {
+/** A row of panels. `$instance` is a variable of the dashboard. */
+interface Row {
   readonly title: string;
-  readonly unit?: "s" | "bytes" | "percentunit" | "ops" | "dateTimeFromNow" | "short";
-  readonly type?: "timeseries" | "stat" | "table";
-  readonly lines: readonly (readonly [expression: string, legend: string])[];
+  readonly panels: readonly Panel[];
 }
 
-/** Rows of panels by title. `$instance` is a variable of the dashboard. */
-const rows: Readonly<Record<string, readonly Panel[]>> = {
-  Overview: [
+const overview: Row = {
+  title: "Overview",
+  panels: [
     { title: "Processes", type: "stat", lines: [['count(runtime_build_info{instance=~"$instance"})', ""]] },
     { title: "Versions", type: "stat", lines: [["count by (version) (runtime_build_info)", "{{version}}"]] },
     { title: "Who leads", lines: [["leader_election_master_status and on (instance) runtime_build_info", "{{name}} {{pod}}"]] },
     { title: "Watches that are not live", lines: [['sum by (resource, state) (runtime_watch_state{state!~"live|idle"})', "{{resource}} {{state}}"]] },
   ],
-  "Issue (eventing-auth)": [
-    {
-      title: "Runtimes without credentials",
-      type: "stat",
-      lines: [["count(max by (namespace, name) (keyturn_eventing_auth_ready) == 0) or vector(0)", ""]],
-    },
-    { title: "Secrets issued", unit: "ops", lines: [["sum by (why) (rate(keyturn_eventing_auth_issued_total[$__rate_interval]))", "{{why}}"]] },
-    {
-      title: "Identity provider: requests",
-      unit: "ops",
-      lines: [["sum by (step, code) (rate(keyturn_eventing_auth_identity_requests_total[$__rate_interval]))", "{{step}} {{code}}"]],
-    },
-    {
-      title: "Identity provider: 95th percentile",
-      unit: "s",
-      lines: [
-        [
-          "histogram_quantile(0.95, sum by (step, le) (rate(keyturn_eventing_auth_identity_request_duration_seconds_bucket[$__rate_interval])))",
-          "{{step}}",
-        ],
-      ],
-    },
-    {
-      title: "Clusters without an answer",
-      type: "stat",
-      lines: [["count(max by (namespace, name) (keyturn_eventing_auth_target_reachable) == 0) or vector(0)", ""]],
-    },
-  ],
-  "Rotate (rotation)": [
-    { title: "Steps", unit: "ops", lines: [["sum by (namespace) (rate(keyturn_rotation_steps_total[$__rate_interval]))", "{{namespace}}"]] },
-    { title: "Repairs", unit: "ops", lines: [["sum by (namespace) (rate(keyturn_rotation_repairs_total[$__rate_interval]))", "{{namespace}}"]] },
-    { title: "Sets that stand still", lines: [["count by (reason) (keyturn_rotation_standstill)", "{{reason}}"]] },
-    { title: "Next step", type: "stat", unit: "dateTimeFromNow", lines: [["max(keyturn_rotation_next_due_timestamp_seconds > 0) * 1000", ""]] },
-  ],
-  "Publish (jwks)": [
-    { title: "Published keys", lines: [["sum by (state) (keyturn_jwks_keys)", "{{state}}"]] },
-    {
-      title: "Certificates that expire first",
-      type: "table",
-      unit: "dateTimeFromNow",
-      lines: [["bottomk(10, max by (kind, namespace, name) (keyturn_jwks_certificate_expiry_timestamp_seconds)) * 1000", ""]],
-    },
-  ],
-  "Verify (checksum and agents)": [
-    { title: "Objects in checksums", lines: [["max by (kind, namespace) (keyturn_checksum_objects)", "{{kind}} {{namespace}}"]] },
-    {
-      title: "Objects with a problem",
-      lines: [["max by (kind, namespace, reason) (keyturn_checksum_problem_objects)", "{{kind}} {{namespace}} {{reason}}"]],
-    },
-    { title: "Checksums published", unit: "ops", lines: [["sum by (kind) (rate(keyturn_checksum_published_total[$__rate_interval]))", "{{kind}}"]] },
-    { title: "Agents: unverified for", unit: "s", lines: [["keyturn_agent_staleness_seconds", "{{namespace}} {{instance}}"]] },
-    { title: "Agents: alarms", lines: [["keyturn_agent_alarm == 1", "{{namespace}} {{alarm}} {{instance}}"]] },
-    { title: "Agents: differences", lines: [["sum by (namespace, direction) (keyturn_agent_differences)", "{{namespace}} {{direction}}"]] },
-  ],
-  "Roll out (sidecars)": [
-    {
-      title: "Workloads",
-      lines: [
-        ["sum(keyturn_sidecars_outdated_workloads)", "outdated"],
-        ["sum(keyturn_sidecars_waiting_workloads)", "waiting"],
-        ["sum(keyturn_sidecars_rolling_workloads)", "rolling"],
-        ["sum(keyturn_sidecars_stuck_rollouts)", "stuck"],
-        ["sum(keyturn_sidecars_unknown_workloads)", "unknown"],
-      ],
-    },
-    { title: "Restarts", unit: "ops", lines: [["sum by (reason) (rate(keyturn_sidecars_restarts_total[$__rate_interval]))", "{{reason}}"]] },
-    {
-      title: "Injection webhooks: 95th percentile",
-      unit: "s",
-      lines: [
-        ["histogram_quantile(0.95, sum by (webhook, le) (rate(keyturn_sidecars_webhook_duration_seconds_bucket[$__rate_interval])))", "{{webhook}}"],
-      ],
-    },
-  ],
-  Runtime: [
+};
+
+const runtime: Row = {
+  title: "Runtime",
+  panels: [
     {
       title: "Passes",
       unit: "ops",
@@ -129,9 +59,18 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
   ],
 };
 
+/** In the order of the stages, between what concerns all of them. */
+function rowsOf(registry: readonly Feature[]): readonly Row[] {
+  const stages = registry.map(({ name, stage: { verb }, panels }) => ({
+    title: `${verb.charAt(0).toUpperCase()}${verb.slice(1)} (${name})`,
+    panels,
+  }));
+  return [overview, ...stages.filter(({ panels }) => panels.length > 0), runtime];
+}
+
 /** Every expression of the dashboard with the words that name its lines, for the check that their metrics and labels exist. */
-export function dashboardLines(): Panel["lines"] {
-  return Object.values(rows).flatMap((panels) => panels.flatMap(({ lines }) => lines));
+export function dashboardLines(registry: readonly Feature[] = features): Panel["lines"] {
+  return rowsOf(registry).flatMap(({ panels }) => panels.flatMap(({ lines }) => lines));
 }
 
 /** Four panels stand side by side in Grafana's 24 columns. */
@@ -140,10 +79,10 @@ const height = 7;
 const datasource = { type: "prometheus", uid: "${datasource}" };
 
 /** The dashboard as JSON text. */
-export function grafanaDashboard(): string {
+export function grafanaDashboard(registry: readonly Feature[] = features): string {
   const panels: object[] = [];
   let y = 0;
-  for (const [title, members] of Object.entries(rows)) {
+  for (const { title, panels: members } of rowsOf(registry)) {
     panels.push({ id: panels.length + 1, type: "row", title, collapsed: false, gridPos: { x: 0, y, w: 24, h: 1 }, panels: [] });
     y += 1;
     for (const [index, panel] of members.entries()) {

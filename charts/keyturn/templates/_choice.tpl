@@ -12,7 +12,7 @@
 {{- /* Stops an installation that would do nothing. */ -}}
 {{- define "keyturn.check" -}}
 {{- if not (or (include "keyturn.chosen" .) .Values.agent.enabled) }}
-{{- fail "nothing to install: switch on at least one of controllers.eventingAuth, rotation, jwks, checksum and sidecars (enabled: true), or agent.enabled" }}
+{{- fail (printf "nothing to install: switch on at least one of controllers.%s (enabled: true), or agent.enabled" (keys .Values.controllers | sortAlpha | join ", controllers.")) }}
 {{- end }}
 {{- if and .Values.trustedCertificates.configMap .Values.trustedCertificates.secret }}
 {{- fail "trustedCertificates: name a configMap or a secret, not both" }}

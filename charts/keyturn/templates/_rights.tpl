@@ -5,10 +5,10 @@
 - {"group":"operator.kyma-project.io","resource":"eventingauths","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"operator.kyma-project.io","resource":"eventingauths","namespaced":true,"verbs":["get","list","watch","patch"]}
 - {"group":"operator.kyma-project.io","resource":"eventingauths/status","namespaced":true,"verbs":["patch"]}
-- {"group":"","resource":"secrets","namespaced":true,"namespace":{{ .kubeconfigNamespace | toJson }},"verbs":["get","list","watch"]}
-- {"group":"","resource":"secrets","namespaced":true,"namespace":{{ .credentialsNamespace | toJson }},"verbs":["get","list","watch"]}
-{{- if eq .provider "openid" }}
-- {"group":"","resource":"secrets","namespaced":true,"namespace":{{ .credentialsNamespace | toJson }},"verbs":["create","patch","delete"]}
+- {"group":"","resource":"secrets","namespaced":true,"namespace":{{ $.kubeconfigNamespace | toJson }},"verbs":["get","list","watch"]}
+- {"group":"","resource":"secrets","namespaced":true,"namespace":{{ $.credentialsNamespace | toJson }},"verbs":["get","list","watch"]}
+{{- if eq $.provider "openid" }}
+- {"group":"","resource":"secrets","namespaced":true,"namespace":{{ $.credentialsNamespace | toJson }},"verbs":["create","patch","delete"]}
 {{- end }}
 {{- end }}
 {{- define "keyturn.rights.rotation" }}
@@ -16,7 +16,7 @@
 - {"group":"rotator.k8s.telekom.com","resource":"rotationtargets/status","namespaced":true,"verbs":["patch"]}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
-{{- range .kinds }}
+{{- range $.kinds }}
 {{- $parts := regexSplit "\\." . 3 }}
 - {"group":{{ rest (rest $parts) | join "" | toJson }},"resource":{{ index $parts 0 | toJson }},"namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
 {{- end }}
@@ -34,27 +34,27 @@
 - {"group":"","resource":"services","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 {{- end }}
 {{- define "keyturn.rights.checksum" }}
-{{- if and (not .namespaces) (or (not .kinds) (has "secrets" .kinds)) }}
+{{- if or (not $.kinds) (has "secrets" $.kinds) }}
+{{- if not $.namespaces }}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["list","watch"]}
 - {"group":"tengine.taobao.org","resource":"secretchecksums","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"tengine.taobao.org","resource":"secretchecksums/status","namespaced":true,"verbs":["patch"]}
 - {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 {{- end }}
-{{- if or (not .kinds) (has "secrets" .kinds) }}
-{{- range .namespaces }}
+{{- range $.namespaces }}
 - {"group":"","resource":"secrets","namespaced":true,"namespace":{{ . | toJson }},"verbs":["list","watch"]}
 - {"group":"tengine.taobao.org","resource":"secretchecksums","namespaced":true,"namespace":{{ . | toJson }},"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"tengine.taobao.org","resource":"secretchecksums/status","namespaced":true,"namespace":{{ . | toJson }},"verbs":["patch"]}
 {{- end }}
 {{- end }}
-{{- if and (not .namespaces) (or (not .kinds) (has "ingresses" .kinds)) }}
+{{- if or (not $.kinds) (has "ingresses" $.kinds) }}
+{{- if not $.namespaces }}
 - {"group":"networking.k8s.io","resource":"ingresses","namespaced":true,"verbs":["list","watch"]}
 - {"group":"tengine.taobao.org","resource":"ingresschecksums","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"tengine.taobao.org","resource":"ingresschecksums/status","namespaced":true,"verbs":["patch"]}
 - {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 {{- end }}
-{{- if or (not .kinds) (has "ingresses" .kinds) }}
-{{- range .namespaces }}
+{{- range $.namespaces }}
 - {"group":"networking.k8s.io","resource":"ingresses","namespaced":true,"namespace":{{ . | toJson }},"verbs":["list","watch"]}
 - {"group":"tengine.taobao.org","resource":"ingresschecksums","namespaced":true,"namespace":{{ . | toJson }},"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"tengine.taobao.org","resource":"ingresschecksums/status","namespaced":true,"namespace":{{ . | toJson }},"verbs":["patch"]}
@@ -70,10 +70,10 @@
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"statefulsets","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"daemonsets","namespaced":true,"verbs":["list","watch","patch"]}
-{{- range .istioNamespaces }}
+{{- range $.istioNamespaces }}
 - {"group":"","resource":"configmaps","namespaced":true,"namespace":{{ . | toJson }},"verbs":["list","watch"]}
 {{- end }}
-{{- if .argoRollouts }}
+{{- if $.argoRollouts }}
 - {"group":"argoproj.io","resource":"rollouts","namespaced":true,"verbs":["list","watch","patch"]}
 {{- end }}
 {{- end }}

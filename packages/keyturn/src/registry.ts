@@ -14,13 +14,11 @@ export const features: readonly Feature[] = [eventingAuthFeature, rotationFeatur
 /** The features that a `--controllers` value names: `all`, or a list. Throws a `UsageError` that lists the names there are. */
 export function chooseFeatures(choice: string, available: readonly Feature[] = features): readonly Feature[] {
   if (choice === "all") return available;
-  const wanted = choice.split(",").map((name) => name.trim());
-  const unknown = wanted.find((name) => !featureNames.some((known) => known === name));
-  if (unknown !== undefined) throw new UsageError(`--controllers: there is no controller "${unknown}"; there are ${list(featureNames)} (or all)`);
-  return wanted.map((name) => {
+  return choice.split(",").map((text) => {
+    const name = text.trim();
     const feature = available.find((candidate) => candidate.name === name);
-    if (!feature) throw new UsageError(`--controllers: ${name} is not part of this build; it has ${list(available.map((each) => each.name))}`);
-    return feature;
+    if (feature) return feature;
+    throw new UsageError(`--controllers: there is no controller "${name}"; there are ${available.map((each) => each.name).join(", ")} (or all)`);
   });
 }
 
@@ -42,8 +40,4 @@ export function controllerNames(given: Texts = {}, environment: Texts = {}): Rea
     ).map(({ name }) => name);
   // One entry for each name of the union.
   return Object.fromEntries(featureNames.map((name) => [name, namesOf(name)])) as Record<FeatureName, readonly string[]>;
-}
-
-function list(names: readonly string[]): string {
-  return names.length === 0 ? "none" : names.join(", ");
 }

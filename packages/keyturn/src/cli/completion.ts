@@ -1,13 +1,13 @@
 // `keyturn completion <shell>`: what can be typed next, from the table of commands and from the cluster.
 import { type Kind, Namespace } from "@keyturn/runtime";
 import { Command } from "commander";
-import { RotationTarget } from "../controllers/rotation/api.ts";
-import { featureNames } from "../feature/feature.ts";
+import type { Feature, QueryCommand } from "../feature/feature.ts";
 import { type Flag, flagOfWord, negationOf, readFlags, UsageError } from "../feature/flag.ts";
 import { features } from "../registry.ts";
 import { addFlags, type Console, givenTexts, plainWords } from "./command-line.ts";
 import { scripts, type Shell, shells } from "./completion-scripts.ts";
 import { allNamespacesFlag } from "./output.ts";
+import { answeringFeatures } from "./queries.ts";
 import { inSession, type Session, sessionFlags } from "./session.ts";
 
 /** Prints the script. */
@@ -44,10 +44,14 @@ export type Completion =
   | { readonly type: "files" };
 
 /** Names that can be asked of a cluster. */
-type NameSource = "namespaces" | "sets" | "objects";
+type NameSource = "namespaces" | "objects" | QueryCommand;
 
 /** For the words after the program's name; the last of them is the one that is being typed, and may be empty. */
-export function completionOf(typedWords: readonly string[], commands: readonly CompletedCommand[]): Completion {
+export function completionOf(
+  typedWords: readonly string[],
+  commands: readonly CompletedCommand[],
+  registry: readonly Feature[] = features,
+): Completion {
   const words = typedWords.slice(0, -1);
   const typed = typedWords.at(-1) ?? "";
   const [name, ...rest] = words;
@@ -60,11 +64,11 @@ export function completionOf(typedWords: readonly string[], commands: readonly C
   if (!command) return nothing;
   const before = rest.at(-1) ?? "";
   const open = flagOfWord(before, command.flags);
-  if (open && !open.standsAlone) return valueOf(open, { typed, before: "", words: rest });
+  if (open && !open.standsAlone) return valueOf(open, { typed, before: "", words: rest, registry });
   const equals = typed.indexOf("=");
   if (typed.startsWith("--") && equals > 0) {
     const flag = command.flags.find(({ name }) => typed.startsWith(`--${name}=`));
-    return flag ? valueOf(flag, { typed: typed.slice(equals + 1), before: typed.slice(0, equals + 1), words: rest }) : nothing;
+    return flag ? valueOf(flag, { typed: typed.slice(equals + 1), before: typed.slice(0, equals + 1), words: rest, registry }) : nothing;
   }
   if (typed.startsWith("-")) return chosen(typed, flagWords(command.flags, rest));
   return argumentOf(command, rest, typed);
@@ -94,12 +98,13 @@ function chosen(typed: string, candidates: readonly Candidate[]): Completion {
 }
 
 interface Typed {
+  readonly registry: readonly Feature[];
   readonly typed: string;
   readonly before: string;
   readonly words: readonly string[];
 }
 
-function valueOf({ name, takes, help, placeholder }: Flag, { typed, before, words }: Typed): Completion {
+function valueOf({ name, takes, help, placeholder }: Flag, { typed, before, words, registry }: Typed): Completion {
   const among = (choices: readonly string[]): Completion =>
     chosen(
       `${before}${typed}`,
@@ -107,7 +112,7 @@ function valueOf({ name, takes, help, placeholder }: Flag, { typed, before, word
     );
   if (takes.type === "choice") return among(takes.choices);
   if (takes.type === "switch") return among(["true", "false"]);
-  if (name === "controllers") return among(listed(typed, ["all", ...featureNames]));
+  if (name === "controllers") return among(listed(typed, ["all", ...registry.map((feature) => feature.name)]));
   if (/namespaces?$/.test(name)) return { type: "names", of: "namespaces", typed, before, words };
   return /FILE|FOLDER|DIR/.test(placeholder) ? { type: "files" } : nothing;
 }
@@ -126,7 +131,8 @@ function argumentOf({ usage, flags, choices, summary }: CompletedCommand, words:
   const [, argument] = usage.split(" ");
   if (argument === undefined || positionals(words, flags) > 0) return nothing;
   if (argument.includes("set") || argument.includes("subject")) {
-    return { type: "names", of: usage.startsWith("status") ? "objects" : "sets", typed, before: "", words };
+    const of = usage.startsWith("status") ? "objects" : usage.startsWith("plan") ? "plan" : "history";
+    return { type: "names", of, typed, before: "", words };
   }
   return chosen(
     typed,
@@ -148,13 +154,17 @@ function positionals(words: readonly string[], flags: readonly Flag[]): number {
 const patienceMs = 3000;
 
 /** The names, or none. `words` are those of the command line, which may say where to look. */
-async function namesIn(source: NameSource, words: readonly string[], console: Console): Promise<readonly string[]> {
+async function namesIn(
+  source: NameSource,
+  words: readonly string[],
+  { console, registry }: { readonly console: Console; readonly registry: readonly Feature[] },
+): Promise<readonly string[]> {
   const signal = AbortSignal.any([console.signal, AbortSignal.timeout(patienceMs)]);
   try {
     const given = flagsAmong(words);
     const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
     const names = await inSession(given, { ...console, signal }, ({ client, namespace }) =>
-      sources[source]({ client, signal, place: allNamespaces ? {} : { namespace } }),
+      listedNames(source, { client, signal, place: allNamespaces ? {} : { namespace } }, registry),
     );
     return [...new Set(names)].sort();
   } catch {
@@ -168,15 +178,17 @@ interface NameQuery extends Pick<Session, "client" | "signal"> {
   readonly place: { readonly namespace?: string };
 }
 
-const sources: Readonly<Record<NameSource, (query: NameQuery) => Promise<readonly string[]>>> = {
-  namespaces: async ({ client, signal }) => (await client.list(Namespace, {}, signal)).items.map(({ metadata }) => metadata.name),
-  sets: async ({ client, place, signal }) => (await client.list(RotationTarget, place, signal)).items.map(({ spec }) => spec.rotationSet),
-  async objects({ client, place, signal }) {
-    const kinds: readonly Kind[] = features.flatMap((feature) => feature.kinds);
-    const lists = await Promise.allSettled(kinds.map((kind) => client.list(kind, place, signal)));
-    return lists.flatMap((list) => (list.status === "fulfilled" ? list.value.items.map(({ metadata }) => metadata.name) : []));
-  },
-};
+async function listedNames(source: NameSource, { client, signal, place }: NameQuery, registry: readonly Feature[]): Promise<readonly string[]> {
+  if (source === "namespaces") return (await client.list(Namespace, {}, signal)).items.map(({ metadata }) => metadata.name);
+  const named =
+    source === "objects"
+      ? registry
+          .flatMap((feature): readonly Kind[] => feature.kinds)
+          .map(async (kind) => (await client.list(kind, place, signal)).items.map(({ metadata }) => metadata.name))
+      : answeringFeatures(source, registry).map(({ feature, query }) => query.names?.(client, place, signal) ?? [feature]);
+  const lists = await Promise.allSettled(named);
+  return lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+}
 
 /** The flags among words that need not make a whole command line yet. */
 function flagsAmong(words: readonly string[]): Readonly<Record<string, string | undefined>> {
@@ -193,21 +205,28 @@ const offerFiles = 0;
 const offerNoFiles = 4;
 
 /** Prints a word a line, with its help after a tab, and what to do besides. `words` are those after the program's name; the last is being typed. */
-export async function complete(words: readonly string[], commands: readonly CompletedCommand[], console: Console): Promise<void> {
+export async function complete(
+  words: readonly string[],
+  commands: readonly CompletedCommand[],
+  { console, registry = features }: { readonly console: Console; readonly registry?: readonly Feature[] },
+): Promise<void> {
   // Some shells cannot pass on an empty word.
   const completion = completionOf(
     words.map((word) => (word === '""' || word === "''" ? "" : word)),
     commands,
+    registry,
   );
   if (completion.type === "files") return console.out(`:${offerFiles}\n`);
-  const candidates = completion.type === "words" ? completion.candidates : await named(completion, console);
+  const candidates = completion.type === "words" ? completion.candidates : await named(completion, { console, registry });
   console.out(`${candidates.map(({ word, help }) => `${word}\t${help.split("\n")[0]}\n`).join("")}:${offerNoFiles}\n`);
 }
 
 async function named(
   { of, typed, before, words }: Extract<ReturnType<typeof completionOf>, { type: "names" }>,
-  console: Console,
+  place: { readonly console: Console; readonly registry: readonly Feature[] },
 ): Promise<readonly Candidate[]> {
-  const names = await namesIn(of, words, console);
-  return names.filter((name) => name.startsWith(typed)).map((name) => ({ word: `${before}${name}`, help: of }));
+  const names = await namesIn(of, words, place);
+  return names
+    .filter((name) => name.startsWith(typed))
+    .map((name) => ({ word: `${before}${name}`, help: of === "plan" || of === "history" ? "subjects" : of }));
 }

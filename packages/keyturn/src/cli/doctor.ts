@@ -3,6 +3,7 @@ import { managerAccess, systemClock } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { examine } from "../doctor/doctor.ts";
 import { findingsText } from "../doctor/finding.ts";
+import type { Feature } from "../feature/feature.ts";
 import { type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { paintFor } from "../text.ts";
@@ -28,19 +29,20 @@ const flags = {
 };
 
 /** The flags of `keyturn doctor`: its own, and those of the controllers, since some of them change what a controller needs. */
-export const doctorFlags: readonly Flag[] = [
-  operatorFlags.kubeconfig,
-  operatorFlags.context,
-  ...Object.values(flags),
-  ...features.flatMap((feature) => feature.flags),
-];
+export function doctorFlags(registry: readonly Feature[] = features): readonly Flag[] {
+  return [operatorFlags.kubeconfig, operatorFlags.context, ...Object.values(flags), ...registry.flatMap((feature) => feature.flags)];
+}
 
 /** Prints what it finds. Rejects, so that the exit code is 1, if something is wrong. */
-export async function doctorCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
+export async function doctorCommand(
+  given: Readonly<Record<string, string | undefined>>,
+  console: Console,
+  registry: readonly Feature[] = features,
+): Promise<void> {
   const { output, namespaces, leaderElect, ...read } = readFlags(flags, given, console.environment);
   const serviceAccount = read.serviceAccount === undefined ? undefined : parseServiceAccount(read.serviceAccount);
   const operatorNamespace = read.operatorNamespace ?? serviceAccount?.namespace;
-  const chosen = chooseFeatures(read.controllers);
+  const chosen = chooseFeatures(read.controllers, registry);
   const controllers = controllersOf(chosen, given, console.environment);
   const declared = controllers.flatMap(({ access }) => access);
   const manager = managerAccess({
@@ -53,8 +55,7 @@ export async function doctorCommand(given: Readonly<Record<string, string | unde
     examine({
       ...session,
       clock: systemClock,
-      features: chosen.map(({ name }) => name),
-      kinds: chosen.flatMap(({ kinds }) => kinds),
+      features: chosen,
       controllers: leaderElect ? controllers.map(({ name }) => name) : [],
       access: [...declared, ...manager.access, ...inPlaces],
       namespaces,

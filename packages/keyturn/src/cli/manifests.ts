@@ -16,8 +16,8 @@ export function renderCrds(chosen: readonly Feature[] = features): string {
 }
 
 /** Prints them. */
-export function crdsCommand(console: Console): void {
-  console.out(renderCrds());
+export function crdsCommand(console: Console, registry: readonly Feature[] = features): void {
+  console.out(renderCrds(registry));
 }
 
 // `keyturn rbac`: the rights that the chosen controllers need, as manifests. Nothing more is ever asked for.
@@ -42,7 +42,9 @@ const flags = {
 };
 
 /** The flags of `keyturn rbac`: its own, and those of the controllers, since some of them change what a controller needs. */
-export const rbacFlags: readonly Flag[] = [...Object.values(flags), ...features.flatMap((feature) => feature.flags)];
+export function rbacFlags(registry: readonly Feature[] = features): readonly Flag[] {
+  return [...Object.values(flags), ...registry.flatMap((feature) => feature.flags)];
+}
 
 const labels = { "app.kubernetes.io/name": keyturn.name };
 
@@ -83,7 +85,7 @@ function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly 
 }
 
 /** Prints them. */
-export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console): void {
+export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console, registry: readonly Feature[] = features): void {
   const { controllers, namespaces, leaderElect, dashboardBindAddress, namespace, serviceAccount, agent } = readFlags(
     flags,
     given,
@@ -92,7 +94,7 @@ export function rbacCommand(given: Readonly<Record<string, string | undefined>>,
   if (agent) return console.out(renderAgentRbac({ namespace, name: serviceAccount }));
   console.out(
     renderRbac({
-      controllers: controllersOf(chooseFeatures(controllers), given, console.environment),
+      controllers: controllersOf(chooseFeatures(controllers, registry), given, console.environment),
       namespaces,
       leaderElection: leaderElect,
       dashboard: parseBindAddress(dashboardBindAddress).type === "listen",

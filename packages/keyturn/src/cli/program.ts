@@ -1,6 +1,8 @@
 // The commands, as one table: the parser, the help and the reference page come from it. What they do is in their own files.
 import { Command, CommanderError } from "commander";
+import type { Feature } from "../feature/feature.ts";
 import { UsageError } from "../feature/flag.ts";
+import { features } from "../registry.ts";
 import { agentCommand, agentCommandFlags } from "./agent.ts";
 import { checksumCommand, checksumCommandFlags } from "./announce.ts";
 import { addFlags, type Console, givenTexts, plainWords, version } from "./command-line.ts";
@@ -10,7 +12,7 @@ import { dashboardCommand, dashboardFlags } from "./dashboard.ts";
 import { devCommand, devFlags } from "./dev.ts";
 import { doctorCommand, doctorFlags } from "./doctor.ts";
 import { crdsCommand, rbacCommand, rbacFlags } from "./manifests.ts";
-import { diffCommand, diffFlags, historyCommand, historyFlags, planCommand, planFlags } from "./queries.ts";
+import { queryCommand } from "./queries.ts";
 import { runCommand, runFlags } from "./run.ts";
 import { statusCommand, statusFlags } from "./status.ts";
 import { versionCommand, versionFlags } from "./versions.ts";
@@ -21,84 +23,89 @@ export interface CommandEntry extends CompletedCommand {
   readonly run: (given: Readonly<Record<string, string | undefined>>, console: Console, args: readonly string[]) => void | Promise<void>;
 }
 
-export const commands: readonly CommandEntry[] = [
-  { usage: "run", summary: "run the controllers", flags: runFlags, run: runCommand },
-  {
-    usage: "dev",
-    summary: "start a local Kubernetes control plane and show the controllers at work on it; Ctrl-C ends it and removes everything",
-    flags: devFlags,
-    run: devCommand,
-  },
-  {
-    usage: "dashboard",
-    summary: "show a live page of all five steps in the browser, read with your own kubeconfig and rights; it changes nothing",
-    flags: dashboardFlags,
-    run: dashboardCommand,
-  },
-  {
-    usage: "agent",
-    summary: "keep the certificates of a namespace on disk for a gateway: verified as a whole, and never less than what was verified before",
-    flags: agentCommandFlags,
-    run: agentCommand,
-  },
-  {
-    usage: "checksum <action>",
-    summary: "announce: publish the checksum of certificates that are about to be written, so that gateways adopt them all at once",
-    flags: checksumCommandFlags,
-    choices: ["announce"],
-    run: checksumCommand,
-  },
-  {
-    usage: "status [subject]",
-    summary:
-      "show how credentials fare in all five steps, what needs attention first and what happens next; with a name or kind/name, the life of that one",
-    flags: statusFlags,
-    run: statusCommand,
-  },
-  {
-    usage: "doctor",
-    summary: "check an installation: the server, kinds, rights, watches, leaders, clocks, operators beside it, agents; and say what to do",
-    flags: doctorFlags,
-    run: doctorCommand,
-  },
-  { usage: "diff", summary: "show which Secrets differ from the published checksum, and in which direction", flags: diffFlags, run: diffCommand },
-  {
-    usage: "history <set>",
-    summary: "show the versions of a rotation set, when each was seen and where it is now",
-    flags: historyFlags,
-    run: historyCommand,
-  },
-  { usage: "crds", summary: "print the CustomResourceDefinitions", flags: [], run: (_given, console) => crdsCommand(console) },
-  { usage: "rbac", summary: "print the rights that the controllers need, as RBAC manifests", flags: rbacFlags, run: rbacCommand },
-  {
-    usage: "plan <subject>",
-    summary: "show what happens next and when: with the name of a rotation set, its promotions; with sidecars, the workloads to be restarted",
-    flags: planFlags,
-    run: planCommand,
-  },
-  {
-    usage: "completion <shell>",
-    summary: "print the script that makes a shell (bash, zsh, fish, powershell) complete commands, flags and names",
-    flags: [],
-    choices: shells,
-    run: completionCommand,
-  },
-  {
-    usage: "version",
-    summary: "show the versions of this program, of the cluster and of the operators that run in it",
-    flags: versionFlags,
-    run: versionCommand,
-  },
-];
+/** The commands for a registry: what some of them take, say and do comes from its features. */
+export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[] {
+  return [
+    { usage: "run", summary: "run the controllers", flags: runFlags(registry), run: (given, console) => runCommand(given, console, registry) },
+    {
+      usage: "dev",
+      summary: "start a local Kubernetes control plane and show the controllers at work on it; Ctrl-C ends it and removes everything",
+      flags: devFlags,
+      run: devCommand,
+    },
+    {
+      usage: "dashboard",
+      summary: "show a live page of all five steps in the browser, read with your own kubeconfig and rights; it changes nothing",
+      flags: dashboardFlags,
+      run: dashboardCommand,
+    },
+    {
+      usage: "agent",
+      summary: "keep the certificates of a namespace on disk for a gateway: verified as a whole, and never less than what was verified before",
+      flags: agentCommandFlags,
+      run: agentCommand,
+    },
+    {
+      usage: "checksum <action>",
+      summary: "announce: publish the checksum of certificates that are about to be written, so that gateways adopt them all at once",
+      flags: checksumCommandFlags,
+      choices: ["announce"],
+      run: checksumCommand,
+    },
+    {
+      usage: "status [subject]",
+      summary:
+        "show how credentials fare in all five steps, what needs attention first and what happens next; with a name or kind/name, the life of that one",
+      flags: statusFlags,
+      run: statusCommand,
+    },
+    {
+      usage: "doctor",
+      summary: "check an installation: the server, kinds, rights, watches, leaders, clocks, operators beside it, agents; and say what to do",
+      flags: doctorFlags(registry),
+      run: (given, console) => doctorCommand(given, console, registry),
+    },
+    { usage: "diff", ...queryCommand("diff", registry) },
+    { usage: "history <set>", ...queryCommand("history", registry) },
+    { usage: "crds", summary: "print the CustomResourceDefinitions", flags: [], run: (_given, console) => crdsCommand(console, registry) },
+    {
+      usage: "rbac",
+      summary: "print the rights that the controllers need, as RBAC manifests",
+      flags: rbacFlags(registry),
+      run: (given, console) => rbacCommand(given, console, registry),
+    },
+    { usage: "plan <subject>", ...queryCommand("plan", registry) },
+    {
+      usage: "completion <shell>",
+      summary: "print the script that makes a shell (bash, zsh, fish, powershell) complete commands, flags and names",
+      flags: [],
+      choices: shells,
+      run: completionCommand,
+    },
+    {
+      usage: "version",
+      summary: "show the versions of this program, of the cluster and of the operators that run in it",
+      flags: versionFlags,
+      run: versionCommand,
+    },
+  ];
+}
+
+export const commands: readonly CommandEntry[] = commandsOf(features);
 
 // The command line: parsing, help and exit codes. Which commands there are is in program.ts.
 
 /** Runs the command line and resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
-export async function runProgram(argumentsGiven: readonly string[], console: Console, entries: readonly CommandEntry[] = commands): Promise<number> {
+export async function runProgram(
+  argumentsGiven: readonly string[],
+  console: Console,
+  entries: readonly CommandEntry[] = commands,
+  registry: readonly Feature[] = features,
+): Promise<number> {
   try {
     const [first = "", ...words] = argumentsGiven;
     if (first === "__complete") {
-      await complete(words, entries, console);
+      await complete(words, entries, { console, registry });
       return 0;
     }
     const flags = entries.find(({ usage }) => usage.split(" ")[0] === first)?.flags ?? [];

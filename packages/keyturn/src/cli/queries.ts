@@ -1,18 +1,11 @@
 // Commands that answer a question about a cluster (`plan`, `history`, `diff`): how they are connected, and how the answer is printed and followed.
-import { DaemonSet, Deployment, type Kind, Pod, Secret, StatefulSet } from "@keyturn/runtime";
-import { SecretCheckSum } from "../controllers/checksum/api.ts";
-import { diffReport } from "../controllers/checksum/difference.ts";
-import { memberFlags } from "../controllers/checksum/flags.ts";
-import { rotationFlags, rotationWindows } from "../controllers/rotation/feature.ts";
-import { reportEverywhere, rotationHistoryReport, rotationKinds, rotationPlanReport } from "../controllers/rotation/queries.ts";
-import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
-import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
-import { sidecarsPlanReport } from "../controllers/sidecars/queries.ts";
-import type { FlagReader, Query, Report } from "../feature/feature.ts";
-import { type Flag, readFlags } from "../feature/flag.ts";
-import { selectionFlags } from "../feature/pause-and-selection.ts";
+import type { Kind } from "@keyturn/runtime";
+import type { Feature, FeatureQuery, FlagReader, Query, QueryCommand, Report } from "../feature/feature.ts";
+import { readFlags, UsageError } from "../feature/flag.ts";
+import { features } from "../registry.ts";
 import type { Console } from "./command-line.ts";
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
+import type { CommandEntry } from "./program.ts";
 import { inSession, type Session, sessionFlags, watchAny } from "./session.ts";
 
 /** The flags that every such command takes. */
@@ -66,66 +59,52 @@ async function followAnswer(
   }
 }
 
-// `keyturn plan <subject>`: what happens next and when, from the same plans that the operator carries out.
+// `keyturn plan <subject>`, `keyturn history <set>` and `keyturn diff`: what features answer, each for itself.
 
-/** The flags of `keyturn plan`: those of the controller are there because its plan depends on them. */
-export const planFlags: readonly Flag[] = [
-  ...followedQueryFlags,
-  allNamespacesFlag,
-  ...Object.values(selectionFlags),
-  rotationFlags.maintenanceWindows,
-  rotationFlags.maintenanceTimeZone,
-  ...Object.values(sidecarsFlags),
-];
+/** What stands before the features' parts of a summary. */
+const shown: Readonly<Record<QueryCommand, string>> = { plan: "show what happens next and when: ", history: "show ", diff: "show " };
 
-/** Prints the plan for a rotation set, or with `sidecars` for the workloads whose sidecars are outdated. */
-export function planCommand(given: Readonly<Record<string, string | undefined>>, console: Console, [subject = ""]: readonly string[]): Promise<void> {
-  const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
-  // `rotation/sidecars` is a set of that name.
-  const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
-  if (subject !== "sidecars") {
-    const set = subject.replace(/^rotation\//, "");
-    const report = (query: Query): Promise<Report> => rotationPlanReport(query, set, rotationWindows(flag));
-    const follows = { kinds: rotationKinds, allNamespaces };
-    return answerQuery(given, console, (query) => (allNamespaces ? reportEverywhere(query, set, report) : report(query)), follows);
-  }
-  const options = sidecarsOptions(flag);
-  const follows = { kinds: [Deployment, StatefulSet, DaemonSet, Pod], allNamespaces };
-  return answerQuery(given, console, (query) => sidecarsPlanReport(query, { options, allNamespaces }), follows);
+/** A feature that answers a command. */
+interface Answering {
+  readonly feature: string;
+  readonly query: FeatureQuery;
 }
 
-// `keyturn history <set>`: the versions of a rotation set.
+/** The features that answer a command, in their order. */
+export function answeringFeatures(command: QueryCommand, registry: readonly Feature[] = features): readonly Answering[] {
+  return registry.flatMap(({ name, queries }) => (queries?.[command] ? [{ feature: name, query: queries[command] }] : []));
+}
 
-export const historyFlags = [...followedQueryFlags, allNamespacesFlag];
-
-/** Prints the versions of a set, when they were seen and where they are. */
-export function historyCommand(given: Readonly<Record<string, string | undefined>>, console: Console, [set = ""]: readonly string[]): Promise<void> {
-  const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
-  const headed = async (query: Query): Promise<Report> => {
-    const { text, data } = await rotationHistoryReport(query, set);
-    return { text: `set ${set} in namespace ${query.namespace}\n${text}`, data };
+/** Such a command without its usage: its flags are there because answers depend on them. */
+export function queryCommand(command: QueryCommand, registry: readonly Feature[] = features): Omit<CommandEntry, "usage"> {
+  const answering = answeringFeatures(command, registry);
+  return {
+    summary: shown[command] + answering.map(({ query }) => query.summary).join("; "),
+    flags: [...new Set([...followedQueryFlags, allNamespacesFlag, ...answering.flatMap(({ query }) => query.flags ?? [])])],
+    run(given, console, [subject]) {
+      const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
+      const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
+      const asked = subject === undefined ? answering.map((each) => ({ ...each, name: "" })) : [askedOf(answering, subject)];
+      const answer = async (query: Query): Promise<Report> => {
+        const reports: Report[] = [];
+        for (const { query: own, name } of asked) reports.push(await own.answer(query, { name, allNamespaces, flag }));
+        const [only] = reports;
+        if (only && reports.length === 1) return only;
+        return { text: reports.map(({ text }) => text).join("\n\n"), data: { items: reports.map(({ data }) => data) } };
+      };
+      return answerQuery(given, console, answer, { kinds: asked.flatMap(({ query }) => query.follows), allNamespaces });
+    },
   };
-  return answerQuery(given, console, (query) => (allNamespaces ? reportEverywhere(query, set, headed) : rotationHistoryReport(query, set)), {
-    kinds: rotationKinds,
-    allNamespaces,
-  });
 }
 
-// `keyturn diff`: which Secrets differ from the published checksum, and in which direction.
-
-const flags = {
-  allNamespaces: allNamespacesFlag,
-  versionAnnotations: memberFlags.versionAnnotations,
-  secretSelector: memberFlags.secretSelector,
-  secretTypes: memberFlags.secretTypes,
-};
-
-/** The flags of `keyturn diff`. */
-export const diffFlags = [...followedQueryFlags, ...Object.values(flags)];
-
-/** Prints the differences. */
-export async function diffCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
-  const { allNamespaces, versionAnnotations, secretSelector: labels, secretTypes: types } = readFlags(flags, given, console.environment);
-  const options = { rules: { versionAnnotations }, labels, types, allNamespaces };
-  await answerQuery(given, console, (query) => diffReport(query, options), { kinds: [SecretCheckSum, Secret], allNamespaces });
+/** `sidecars` means a feature that takes no name; `rotation/sidecars`, and `x`, a name: of that feature, or of the first that takes one. */
+function askedOf(answering: readonly Answering[], subject: string): Answering & { readonly name: string } {
+  const whole = answering.find(({ feature, query }) => feature === subject && !query.names);
+  if (whole) return { ...whole, name: "" };
+  const named = answering.filter(({ query }) => query.names);
+  const chosen = named.find(({ feature }) => subject.startsWith(`${feature}/`));
+  if (chosen) return { ...chosen, name: subject.slice(chosen.feature.length + 1) };
+  const [first] = named;
+  if (!first) throw new UsageError(`nothing is known of "${subject}"; ask for ${answering.map(({ feature }) => feature).join(", ")}`);
+  return { ...first, name: subject };
 }

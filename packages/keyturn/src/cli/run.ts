@@ -6,7 +6,7 @@ import { diagnosticsRunnable, onDiagnosticsSignal } from "../diagnostics/diagnos
 import { type Flag, readFlags, type ValuesOf } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { notifyRunnables } from "../notify/notifier.ts";
-import { keyturn } from "../feature/feature.ts";
+import { type Feature, keyturn } from "../feature/feature.ts";
 import { connect, orUsageError } from "./session.ts";
 import { type Console, version } from "./command-line.ts";
 
@@ -14,13 +14,15 @@ import { type Console, version } from "./command-line.ts";
 type Given = Readonly<Record<string, string | undefined>>;
 
 /** The flags of `keyturn run`: the operator's own, then each feature's. */
-export const runFlags: readonly Flag[] = [...Object.values(operatorFlags), ...features.flatMap((feature) => feature.flags)];
+export function runFlags(registry: readonly Feature[] = features): readonly Flag[] {
+  return [...Object.values(operatorFlags), ...registry.flatMap((feature) => feature.flags)];
+}
 
 /** Runs until asked to stop. Rejects with a `UsageError` for a flag, kubeconfig or address that cannot be used. */
-export async function runCommand(given: Given, console: Console): Promise<void> {
+export async function runCommand(given: Given, console: Console, registry: readonly Feature[] = features): Promise<void> {
   const { environment, signal } = console;
   const flags = readFlags(operatorFlags, given, environment);
-  const chosen = chooseFeatures(flags.controllers);
+  const chosen = chooseFeatures(flags.controllers, registry);
   const plain = controllersOf(chosen, given, environment);
   const connection = await connect(flags, environment);
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat });

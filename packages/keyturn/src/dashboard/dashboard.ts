@@ -100,7 +100,7 @@ function stageRecord(step: StageName, sources: readonly RecordSource[]): Omit<St
     type: "step",
     id: stageId(step),
     step,
-    summary: features.find(({ name }) => name === step)?.summary ?? "",
+    summary: features.find(({ name }) => name === step)?.stage.summary ?? "",
     resources: sources.flatMap(({ resources }) => resources),
     hidden: [],
   };

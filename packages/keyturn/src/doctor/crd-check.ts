@@ -9,7 +9,7 @@ const apply = "apply what `keyturn crds` prints: keyturn crds | kubectl apply --
 
 /** One finding for each kind. */
 export async function checkCrds(context: CheckContext): Promise<readonly Finding[]> {
-  return Promise.all(context.kinds.map((kind) => checkKind(kind, context)));
+  return Promise.all(context.features.flatMap(({ kinds }) => kinds).map((kind) => checkKind(kind, context)));
 }
 
 async function checkKind(kind: CustomKind, context: CheckContext): Promise<Finding> {

@@ -6,6 +6,7 @@ import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { RotationTarget } from "../controllers/rotation/api.ts";
 import type { LeaseSummary } from "../feature/summary.ts";
 import { agentAnnotations } from "../agent/status.ts";
+import { chooseFeatures } from "../registry.ts";
 import { plain } from "../text.ts";
 import { agentFindings, leaseFindings } from "./lease-check.ts";
 import { crdFinding } from "./crd-check.ts";
@@ -158,7 +159,7 @@ describe("originals beside us", () => {
     spec: { replicas, selector: {}, template: { spec: { containers: [{ name: "manager", image }] } } },
   });
   const judged = (...deployments: readonly Stored<Deployment>[]) =>
-    predecessorFindings(deployments, ["jwks", "sidecars"]).map(({ level, message }) => `${level}: ${message}`);
+    predecessorFindings(deployments, chooseFeatures("jwks,sidecars")).map(({ level, message }) => `${level}: ${message}`);
   const none = ["ok: none of the operators that Keyturn takes the place of runs beside it"];
 
   it("are known by their image, wherever that was copied to", () => {

@@ -1,6 +1,6 @@
 // All checks of `keyturn doctor`, one after the other, and what they work with. A check that fails itself is a finding, not the end.
-import type { AccessRule, Client, Clock, CustomKind, Transport } from "@keyturn/runtime";
-import type { FeatureName } from "../feature/feature.ts";
+import type { AccessRule, Client, Clock, Transport } from "@keyturn/runtime";
+import type { Feature } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
 import { type Finding, warn } from "./finding.ts";
 import { checkAgents, checkLeases } from "./lease-check.ts";
@@ -19,9 +19,8 @@ export interface CheckContext {
   readonly serverAheadMs: () => number | undefined;
   /** Where requests go. */
   readonly server: string;
-  readonly features: readonly FeatureName[];
-  /** The kinds that the chosen features serve. */
-  readonly kinds: readonly CustomKind[];
+  /** The chosen ones. */
+  readonly features: readonly Feature[];
   /** The names of the chosen controllers. */
   readonly controllers: readonly string[];
   /** Every right that the chosen controllers and the manager need, wherever the operator works. */

@@ -63,7 +63,7 @@ const agentCheck = "agents";
 
 /** Reads the Leases in which agents show themselves. */
 export async function checkAgents({ client, features, now, signal }: CheckContext): Promise<readonly Finding[]> {
-  if (!features.includes("checksum")) return [];
+  if (!features.some(({ name }) => name === "checksum")) return [];
   try {
     const { items } = await client.list(Lease, { labels: `${agentLeaseLabel.key}=${agentLeaseLabel.value},${managedBySelector(keyturn)}` }, signal);
     return agentFindings(items, now());

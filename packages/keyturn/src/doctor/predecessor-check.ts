@@ -1,24 +1,8 @@
 // Does one of the operators that Keyturn takes the place of still run, over the same objects?
 import { Deployment, isApiError, type Stored } from "@keyturn/runtime";
-import type { FeatureName } from "../feature/feature.ts";
+import type { Feature } from "../feature/feature.ts";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
-
-/** What a predecessor is known by: the image that its release has, wherever it was copied to. */
-interface Predecessor {
-  readonly feature: FeatureName;
-  readonly name: string;
-  /** The last part of the image's name, without registry, tag and digest. */
-  readonly image: string;
-  readonly guide: string;
-}
-
-const predecessors: readonly Predecessor[] = [
-  { feature: "eventing-auth", name: "eventing-auth-manager", image: "eventing-auth-manager", guide: "docs/migration/from-eventing-auth-manager.md" },
-  { feature: "rotation", name: "k8s-rotator", image: "k8s-rotator", guide: "docs/migration/from-k8s-rotator.md" },
-  { feature: "jwks", name: "jwks-operator", image: "jwks-operator", guide: "docs/migration/from-jwks-operator.md" },
-  { feature: "sidecars", name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
-];
 
 /** Looks through the Deployments. */
 export async function checkPredecessors({ client, features, signal }: CheckContext): Promise<readonly Finding[]> {
@@ -38,20 +22,20 @@ export async function checkPredecessors({ client, features, signal }: CheckConte
 }
 
 /** Judges what runs. */
-export function predecessorFindings(deployments: readonly Stored<Deployment>[], features: readonly FeatureName[]): readonly Finding[] {
-  const found = predecessors
-    .filter(({ feature }) => features.includes(feature))
-    .flatMap(({ name, image, feature, guide }) =>
-      deployments
-        .filter((deployment) => (deployment.spec?.replicas ?? 1) > 0 && imagesOf(deployment).includes(image))
-        .map(({ metadata }) =>
-          fail(
-            "originals",
-            `${name} still runs as Deployment ${metadata.namespace}/${metadata.name}, over the same objects as ${feature}`,
-            `scale it to 0, or leave ${feature} out of --controllers; see ${guide}`,
-          ),
+export function predecessorFindings(deployments: readonly Stored<Deployment>[], features: readonly Feature[]): readonly Finding[] {
+  const found = features.flatMap(({ name, predecessor }) =>
+    deployments
+      .filter(
+        (deployment) => (deployment.spec?.replicas ?? 1) > 0 && predecessor?.image !== undefined && imagesOf(deployment).includes(predecessor.image),
+      )
+      .map(({ metadata }) =>
+        fail(
+          "originals",
+          `${predecessor?.name} still runs as Deployment ${metadata.namespace}/${metadata.name}, over the same objects as ${name}`,
+          `scale it to 0, or leave ${name} out of --controllers; see ${predecessor?.guide}`,
         ),
-    );
+      ),
+  );
   return found.length > 0 ? found : [ok("originals", "none of the operators that Keyturn takes the place of runs beside it")];
 }
 

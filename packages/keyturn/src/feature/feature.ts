@@ -1,5 +1,5 @@
 // A feature: one of the five stages that a credential passes through, as the product's parts see it.
-import type { Client, ControllerDefinition, CustomKind, MetricRow, Operator } from "@keyturn/runtime";
+import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
 import type { Flag } from "./flag.ts";
 
 /** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
@@ -9,16 +9,86 @@ export type FeatureName = (typeof featureNames)[number];
 /** What the command line, the manifests and the docs need to know about a feature. */
 export interface Feature {
   readonly name: FeatureName;
-  /** One sentence for `--help` and the docs. */
-  readonly summary: string;
+  readonly stage: Stage;
+  /** Whether the chart switches it on: true if it works in any cluster, false if it needs what not everybody has. */
+  readonly onByDefault: boolean;
   /** The feature's own flags; each name starts with `<feature>.`. */
   readonly flags: readonly Flag[];
+  /** Those of them that its rights depend on: the chart's rights are a template over their values. Default none. */
+  readonly rightsFlags?: readonly RightsFlag[];
   /** The feature's own metrics by name, each name starting with `keyturn_`; controllers make them with `metricsOf(scope.metrics, table)`. */
   readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
   readonly kinds: readonly CustomKind[];
+  /** Every reason that its conditions and Events give. */
+  readonly reasons: ReasonTable;
+  /** The chart's alerts if the feature is on. */
+  readonly alerts: readonly Alert[];
+  /** Its row of the Grafana dashboard. */
+  readonly panels: readonly Panel[];
+  readonly predecessor?: Predecessor;
+  /** What it answers on the command line, by command. */
+  readonly queries?: { readonly [Command in QueryCommand]?: FeatureQuery };
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
+}
+
+/** A feature's stage in the life of a credential, in words for people. */
+export interface Stage {
+  /** What it does with a credential, such as `publish`. */
+  readonly verb: string;
+  /** What its controllers do, without a subject and a full stop, such as `publishes the public keys of certificates`. */
+  readonly summary: string;
+  /** What it does it for: the word for one of them and for several. */
+  readonly noun: readonly [one: string, many: string];
+}
+
+/** How rights depend on a flag. The rights themselves are those of the controllers; the generator asks for them with stand-ins for values. */
+export type RightsFlag =
+  /** Its text is a namespace; each of its list is a namespace, or each is `plural.version.group`. */
+  | { readonly flag: Flag; readonly as: "namespace" | "namespaces" | "resources" }
+  /** There are more rights if it is this. */
+  | { readonly flag: Flag; readonly is: string }
+  /** There are rights for each of these words that its list has; an empty list has all of them. */
+  | { readonly flag: Flag; readonly has: readonly string[] };
+
+/** What a reason means: to its readers, to the runtime, and to those who want to be notified. */
+export interface Reason extends RuntimeReason {
+  /** What happens to credentials in the ordinary course of things, which people may ask to be notified of. Warnings they get anyway. */
+  readonly notable?: true;
+}
+
+/** The reasons of a feature. */
+export type ReasonTable = Readonly<Record<string, Reason>>;
+
+/** A rule of Prometheus, with what the chart's runbook and people are told. */
+export interface Alert {
+  readonly alert: string;
+  /** Of the feature's metrics, and of the runtime's. */
+  readonly expr: string;
+  /** How long it must hold. Default: not at all. */
+  readonly for?: string;
+  readonly severity: "critical" | "warning" | "info";
+  /** One sentence; may use Prometheus' `{{ $labels.… }}` and `{{ $value }}`, as the description may. */
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** A panel of Grafana: its title, what its numbers are, and the expressions, each with the words that name its lines. */
+export interface Panel {
+  readonly title: string;
+  readonly unit?: "s" | "bytes" | "percentunit" | "ops" | "dateTimeFromNow" | "short";
+  readonly type?: "timeseries" | "stat" | "table";
+  readonly lines: readonly (readonly [expression: string, legend: string])[];
+}
+
+/** What the feature takes the place of; `keyturn doctor` looks for it. */
+export interface Predecessor {
+  readonly name: string;
+  /** The last part of its image's name, wherever its release was copied to; absent if it is no operator that could run beside Keyturn. */
+  readonly image?: string;
+  /** How to move over, as a path within the repository. */
+  readonly guide: string;
 }
 
 /** Reads the value of one of the feature's flags. */
@@ -33,6 +103,23 @@ export interface Query {
   readonly namespace: string;
   readonly nowMs: number;
   readonly signal: AbortSignal;
+}
+
+/** The commands with which features are asked. */
+export type QueryCommand = "plan" | "history" | "diff";
+
+/** A feature's part in such a command. */
+export interface FeatureQuery {
+  /** What the answer shows, as a part of the command's summary. */
+  readonly summary: string;
+  /** The flags that it depends on. Default none. */
+  readonly flags?: readonly Flag[];
+  /** A change of any object of these kinds may change the answer. */
+  readonly follows: readonly Kind[];
+  /** What it can be asked about, for completion; without a namespace, anywhere. Absent: it takes no name, and is asked for by the feature's. */
+  readonly names?: (client: Client, place: { readonly namespace?: string }, signal: AbortSignal) => Promise<readonly string[]>;
+  /** `name` is empty if it takes none. */
+  readonly answer: (query: Query, asked: { readonly name: string; readonly allNamespaces: boolean; readonly flag: FlagReader }) => Promise<Report>;
 }
 
 /** An answer: the same facts as a text for a terminal and as data for `-o json|yaml`. Never the content of a Secret. */

@@ -1,10 +1,7 @@
 // A notification: which Events people are notified of, and in which words.
 import type { Event } from "@keyturn/runtime";
-import type { EventReason as ChecksumReason } from "../controllers/checksum/reasons.ts";
-import type { EventReason as IssueReason } from "../controllers/eventing-auth/reasons.ts";
-import type { KeyReason } from "../controllers/jwks/reasons.ts";
-import type { VersionReason } from "../controllers/rotation/reasons.ts";
-import type { EventReason as RestartReason } from "../controllers/sidecars/reasons.ts";
+import type { Feature } from "../feature/feature.ts";
+import { features } from "../registry.ts";
 import type { NotificationFormat, NotifiedEvents } from "./webhook.ts";
 
 /** What is sent. The names are part of the interface: receivers rely on them. */
@@ -51,25 +48,9 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** What happens to credentials in the ordinary course of things. What is wrong comes as a Warning anyway. */
-const credentialEvents: ReadonlySet<string> = new Set<IssueReason | VersionReason | KeyReason | ChecksumReason | RestartReason>([
-  "ApplicationCreated",
-  "SecretIssued",
-  "SecretRepaired",
-  "SecretRotated",
-  "VersionRotated",
-  "TargetRemoved",
-  "KeyAdded",
-  "KeyRetired",
-  "KeyRemoved",
-  "KeyRevoked",
-  "AnnouncementReached",
-  "SidecarRestart",
-  "SidecarRolloutFinished",
-]);
-
-/** True if people asked to be notified of this. */
-export function isNotable({ type, reason }: Pick<Event, "type" | "reason">, events: NotifiedEvents): boolean {
-  if (events === "all" || type === "Warning") return true;
-  return events === "life" && credentialEvents.has(reason);
+/** Which Events people asked to be notified of. */
+export function isNotable(events: NotifiedEvents, registry: readonly Feature[] = features): (event: Pick<Event, "type" | "reason">) => boolean {
+  const rows = registry.flatMap(({ reasons }) => Object.entries(reasons));
+  const notable = new Set(rows.filter(([, { notable: isSo }]) => isSo).map(([reason]) => reason));
+  return ({ type, reason }) => events === "all" || type === "Warning" || (events === "life" && notable.has(reason));
 }

@@ -60,6 +60,7 @@ const lastWordsMs = 1000;
 export class Notifier implements AsyncDisposable {
   readonly #options: NotifierOptions;
   readonly #results;
+  readonly #isNotable;
   readonly #waiting: Notification[] = [];
   readonly #ended = new AbortController();
   #bucket;
@@ -70,13 +71,14 @@ export class Notifier implements AsyncDisposable {
   constructor(options: NotifierOptions) {
     this.#options = options;
     this.#results = metricsOf(options.metrics, notifyMetrics).keyturn_notifications_total;
+    this.#isNotable = isNotable(options.events);
     this.#bucket = fullBucket(rate, options.clock.monotonic());
   }
 
   /** Notifies of an Event, if people asked for its sort. */
   notify(event: Event): void {
-    const { events, cluster } = this.#options;
-    if (!isNotable(event, events)) return;
+    const { cluster } = this.#options;
+    if (!this.#isNotable(event)) return;
     if (this.#ended.signal.aborted || this.#waiting.length >= maxWaiting) return this.#lose("dropped", 1);
     this.#waiting.push(notificationOf(event, cluster));
     this.#sending ??= this.#sendAll();

@@ -1,19 +1,46 @@
 // The feature "verify", control plane: what the command line, the manifests and the docs know about it.
-import { type ControllerDefinition, type KubeObject, type AccessRule, Namespace } from "@keyturn/runtime";
+import { type ControllerDefinition, type KubeObject, type AccessRule, Namespace, Secret } from "@keyturn/runtime";
 import { skippingOf } from "../../feature/pause-and-selection.ts";
 import type { Feature } from "../../feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
-import { type NamespaceChoice, placesOf, checksumFlags } from "./flags.ts";
+import { type NamespaceChoice, placesOf, checksumFlags, memberFlags } from "./flags.ts";
+import { diffReport } from "./difference.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
 import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
+import { checksumAlerts, checksumPanels } from "./monitoring.ts";
+import { checksumReasons } from "./reasons.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",
-  summary: "publishes checksums of all certificates and Ingresses of a namespace, against which gateways check what they have before they use it",
+  stage: {
+    verb: "verify",
+    summary: "publishes checksums of all certificates and Ingresses of a namespace, against which gateways check what they have before they use it",
+    noun: ["checksum", "checksums"],
+  },
+  onByDefault: true,
   flags: Object.values(checksumFlags),
+  rightsFlags: [
+    { flag: checksumFlags.kinds, has: ["secrets", "ingresses"] },
+    { flag: checksumFlags.namespaces, as: "namespaces" },
+  ],
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],
+  reasons: checksumReasons,
+  alerts: checksumAlerts,
+  panels: checksumPanels,
+  queries: {
+    diff: {
+      summary: "which Secrets differ from the published checksum, and in which direction",
+      flags: [memberFlags.versionAnnotations, memberFlags.secretSelector, memberFlags.secretTypes],
+      follows: [SecretCheckSum, Secret],
+      answer(query, { allNamespaces, flag }) {
+        const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
+        return diffReport(query, { rules, labels: flag(memberFlags.secretSelector), types: flag(memberFlags.secretTypes), allNamespaces });
+      },
+    },
+  },
+  predecessor: { name: "the missing half of Tengine-Ingress", guide: "docs/migration/from-tengine-ingress.md" },
   controllers(flag) {
     const names = flag(checksumFlags.namespaces);
     const choice: NamespaceChoice = names.length > 0 ? { type: "named", names } : { type: "labelled", labels: flag(checksumFlags.namespaceSelector) };

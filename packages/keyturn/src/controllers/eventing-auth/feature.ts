@@ -6,16 +6,32 @@ import { issuingController } from "./controller.ts";
 import { eventingAuthFlags as flags, readSettings } from "./flags.ts";
 import { kymaController } from "./kyma.ts";
 import { eventingAuthMetrics } from "./metrics.ts";
+import { eventingAuthAlerts, eventingAuthPanels } from "./monitoring.ts";
+import { eventingAuthReasons } from "./reasons.ts";
 
 /** From sending a request to the identity provider to the end of its response; three tries of it fit into a run. */
 const providerTimeoutMs = 10_000;
 
 export const eventingAuthFeature: Feature = {
   name: "eventing-auth",
-  summary: "issues client credentials for runtimes, writes them to their clusters and keeps them there",
+  stage: {
+    verb: "issue",
+    summary: "issues client credentials for runtimes, writes them to their clusters and keeps them there",
+    noun: ["runtime", "runtimes"],
+  },
+  onByDefault: false,
   flags: Object.values(flags),
+  rightsFlags: [
+    { flag: flags.kubeconfigNamespace, as: "namespace" },
+    { flag: flags.credentialsNamespace, as: "namespace" },
+    { flag: flags.provider, is: "openid" },
+  ],
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
+  reasons: eventingAuthReasons,
+  alerts: eventingAuthAlerts,
+  panels: eventingAuthPanels,
+  predecessor: { name: "eventing-auth-manager", image: "eventing-auth-manager", guide: "docs/migration/from-eventing-auth-manager.md" },
   controllers(flag) {
     const selects = selectionOf(flag);
     return [

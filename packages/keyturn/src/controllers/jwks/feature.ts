@@ -6,6 +6,8 @@ import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksController, jwksMetrics } from "./controller.ts";
 import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
+import { jwksAlerts, jwksPanels } from "./monitoring.ts";
+import { jwksReasons } from "./reasons.ts";
 
 // How often something may be done for one object, as flags.
 
@@ -31,10 +33,19 @@ export const jwksFlags = {
 
 export const jwksFeature: Feature = {
   name: "jwks",
-  summary: "publishes the public keys of certificates as a JWKS, through rotations",
+  stage: {
+    verb: "publish",
+    summary: "publishes the public keys of certificates as a JWKS, through rotations",
+    noun: ["key set", "key sets"],
+  },
+  onByDefault: true,
   flags: Object.values(jwksFlags),
   metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],
+  reasons: jwksReasons,
+  alerts: jwksAlerts,
+  panels: jwksPanels,
+  predecessor: { name: "jwks-operator", image: "jwks-operator", guide: "docs/migration/from-jwks-operator.md" },
   controllers(flag) {
     const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };
     const common = { limits, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };

@@ -1,6 +1,6 @@
 // The feature "rotate" as the command line, the manifests and the docs know it.
 import type { Kind } from "@keyturn/runtime";
-import type { Feature, FlagReader } from "../../feature/feature.ts";
+import type { Feature, FlagReader, Query, Report } from "../../feature/feature.ts";
 import { type Flag, listFlag } from "../../feature/flag.ts";
 import { maintenanceFlags, type MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { selectionOf } from "../../feature/pause-and-selection.ts";
@@ -8,6 +8,9 @@ import { RotationTarget } from "./api.ts";
 import { rotationController } from "./controller.ts";
 import { rotationMetrics } from "./metrics.ts";
 import { parseSourceKind, sourceKinds } from "./source.ts";
+import { rotationAlerts, rotationPanels } from "./monitoring.ts";
+import { headedHistory, reportEverywhere, rotationHistoryReport, rotationKinds, rotationPlanReport, rotationSets } from "./queries.ts";
+import { rotationReasons } from "./reasons.ts";
 
 // What can be rotated besides Secrets and ConfigMaps, and when, as flags.
 
@@ -28,10 +31,39 @@ export function rotationWindows(flag: FlagReader): MaintenanceWindows {
 
 export const rotationFeature: Feature = {
   name: "rotation",
-  summary: "keeps a history of a resource's states, each in its own object and in step with delays",
+  stage: {
+    verb: "rotate",
+    summary: "keeps a history of a resource's states, each in its own object and in step with delays",
+    noun: ["rotation set", "rotation sets"],
+  },
+  onByDefault: true,
   flags: Object.values(rotationFlags),
+  rightsFlags: [{ flag: rotationFlags.kinds, as: "resources" }],
   metrics: rotationMetrics,
   kinds: [RotationTarget],
+  reasons: rotationReasons,
+  alerts: rotationAlerts,
+  panels: rotationPanels,
+  queries: {
+    plan: {
+      summary: "with the name of a rotation set, its promotions",
+      flags: [rotationFlags.maintenanceWindows, rotationFlags.maintenanceTimeZone],
+      follows: rotationKinds,
+      names: rotationSets,
+      answer(query, { name, allNamespaces, flag }) {
+        const report = (place: Query): Promise<Report> => rotationPlanReport(place, name, rotationWindows(flag));
+        return allNamespaces ? reportEverywhere(query, name, report) : report(query);
+      },
+    },
+    history: {
+      summary: "the versions of a rotation set, when each was seen and where it is now",
+      follows: rotationKinds,
+      names: rotationSets,
+      answer: (query, { name, allNamespaces }) =>
+        allNamespaces ? reportEverywhere(query, name, (place) => headedHistory(place, name)) : rotationHistoryReport(query, name),
+    },
+  },
+  predecessor: { name: "k8s-rotator", image: "k8s-rotator", guide: "docs/migration/from-k8s-rotator.md" },
   controllers: (flag) => [
     rotationController({ kinds: sourceKinds(flag(rotationFlags.kinds)), selects: selectionOf(flag), maintenance: rotationWindows(flag) }),
   ],

@@ -30,6 +30,11 @@ import { type Looked, annotationIndexes, setKey, targetIndexes } from "./watches
 /** What an observation depends on, but for kinds that only a set's history knows of. */
 export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap];
 
+/** The names of the sets in a place, once for each of their targets. */
+export async function rotationSets(client: Client, place: { readonly namespace?: string }, signal: AbortSignal): Promise<readonly string[]> {
+  return (await client.list(RotationTarget, place, signal)).items.map(({ spec }) => spec.rotationSet);
+}
+
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
 async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
   const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
@@ -217,6 +222,12 @@ interface VersionFacts {
 
 /** Enough of a digest to distinguish versions. */
 const shownDigits = 12;
+
+/** The history of a set among others. */
+export async function headedHistory(query: Query, set: string): Promise<Report> {
+  const { text, data } = await rotationHistoryReport(query, set);
+  return { text: `set ${set} in namespace ${query.namespace}\n${text}`, data };
+}
 
 /** The history of a set, the newest version first. */
 export async function rotationHistoryReport(query: Query, set: string): Promise<Report> {

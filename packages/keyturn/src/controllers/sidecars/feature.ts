@@ -1,17 +1,42 @@
 // The feature "roll out": what the command line, the manifests and the docs know about it.
-import { selectionOf } from "../../feature/pause-and-selection.ts";
+import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
+import { selectionFlags, selectionOf } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
 import { sidecarsFlags } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
 import type { Limits } from "./rollout-plan.ts";
 import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
+import { sidecarsAlerts, sidecarsPanels } from "./monitoring.ts";
+import { sidecarsPlanReport } from "./queries.ts";
+import { sidecarsReasons } from "./reasons.ts";
 
 export const sidecarsFeature: Feature = {
   name: "sidecars",
-  summary: "restarts workloads whose Istio sidecar is not what a new pod would get",
+  stage: {
+    verb: "roll out",
+    summary: "restarts workloads whose Istio sidecar is not what a new pod would get",
+    noun: ["workload", "workloads"],
+  },
+  onByDefault: false,
   flags: Object.values(sidecarsFlags),
+  rightsFlags: [
+    { flag: sidecarsFlags.argoRollouts, is: "true" },
+    { flag: sidecarsFlags.istioNamespaces, as: "namespaces" },
+  ],
   metrics: sidecarsMetrics,
   kinds: [],
+  reasons: sidecarsReasons,
+  alerts: sidecarsAlerts,
+  panels: sidecarsPanels,
+  queries: {
+    plan: {
+      summary: "with sidecars, the workloads to be restarted",
+      flags: [...Object.values(selectionFlags), ...Object.values(sidecarsFlags)],
+      follows: [Deployment, StatefulSet, DaemonSet, Pod],
+      answer: (query, { allNamespaces, flag }) => sidecarsPlanReport(query, { options: sidecarsOptions(flag), allNamespaces }),
+    },
+  },
+  predecessor: { name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
   controllers: (flag) => [sidecarsControllerOf(sidecarsOptions(flag))],
 };
 
