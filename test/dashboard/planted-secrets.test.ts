@@ -92,9 +92,9 @@ test("no planted secret is in any byte that is served, logged or counted", async
         .of("keySet")
         .map(({ health }) => health)
         .toSorted(),
-    ).toEqual(["error", "ok"]),
+    ).toEqual(["failed", "healthy"]),
   );
-  await soon(() => expect(page.of("issued")[0]).toMatchObject({ health: "ok", application: { name: runtime } }));
+  await soon(() => expect(page.of("issued")[0]).toMatchObject({ health: "healthy", application: { name: runtime } }));
   await soon(() => expect(page.of("checksum")).toHaveLength(1));
   await soon(() => expect(page.of("rotationSet")[0]?.lanes[0]?.held).toHaveLength(1));
   await applyIn(cluster(), namespace, [source(contents.second)]);

@@ -32,10 +32,10 @@ function refOf(kind: string, resource: string, { index, name }: { readonly index
 /** Most are well; every 11th waits, every 17th warns, every 29th fails. */
 function healthOf(index: number): { readonly health: Health; readonly reason: string; readonly message: string } {
   if (index % 29 === 28)
-    return { health: "error", reason: "NameConflict", message: "an object of that name exists and is not ours; rename or delete it" };
-  if (index % 17 === 16) return { health: "warning", reason: "CertificateExpired", message: "the certificate's validity is over; renew it" };
-  if (index % 11 === 10) return { health: "busy", reason: "Rotating", message: "the next version is on its way" };
-  return { health: "ok", reason: "Ready", message: "all is as the spec asks" };
+    return { health: "failed", reason: "NameConflict", message: "an object of that name exists and is not ours; rename or delete it" };
+  if (index % 17 === 16) return { health: "degraded", reason: "CertificateExpired", message: "the certificate's validity is over; renew it" };
+  if (index % 11 === 10) return { health: "progressing", reason: "Rotating", message: "the next version is on its way" };
+  return { health: "healthy", reason: "Ready", message: "all is as the spec asks" };
 }
 
 /** The five steps, all of them on. */
@@ -73,7 +73,7 @@ export function issuedRecord(index: number, nowMs: number): IssuedRecord {
     sinceMs: nowMs - (index % 50) * minute,
     createdMs: nowMs - 20 * day,
     conditions: [
-      { type: "Ready", status: state.health === "error" ? "False" : "True", reason: state.reason, message: state.message, sinceMs: nowMs - hour },
+      { type: "Ready", status: state.health === "failed" ? "False" : "True", reason: state.reason, message: state.message, sinceMs: nowMs - hour },
     ],
     application: { name, id: digestOf(name).slice(0, 12) },
     target: { clusterId: name, secret: "kyma-system/eventing-webhook-auth" },
@@ -192,7 +192,7 @@ export function checksumRecord(index: number, nowMs: number): ChecksumRecord {
   const namespace = numbered("shop", index);
   const name = `secret-${digestOf(namespace).slice(0, 8)}`;
   const standing = index % 29 === 28 ? "differs" : index % 17 === 16 ? "awaited" : "current";
-  const health = standing === "differs" ? "error" : standing === "awaited" ? "busy" : "ok";
+  const health = standing === "differs" ? "failed" : standing === "awaited" ? "progressing" : "healthy";
   const reason = standing === "differs" ? "ChecksumDamaged" : standing === "awaited" ? "Awaited" : "Published";
   return {
     type: "checksum",
@@ -231,7 +231,7 @@ function agentRecord(index: number, nowMs: number): AgentRecord {
     id: `agent/${namespace}/${identity}`,
     step: "checksum",
     ref: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", resource: "leases.coordination.k8s.io", namespace, name: identity },
-    health: behind ? "warning" : "ok",
+    health: behind ? "degraded" : "healthy",
     reason: behind ? "Behind" : "Serving",
     message: behind ? "its set is not the one that counts" : "its set is the one that counts",
     sinceMs: nowMs - 3 * hour,
@@ -258,7 +258,14 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
   const ref: ObjectRef = { apiVersion: "apps/v1", kind, resource: `${kind.toLowerCase()}s.apps`, namespace: namespaceOf(index), name };
   const phases = ["done", "waiting", "done", "rolling", "outdated", "heldBack", "done", "waiting", "done", "unknown"] as const;
   const phase = phases[index % phases.length] ?? "done";
-  const healths = { done: "ok", waiting: "waiting", rolling: "busy", outdated: "busy", heldBack: "warning", unknown: "unknown" } as const;
+  const healths = {
+    done: "healthy",
+    waiting: "paused",
+    rolling: "progressing",
+    outdated: "progressing",
+    heldBack: "degraded",
+    unknown: "unknown",
+  } as const;
   const decisions = {
     done: undefined,
     waiting: { type: "wait", reason: "RolloutLimit", untilMs: nowMs + 6 * minute },

@@ -26,6 +26,20 @@ export {
   type WorkloadRecord,
 } from "./records.ts";
 export {
+  believed,
+  countHealth,
+  type Doubt,
+  doubtsAbout,
+  type HealthCounts,
+  healthOrder,
+  isDoubted,
+  isShown,
+  needsAttention,
+  stageHealth,
+  sumCounts,
+  worstHealth,
+} from "./health.ts";
+export {
   type Changes,
   type CommandView,
   type DashboardRecord,

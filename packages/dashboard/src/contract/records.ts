@@ -21,10 +21,11 @@ export interface ObjectRef {
 }
 
 /**
- * How something fares. `ok`: as it should be, and nothing is under way. `busy`: as it should be, and something is under way. `waiting`: held back by a rule,
- * such as a maintenance window. `warning`: somebody should look when there is time. `error`: it does not work. `unknown`: nothing can be said.
+ * How something fares. `healthy`: as it should be. `progressing`: on its way there by itself. `paused`: left alone because somebody asked for it, or held
+ * back by a rule such as a maintenance window. `degraded`: it works, and somebody should look. `failed`: it does not work, and somebody should look.
+ * `unknown`: nothing certain can be said about now, see `doubtsAbout`.
  */
-export type Health = "ok" | "busy" | "waiting" | "warning" | "error" | "unknown";
+export type Health = "healthy" | "progressing" | "paused" | "degraded" | "failed" | "unknown";
 
 /** A condition of an object, as its status has it. */
 export interface ConditionView {
@@ -96,6 +97,8 @@ export interface StageRecord {
 export interface StageLeader {
   readonly state: "led" | "none" | "unknown";
   readonly message: string;
+  /** With `none`: some of its controllers are led, so that what it says about their objects is up to date. */
+  readonly partly?: true;
 }
 
 // A published JWKS and its keys.
@@ -312,7 +315,7 @@ export interface IssuedRecord extends RecordBase {
 
 /**
  * A workload. Those whose pods all have the sidecar that new ones would get are shown as `done` if Keyturn has restarted them, and else not at all.
- * `health` is made from the decision: restart and rolling are busy, wait is waiting, skip is a warning, stuck is an error.
+ * `health` is made from the decision: restart and rolling are progressing, wait is paused, skip is degraded, stuck is failed.
  */
 export interface WorkloadRecord extends RecordBase {
   readonly type: "workload";

@@ -1,19 +1,29 @@
 // Lists of records: what somebody should look at first, what happens next, and what a search leaves.
-import type { Health, RecordBase } from "../contract/index.ts";
+import {
+  countHealth,
+  type Health,
+  type HealthCounts,
+  healthOrder,
+  isDoubted,
+  needsAttention,
+  type RecordBase,
+  sumCounts,
+} from "../contract/index.ts";
 
-/** Errors before warnings before what is not known, the newest of each first, at most `most` of them; and how many there are. */
+/**
+ * What failed before what is degraded before what is unknown, the newest of each first, at most `most` of them; and how many there are. What is only
+ * in doubt because all of its step is, is told once, with the step.
+ */
 export function attentionList<T extends RecordBase>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
-  const concerned = records.filter(({ health }) => severities.includes(health));
+  const concerned = records.filter((record) => needsAttention(record) && !isDoubted(record));
   const first = concerned
     .toSorted((left, right) => severity(left) - severity(right) || (right.sinceMs ?? 0) - (left.sinceMs ?? 0) || (left.id < right.id ? -1 : 1))
     .slice(0, most);
   return { first, count: concerned.length };
 }
 
-const severities: readonly Health[] = ["error", "warning", "unknown"];
-
 function severity({ health }: RecordBase): number {
-  return severities.indexOf(health);
+  return healthOrder.indexOf(health);
 }
 
 /** The next things that happen by themselves, soonest first. */
@@ -25,9 +35,6 @@ export function comingUp<T extends RecordBase>(records: readonly T[], nowMs: num
 }
 
 // Which records of a list are shown: those that a search and a choice of health leave.
-
-/** The order in which records want attention. */
-export const healthOrder: readonly Health[] = ["error", "warning", "unknown", "busy", "waiting", "ok"];
 
 /** What is searched: every word must be in one of the texts. */
 export function matches(texts: readonly string[], search: string): boolean {
@@ -51,30 +58,15 @@ export function filterRecords<T extends RecordBase>(
   );
 }
 
-/** How many there are of each health. */
-export type HealthCounts = Readonly<Record<Health, number>>;
-
 /** Several parts of the page count the same tables, which are new arrays when anything in them is. */
 const counted = new WeakMap<readonly { readonly health: Health }[], HealthCounts>();
 
 /** How many records there are of each health; of several tables in all. */
-export function countHealth(...tables: readonly (readonly { readonly health: Health }[])[]): HealthCounts {
-  const counts = { ok: 0, busy: 0, waiting: 0, warning: 0, error: 0, unknown: 0 };
-  for (const table of tables) {
-    const part = counted.get(table) ?? countOne(table);
-    counted.set(table, part);
-    for (const health of healthOrder) counts[health] += part[health];
-  }
-  return counts;
-}
-
-function countOne(records: readonly { readonly health: Health }[]): HealthCounts {
-  const counts = { ok: 0, busy: 0, waiting: 0, warning: 0, error: 0, unknown: 0 };
-  for (const record of records) counts[record.health]++;
-  return counts;
-}
-
-/** The health that a whole has: that of the part that wants attention most. */
-export function worstHealth(counts: HealthCounts): Health {
-  return healthOrder.find((health) => counts[health] > 0) ?? "ok";
+export function countTables(...tables: readonly (readonly { readonly health: Health }[])[]): HealthCounts {
+  const parts = tables.map((table) => {
+    const counts = counted.get(table) ?? countHealth(table);
+    counted.set(table, counts);
+    return counts;
+  });
+  return sumCounts(parts);
 }

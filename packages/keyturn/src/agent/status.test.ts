@@ -24,19 +24,19 @@ it("is healthy while what it serves is verified", () => {
 
 it("needs attention when it raises an alarm, and when it is silent", () => {
   expect(agentSummary(agent({ state: "holding", alarms: "Mismatch,RollBack", differences: "missing=1" }), nowMs)).toMatchObject({
-    health: "attention",
+    health: "degraded",
     reason: "Mismatch",
     message: "stays with what it has: Mismatch, RollBack (missing=1)",
   });
   expect(agentSummary(agent({ state: "verified" }, "2026-01-02T03:00:00.000000Z"), nowMs)).toMatchObject({
-    health: "attention",
+    health: "failed",
     reason: "AgentSilent",
   });
 });
 
 it("is on its way while it has nothing to say yet", () => {
   expect(agentSummary(agent({ state: "holding" }), nowMs)).toMatchObject({
-    health: "moving",
+    health: "progressing",
     message: "is holding",
     detail: "0 Secrets, nothing promoted yet",
   });

@@ -261,7 +261,7 @@ function silence(spec: DeepReadonly<Stored<Lease>>["spec"], nowMs: number): Heal
   const lastsMs = (spec?.leaseDurationSeconds ?? 0) * 1000;
   if (renewedMs !== undefined && renewedMs + lastsMs > nowMs) return undefined;
   const message = "the agent has not been heard of; what it promoted is still served, and nobody verifies it";
-  return { health: "attention", reason: "AgentSilent", message, sinceMs: renewedMs };
+  return { health: "failed", reason: "AgentSilent", message, sinceMs: renewedMs };
 }
 
 function standing(note: (name: keyof typeof agentAnnotations) => string): HealthReport {
@@ -272,11 +272,11 @@ function standing(note: (name: keyof typeof agentAnnotations) => string): Health
     .filter((name) => name !== "");
   if (alarm !== undefined) {
     const message = `stays with what it has: ${[alarm, ...others].join(", ")} (${note("differences")})`;
-    return { health: "attention", reason: alarm, message, sinceMs: verifiedMs };
+    return { health: "degraded", reason: alarm, message, sinceMs: verifiedMs };
   }
   if (state === "verified")
     return { health: "healthy", reason: "Verified", message: "what it serves is what the checksum says", sinceMs: timeMs(note("promotedAt")) };
-  return { health: "moving", reason: "Waiting", message: state === "" ? "has just started" : `is ${state}`, sinceMs: verifiedMs };
+  return { health: "progressing", reason: "Waiting", message: state === "" ? "has just started" : `is ${state}`, sinceMs: verifiedMs };
 }
 
 // As a file in the agent's folder, for whoever has the disk and no network.

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { objectCommands, objectHistory } from "./object-detail.ts";
 
 const ref: ObjectRef = { apiVersion: "x/v1", kind: "JWKSConfig", resource: "jwksconfigs.keyturn.io", namespace: "shop", name: "tokens" };
-const common = { ref, health: "ok", reason: "Ready", message: "", conditions: [], createdMs: 1 } as const;
+const common = { ref, health: "healthy", reason: "Ready", message: "", conditions: [], createdMs: 1 } as const;
 
 const keySet: KeySetRecord = {
   ...common,
@@ -37,7 +37,7 @@ const rotationSet: RotationSetRecord = {
     held: [{ seq: 1, digest: "0123456789abcdef", fromMs: 4, backfilled: name === "other" }],
     planned: [],
     gapMs: 0,
-    health: "ok" as const,
+    health: "healthy" as const,
     reason: "",
     message: "",
     conditions: [],

@@ -1,5 +1,5 @@
 // Where records come from: each source watches something and makes records of it, one for each key.
-import type { ConditionView, DashboardRecord, Health, ObjectRef, RecordBase, StageName } from "@keyturn/dashboard/contract";
+import type { ConditionView, DashboardRecord, ObjectRef, RecordBase, StageName } from "@keyturn/dashboard/contract";
 import {
   apiVersionOf,
   type Cache,
@@ -81,51 +81,28 @@ export function defined<Name extends string, Value>(name: Name, value: Value | u
   return (value === undefined ? {} : { [name]: value }) as { readonly [_ in Name]?: Value };
 }
 
-/** How a summary's health is drawn. What needs attention is an error if it does not work, and else a warning. */
-function drawnHealth({ health }: Pick<Summary, "health">, works: boolean): Health {
-  switch (health) {
-    case "healthy":
-      return "ok";
-    case "moving":
-      return "busy";
-    case "paused":
-      return "waiting";
-    case "attention":
-      return works ? "warning" : "error";
-    case "unknown":
-    default:
-      return "unknown";
-  }
-}
-
 /** As much of an object as the common part needs. */
 interface Shown {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined; readonly creationTimestamp?: string | undefined };
   readonly status?: { readonly conditions?: readonly DeepReadonly<Condition>[] | undefined } | undefined;
 }
 
-/** The common part of a record. An object works unless its condition of this type says that it does not. */
-export function recordBase(
-  kind: Kind,
-  { metadata, status }: Shown,
-  { summary, workingCondition }: { readonly summary: Summary; readonly workingCondition: string },
-): Omit<RecordBase, "id" | "step"> {
-  const conditions = conditionViews(status?.conditions);
+/** The common part of a record. */
+export function recordBase(kind: Kind, { metadata, status }: Shown, summary: Summary): Omit<RecordBase, "id" | "step"> {
   return {
     ref: objectRef(kind, metadata),
-    ...healthViews(summary, !conditions.some((condition) => condition.type === workingCondition && condition.status === "False")),
+    ...healthViews(summary),
     ...defined("createdMs", timeMs(metadata.creationTimestamp)),
-    conditions,
+    conditions: conditionViews(status?.conditions),
   };
 }
 
 /** What a summary says. */
 export function healthViews(
   summary: Summary,
-  works: boolean,
 ): Pick<RecordBase, "health" | "reason" | "message"> & { readonly sinceMs?: number; readonly nextMs?: number } {
   return {
-    health: drawnHealth(summary, works),
+    health: summary.health,
     reason: summary.reason,
     message: shownText(summary.message),
     ...defined("sinceMs", summary.sinceMs),

@@ -36,7 +36,7 @@ it.each([
   ["held, and one left behind elsewhere", [lease("expired", { namespace: "default" }), lease("held")], "led", ""],
 ] as const)("a Lease that is %s", (what, leases, state, message) => {
   const names = what.endsWith("of one of two controllers") ? { ...controllers, rotation: ["rotation", "rotation-more"] } : controllers;
-  expect(leader(leases, { names })).toEqual({ state, message });
+  expect(leader(leases, { names })).toEqual({ state, message, ...(names !== controllers && { partly: true }) });
 });
 
 it("Leases that cannot be read say nothing about who leads, even if they were read before", () => {

@@ -1,4 +1,5 @@
 // Does one operator, and only one, lead each controller; and how do the agents on gateways fare?
+import { needsAttention } from "@keyturn/dashboard/contract";
 import { isApiError, Lease, managedBySelector, type Stored } from "@keyturn/runtime";
 import { agentLeaseLabel, agentSummary } from "../agent/status.ts";
 import { keyturn } from "../feature/feature.ts";
@@ -85,7 +86,7 @@ export function agentFindings(leases: readonly Stored<Lease>[], nowMs: number): 
   return leases.map((lease) => {
     const { health, reason, message, namespace, name } = agentSummary(lease, nowMs);
     const said = `agent ${name} in ${namespace}: ${message}`;
-    return health === "attention"
+    return needsAttention({ health })
       ? fail(agentCheck, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
       : ok(agentCheck, said);
   });

@@ -17,12 +17,12 @@ function summary(changes: Partial<Summary> = {}): Summary {
 describe("readyVerdict", () => {
   const judge = (conditions: readonly Condition[] | undefined, metadata: object = {}) =>
     readyHealth({ metadata: { generation: 2, creationTimestamp: "2026-01-01T00:00:00Z", ...metadata }, status: { conditions } }, ({ status }) =>
-      status === "True" ? "healthy" : "attention",
+      status === "True" ? "healthy" : "failed",
     );
 
   it("passes the condition's own words on", () => {
     expect(judge([ready()])).toEqual({ health: "healthy", reason: "Fine", message: "all is well", sinceMs: Date.parse("2026-01-02T03:00:00Z") });
-    expect(judge([ready({ status: "False", reason: "Conflict" })])).toMatchObject({ health: "attention", reason: "Conflict" });
+    expect(judge([ready({ status: "False", reason: "Conflict" })])).toMatchObject({ health: "failed", reason: "Conflict" });
   });
 
   it("knows nothing before the operator has reported, and of a spec that it has not seen", () => {
@@ -34,7 +34,7 @@ describe("readyVerdict", () => {
   it("says what is paused and what is being deleted", () => {
     expect(judge([ready({ reason: "Paused" })])).toMatchObject({ health: "paused" });
     expect(judge([ready({ status: "False", reason: "Paused" })])).toMatchObject({ health: "paused" });
-    expect(judge([ready()], { deletionTimestamp: "2026-01-02T03:04:00Z" })).toMatchObject({ health: "moving", reason: "Deleting" });
+    expect(judge([ready()], { deletionTimestamp: "2026-01-02T03:04:00Z" })).toMatchObject({ health: "progressing", reason: "Deleting" });
   });
 });
 
@@ -42,10 +42,10 @@ describe("unlessOverdue", () => {
   const next = { atMs: nowMs, what: "gets version 4" };
   it("lets a busy operator have a minute", () => {
     expect(unlessOverdue(summary({ next }), nowMs + 59_999).health).toBe("healthy");
-    expect(unlessOverdue(summary({ next }), nowMs + 60_000)).toMatchObject({ health: "attention", reason: "Overdue", sinceMs: nowMs });
+    expect(unlessOverdue(summary({ next }), nowMs + 60_000)).toMatchObject({ health: "degraded", reason: "Overdue", sinceMs: nowMs });
   });
   it("leaves alone what somebody should look at anyway, and what is paused", () => {
-    for (const health of ["attention", "paused"] as const) {
+    for (const health of ["failed", "degraded", "paused"] as const) {
       expect(unlessOverdue(summary({ next, health, reason: "Other" }), nowMs + 999_999).reason).toBe("Other");
     }
   });
@@ -56,15 +56,16 @@ it("puts what matters most first: by health, then by how long it lasts, then by 
   expect(
     names([
       summary({ name: "fine" }),
-      summary({ name: "b", health: "attention", sinceMs: nowMs }),
-      summary({ name: "since-ever", health: "attention", sinceMs: nowMs - 1 }),
-      summary({ name: "a", health: "attention", sinceMs: nowMs }),
-      summary({ name: "undated", health: "attention", sinceMs: undefined }),
+      summary({ name: "works", health: "degraded", sinceMs: 0 }),
+      summary({ name: "b", health: "failed", sinceMs: nowMs }),
+      summary({ name: "since-ever", health: "failed", sinceMs: nowMs - 1 }),
+      summary({ name: "a", health: "failed", sinceMs: nowMs }),
+      summary({ name: "undated", health: "failed", sinceMs: undefined }),
       summary({ name: "unknown", health: "unknown" }),
       summary({ name: "paused", health: "paused" }),
-      summary({ name: "moving", health: "moving" }),
+      summary({ name: "moving", health: "progressing" }),
     ]),
-  ).toEqual(["since-ever", "a", "b", "undated", "unknown", "moving", "paused", "fine"]);
+  ).toEqual(["since-ever", "a", "b", "undated", "works", "unknown", "moving", "paused", "fine"]);
 });
 
 function lease(name: string, spec: Lease["spec"]): Stored<Lease> {

@@ -1,16 +1,8 @@
 // How one object of a step fares, in the form that `keyturn status` and the dashboard share. Made from what anybody may read: specs, statuses, marks; never from Secrets.
+import { type Health, healthOrder } from "@keyturn/dashboard/contract";
 import { type Condition, type DeepReadonly, findCondition, type Lease, type Stored } from "@keyturn/runtime";
 import { keyturn } from "./feature.ts";
 import { pausedReason } from "./pause-and-selection.ts";
-
-/**
- * `healthy`: as it should be. `moving`: on its way there by itself. `paused`: left alone because somebody asked for it. `attention`: somebody should look.
- * `unknown`: the operator has said nothing about it yet.
- */
-export type Health = "healthy" | "moving" | "paused" | "attention" | "unknown";
-
-/** All of them, what matters most first. */
-export const healths: readonly Health[] = ["attention", "unknown", "moving", "paused", "healthy"];
 
 /** What is said about an object, in the words of its controller. */
 export interface HealthReport {
@@ -60,7 +52,7 @@ export function readyHealth(object: Reported, healthOf: (ready: DeepReadonly<Con
   const ready = findCondition(object.status?.conditions, "Ready");
   if (deletionTimestamp !== undefined) {
     const message = ready?.status === "False" ? ready.message : "is being deleted";
-    return { health: "moving", reason: "Deleting", message, sinceMs: timeMs(deletionTimestamp) };
+    return { health: "progressing", reason: "Deleting", message, sinceMs: timeMs(deletionTimestamp) };
   }
   if (!ready) {
     const message = "the operator has not reported on it yet; is it running, with this controller?";
@@ -81,15 +73,15 @@ export function healthReportOf({ reason, message, lastTransitionTime }: DeepRead
 /** The summary, unless its next step should long have been made: then that is what somebody should look at. */
 export function unlessOverdue(summary: Summary, nowMs: number): Summary {
   const { next, health } = summary;
-  if (!next || health === "attention" || health === "paused" || next.atMs + patienceMs > nowMs) return summary;
+  if (!next || health === "failed" || health === "degraded" || health === "paused" || next.atMs + patienceMs > nowMs) return summary;
   const message = `should have happened at ${new Date(next.atMs).toISOString()}: ${next.what}; is the operator running, with this controller?`;
-  return { ...summary, health: "attention", reason: "Overdue", message, sinceMs: next.atMs };
+  return { ...summary, health: "degraded", reason: "Overdue", message, sinceMs: next.atMs };
 }
 
 /** What matters most first: by health, then the longest lasting, then by name. */
 export function compareSummaries(left: Summary, right: Summary): number {
   return (
-    healths.indexOf(left.health) - healths.indexOf(right.health) ||
+    healthOrder.indexOf(left.health) - healthOrder.indexOf(right.health) ||
     (left.sinceMs ?? Infinity) - (right.sinceMs ?? Infinity) ||
     (placeOf(left) < placeOf(right) ? -1 : 1)
   );

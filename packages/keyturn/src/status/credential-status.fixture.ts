@@ -1,6 +1,6 @@
 // Credential status for tests.
 import type { Summary } from "../feature/summary.ts";
-import type { CredentialStatus, StageStatus } from "./credentials.ts";
+import { type CredentialStatus, type ReadStage, stageStatus, type Unread } from "./credentials.ts";
 import { type StageName, steps } from "./status-watches.ts";
 
 /** The time of every status. */
@@ -16,16 +16,18 @@ export function summary(changes: Partial<Summary> = {}): Summary {
 /** A status with these objects in these stages. */
 export function statusWith(
   objects: Partial<Record<StageName, readonly Summary[]>>,
-  changes: Partial<Record<StageName, Partial<StageStatus>>> = {},
+  changes: Partial<Record<StageName, Partial<ReadStage>>> = {},
+  leasesUnread?: Unread,
 ): CredentialStatus {
-  const stageStatus = ({ step, feature }: (typeof steps)[number]): StageStatus => ({
+  const readStage = ({ step, feature }: (typeof steps)[number]): ReadStage => ({
     step,
     feature,
     objects: objects[step] ?? [],
     unread: [],
     controllers: [feature],
     leases: [{ controller: feature, namespace: "ops", holder: "keyturn-0", state: "held", renewedMs: nowMs, acquiredMs: nowMs }],
+    absent: false,
     ...changes[step],
   });
-  return { atMs: nowMs, namespace: "shop", steps: steps.map(stageStatus), leasesUnread: undefined };
+  return { atMs: nowMs, namespace: "shop", steps: steps.map((stage) => stageStatus(readStage(stage), leasesUnread)), leasesUnread };
 }

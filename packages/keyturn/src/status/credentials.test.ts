@@ -53,7 +53,9 @@ it("has every fact, with times that programs can read", () => {
       { step: "issue", controller: "eventing-auth", counts: { healthy: 0 } },
       {
         step: "rotate",
-        counts: { attention: 0, unknown: 0, moving: 0, paused: 0, healthy: 1 },
+        health: "healthy",
+        doubts: [],
+        counts: { failed: 0, degraded: 0, unknown: 0, progressing: 0, paused: 0, healthy: 1 },
         leases: [{ controller: "rotation", holder: "keyturn-0", state: "held" }],
         objects: [{ name: "a", since: "2026-01-02T02:59:05.000Z", next: { at: "2026-01-02T03:04:06.000Z", what: "gets version 2" }, about: ["a"] }],
       },

@@ -1,6 +1,18 @@
 // Credential status at one moment, across the five stages: what `keyturn status` shows. Plain data.
+import {
+  believed,
+  countHealth,
+  type Doubt,
+  doubtsAbout,
+  type Health,
+  healthOrder,
+  isDoubted,
+  needsAttention,
+  stageHealth,
+  type StageLeader,
+} from "@keyturn/dashboard/contract";
 import type { FeatureName } from "../feature/feature.ts";
-import { compareSummaries, type Health, healths, type LeaseSummary, type NextStep, type Summary } from "../feature/summary.ts";
+import { compareSummaries, type LeaseSummary, type NextStep, type Summary } from "../feature/summary.ts";
 import type { StageName } from "./status-watches.ts";
 
 /** A kind of objects that could not be read, and why. */
@@ -12,17 +24,65 @@ export interface Unread {
   readonly message: string;
 }
 
-/** One step. */
-export interface StageStatus {
+/** What was read of one step. */
+export interface ReadStage {
   readonly step: StageName;
   readonly feature: FeatureName;
-  /** What matters most first. */
+  /** As they say themselves. */
   readonly objects: readonly Summary[];
   readonly unread: readonly Unread[];
   /** Each of them should have a Lease of its name. */
   readonly controllers: readonly string[];
   /** Of the step's controllers; there can be several of one controller if several operators run. */
   readonly leases: readonly LeaseSummary[];
+  /** None of its kinds is served. */
+  readonly absent: boolean;
+}
+
+/** One step. */
+export interface StageStatus extends ReadStage {
+  readonly health: Health;
+  /** What matters most first, each as far as it can be believed. */
+  readonly objects: readonly Summary[];
+  readonly doubts: readonly Doubt[];
+}
+
+/** What may be said about a step, by the page's own rules. */
+export function stageStatus(read: ReadStage, leasesUnread: Unread | undefined): StageStatus {
+  const { absent, unread, objects } = read;
+  const states = { missing: "missing", forbidden: "forbidden", failing: "retrying" } as const;
+  const stage = {
+    state: absent ? ("absent" as const) : ("on" as const),
+    troubles: unread.map(({ resource, reason, message }) => ({ resource, state: states[reason], message })),
+    hidden: [],
+    leader: leaderOf(read, leasesUnread),
+  };
+  const doubts = doubtsAbout(stage);
+  const said = objects.map((object) => believed(object, doubts)).sort(compareSummaries);
+  return { ...read, objects: said, doubts, health: stageHealth(stage, doubts, countHealth(said)) };
+}
+
+/** Who leads a step, in a sentence if that is not somebody. */
+export function leaderOf({ controllers, leases }: Pick<ReadStage, "controllers" | "leases">, leasesUnread: Unread | undefined): StageLeader {
+  if (leasesUnread?.reason === "forbidden")
+    return { state: "unknown", message: `the right to ${leasesUnread.message} is missing; --operator-namespace says where to look` };
+  if (leasesUnread) return { state: "unknown", message: "the Leases of operators cannot be read" };
+  if (leases.length === 0) return { state: "none", message: "there is no Lease of an operator" };
+  const idle = controllers.flatMap((controller) => {
+    // Another operator, or an earlier place, may have left a Lease behind: one that is held is enough.
+    const own = leases.filter((lease) => lease.controller === controller);
+    return own.some(({ state }) => state === "held") ? [] : [unheldText(controller, own)];
+  });
+  if (idle[0] === undefined) return { state: "led", message: "" };
+  return { state: "none", message: idle[0], ...(idle.length < controllers.length && { partly: true }) };
+}
+
+function unheldText(controller: string, leases: readonly LeaseSummary[]): string {
+  if (leases.length === 0) return `controller ${controller} has no Lease; it may wait for a CRD, or not be switched on`;
+  const silent = leases.find(({ state }) => state === "expired");
+  if (!silent) return "the last operator has given its Lease back";
+  const since = silent.renewedMs === undefined ? "" : ` since ${new Date(silent.renewedMs).toISOString()}`;
+  return `${silent.holder} has not renewed its Lease${since}`;
 }
 
 /** All steps at one moment. */
@@ -43,7 +103,8 @@ export interface Placed {
 
 /** How many objects of a step fare how; what nobody fares like is left out. */
 export function countsOf({ objects }: Pick<StageStatus, "objects">): readonly { readonly health: Health; readonly count: number }[] {
-  return healths.map((health) => ({ health, count: objects.filter((object) => object.health === health).length })).filter(({ count }) => count > 0);
+  const counts = countHealth(objects);
+  return healthOrder.map((health) => ({ health, count: counts[health] })).filter(({ count }) => count > 0);
 }
 
 /** Who leads each controller of a step: `holders` is empty if nobody does, and `silent` then says who did so last. */
@@ -68,15 +129,10 @@ export function leadershipOf(
   });
 }
 
-/** Whether every controller of a step is led; undefined if that cannot be known. What nobody leads is only as it was last reported. */
-export function isLed(stage: StageStatus, status: Pick<CredentialStatus, "leasesUnread">): boolean | undefined {
-  return leadershipOf(stage, status)?.every(({ holders }) => holders.length > 0);
-}
-
-/** Everything that somebody should look at, what matters most first. */
+/** Everything that somebody should look at, what matters most first. What is only in doubt because all of its step is, is told with the step. */
 export function attentionOf(status: Pick<CredentialStatus, "steps">): readonly Placed[] {
   return placed(status)
-    .filter(({ summary }) => summary.health === "attention" || summary.health === "unknown")
+    .filter(({ summary }) => needsAttention(summary) && !isDoubted(summary))
     .sort((left, right) => compareSummaries(left.summary, right.summary));
 }
 
@@ -139,10 +195,12 @@ export function statusData({ atMs, namespace, steps, leasesUnread }: CredentialS
   return {
     time: time(atMs),
     namespace: namespace ?? null,
-    steps: steps.map(({ step, feature, objects, unread, leases }) => ({
+    steps: steps.map(({ step, feature, health, doubts, objects, unread, leases }) => ({
       step,
       controller: feature,
-      counts: Object.fromEntries(healths.map((health) => [health, objects.filter((object) => object.health === health).length])),
+      health,
+      doubts: doubts.map(({ about, message }) => ({ about, message })),
+      counts: countHealth(objects),
       leases: leases.map(leaseData),
       unread,
       objects: objects.map(summaryData),

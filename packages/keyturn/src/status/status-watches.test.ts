@@ -16,7 +16,7 @@ it("tells everything at first", () => {
 
 it("tells what came, went and fares differently, and not what only grew older", () => {
   const after = statusWith({
-    rotate: [summary({ name: "a", health: "attention", reason: "NameConflict" }), summary({ name: "c" })],
+    rotate: [summary({ name: "a", health: "failed", reason: "NameConflict" }), summary({ name: "c" })],
     publish: [summary({ kind: "JWKS", name: "a", sinceMs: nowMs })],
   });
   expect(told(before, after)).toEqual(["changed rotate RotationTarget a", "added rotate RotationTarget c", "removed rotate RotationTarget b"]);
@@ -30,7 +30,7 @@ it("tells what can no longer be read, and can again, whatever the words of the f
   expect(unread(statusWith({}), broken)).toEqual([{ type: "unread", step: "rotate", unread: [failing("reset")] }]);
   expect(unread(broken, statusWith({}, { rotate: { unread: [failing("timed out")] } }))).toEqual([]);
   expect(unread(broken, statusWith({}))).toEqual([{ type: "unread", step: "rotate", unread: [] }]);
-  const leasesUnread = { ...statusWith({}), leasesUnread: failing("reset") };
+  const leasesUnread = statusWith({}, {}, failing("reset"));
   expect(unread(statusWith({}), leasesUnread)).toEqual([{ type: "unread", step: undefined, unread: [failing("reset")] }]);
 });
 

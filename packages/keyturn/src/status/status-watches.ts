@@ -27,8 +27,8 @@ import { restartedForAnnotation, rolloutLabel } from "../controllers/sidecars/an
 import { type RestartedWorkload, sidecarsSummary } from "../controllers/sidecars/summary.ts";
 import { keepAny, Rollout } from "../controllers/sidecars/workload.ts";
 import { type FeatureName, keyturn } from "../feature/feature.ts";
-import { compareSummaries, type LeaseSummary, leaseSummary, placeOf, type Summary } from "../feature/summary.ts";
-import { type CredentialStatus, leadershipOf, placed, type StageStatus, type Unread } from "./credentials.ts";
+import { type LeaseSummary, leaseSummary, placeOf, type Summary } from "../feature/summary.ts";
+import { type CredentialStatus, leadershipOf, placed, type StageStatus, stageStatus, type Unread } from "./credentials.ts";
 import { believedStatus, type ServerContact } from "./server-contact.ts";
 
 // The five steps of a credential's status, and which feature does each.
@@ -95,18 +95,25 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
     caches: [...Object.values(sources).flat(), leases],
     at(nowMs) {
       const held = leases.summaries(nowMs);
+      const leasesUnread = unreadOf(leases.status());
       return {
         atMs: nowMs,
         namespace,
-        steps: steps.map(({ step, feature }) => ({
-          step,
-          feature,
-          objects: sources[feature].flatMap((source) => source.summaries(nowMs)).sort(compareSummaries),
-          unread: uniqueUnread(sources[feature]),
-          controllers: controllers[feature],
-          leases: held.filter(({ controller }) => controllers[feature].includes(controller)),
-        })),
-        leasesUnread: unreadOf(leases.status()),
+        steps: steps.map(({ step, feature }) => {
+          const own = sources[feature];
+          const read = {
+            step,
+            feature,
+            objects: own.flatMap((source) => source.summaries(nowMs)),
+            unread: uniqueUnread(own),
+            controllers: controllers[feature],
+            leases: held.filter(({ controller }) => controllers[feature].includes(controller)),
+            // Leases are shown with a step and are no kind of its own.
+            absent: own.every(({ cache, status }) => cache.kind === Lease || status().state.type === "missing"),
+          };
+          return stageStatus(read, leasesUnread);
+        }),
+        leasesUnread,
       };
     },
   };
@@ -200,7 +207,8 @@ function uniqueUnread(sources: readonly Source[]): readonly Unread[] {
   return [...new Map(unread.map((each) => [each.resource, each])).values()];
 }
 
-function unreadOf({ resource, state }: WatchStatus): Unread | undefined {
+/** Why a watch shows nothing, or nothing new; undefined if it does. */
+export function unreadOf({ resource, state }: WatchStatus): Unread | undefined {
   switch (state.type) {
     case "missing":
       return { resource, reason: "missing", message: "the API server does not serve it" };

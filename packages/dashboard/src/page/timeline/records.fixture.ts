@@ -2,7 +2,7 @@
 import type { KeySetRecord, KeyView, RotationLane, RotationSetRecord } from "../../contract/index.ts";
 
 const base = { apiVersion: "v1", namespace: "shop" };
-const fine = { health: "ok", reason: "Ready", message: "all is well", conditions: [] } as const;
+const fine = { health: "healthy", reason: "Ready", message: "all is well", conditions: [] } as const;
 
 export function lane(name: string, changes: Partial<RotationLane> = {}): RotationLane {
   return {

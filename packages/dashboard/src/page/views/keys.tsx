@@ -13,7 +13,7 @@ const legend = [
   { look: "bar live hue-0", meaning: "active" },
   { look: "bar retiring", meaning: "retiring: verifies, signs no more" },
   { look: "bar removed", meaning: "removed" },
-  { look: "mark expiry tone-warning", meaning: "certificate expires" },
+  { look: "mark expiry tone-degraded", meaning: "certificate expires" },
   { look: "mark end", meaning: "removal" },
 ];
 

@@ -334,7 +334,7 @@ function Events({ detail: { events, eventsHidden } }: { readonly detail: ObjectD
         <ul class="panel row-list">
           {events.map((event) => (
             <li key={`${event.reason}/${event.firstMs}/${event.note}`}>
-              <HealthMark health={event.type === "Warning" ? "warning" : "ok"} quiet text={event.type} />
+              <HealthMark health={event.type === "Warning" ? "degraded" : "healthy"} quiet text={event.type} />
               <span class="what">
                 <strong>{event.reason}</strong> {event.count > 1 ? <span class="faint">{event.count} times</span> : null}
               </span>

@@ -14,11 +14,11 @@ import { ViewHead } from "./stage.tsx";
 type Phase = WorkloadRecord["phase"];
 
 const phases: readonly { readonly phase: Phase; readonly word: string; readonly hint: string; readonly health: Health }[] = [
-  { phase: "outdated", word: "outdated", hint: "to be restarted now", health: "busy" },
-  { phase: "waiting", word: "waiting", hint: "will be restarted", health: "waiting" },
-  { phase: "rolling", word: "rolling", hint: "being restarted", health: "busy" },
-  { phase: "done", word: "done", hint: "pods are current", health: "ok" },
-  { phase: "heldBack", word: "held back", hint: "will not be restarted", health: "waiting" },
+  { phase: "outdated", word: "outdated", hint: "to be restarted now", health: "progressing" },
+  { phase: "waiting", word: "waiting", hint: "will be restarted", health: "paused" },
+  { phase: "rolling", word: "rolling", hint: "being restarted", health: "progressing" },
+  { phase: "done", word: "done", hint: "pods are current", health: "healthy" },
+  { phase: "heldBack", word: "held back", hint: "will not be restarted", health: "paused" },
   { phase: "unknown", word: "unknown", hint: "cannot be told", health: "unknown" },
 ];
 

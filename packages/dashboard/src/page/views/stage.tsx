@@ -1,7 +1,16 @@
 // What the views of all stages share: their records, their heading, and what happens next in words.
 import type { ComponentChildren, JSX } from "preact";
-import type { AgentRecord, ChecksumRecord, IssuedRecord, KeySetRecord, RotationSetRecord, StageName, WorkloadRecord } from "../../contract/index.ts";
-import { isShown, limitText } from "../doubt.ts";
+import {
+  type AgentRecord,
+  type ChecksumRecord,
+  isShown,
+  type IssuedRecord,
+  type KeySetRecord,
+  type RotationSetRecord,
+  type StageName,
+  type WorkloadRecord,
+} from "../../contract/index.ts";
+import { limitText } from "../doubt.ts";
 import type { LiveTables } from "../live-picture.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
@@ -60,13 +69,13 @@ function StageNotices({ view }: { readonly view: ViewName }): JSX.Element | null
     <>
       {record.state === "off" ? <Notice health="unknown">This controller is not switched on in this operator.</Notice> : null}
       {isShown(record) && record.leader !== undefined && record.leader.state !== "led" ? (
-        <Notice health="warning">
+        <Notice health="degraded">
           {record.leader.state === "none" ? "No operator leads this step" : "Whether an operator leads this step is not known"}:{" "}
           {record.leader.message}.
         </Notice>
       ) : null}
       {record.hidden.length > 0 ? (
-        <Notice health="waiting">
+        <Notice health="paused">
           You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.
         </Notice>
       ) : null}
@@ -74,7 +83,7 @@ function StageNotices({ view }: { readonly view: ViewName }): JSX.Element | null
         <Notice health="unknown">{limitText(record.shownIn)}. It takes the rights to list and watch them in the whole cluster.</Notice>
       ) : null}
       {record.troubles.map((trouble) => (
-        <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "busy" : "warning"}>
+        <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "progressing" : "degraded"}>
           {troubleWords[trouble.state]}: {trouble.resource}
           {trouble.namespace === undefined ? "" : ` in ${trouble.namespace}`}. {trouble.message}
         </Notice>
@@ -94,7 +103,7 @@ function Notice({
   health,
   children,
 }: {
-  readonly health: "unknown" | "waiting" | "busy" | "warning";
+  readonly health: "unknown" | "paused" | "progressing" | "degraded";
   readonly children: ComponentChildren;
 }): JSX.Element {
   return (

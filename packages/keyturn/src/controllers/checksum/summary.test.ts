@@ -28,10 +28,10 @@ describe("the health of a namespace's checksum", () => {
   it.each([
     ["healthy Published", { conditions: [current("Published")] }],
     ["healthy Reached", { conditions: [current("Reached")] }],
-    ["moving Awaited", { conditions: [current("Awaited")] }],
-    ["attention EmptySet", { conditions: [current("EmptySet")] }],
+    ["progressing Awaited", { conditions: [current("Awaited")] }],
+    ["degraded EmptySet", { conditions: [current("EmptySet")] }],
     ["paused Paused", { conditions: [current("Paused")] }],
-    ["attention VersionMissing", { conditions: [current("Published")], problemCount: 1, problems: [{ name: "x", reason: "VersionMissing" }] }],
+    ["degraded VersionMissing", { conditions: [current("Published")], problemCount: 1, problems: [{ name: "x", reason: "VersionMissing" }] }],
     ["unknown NotReported", undefined],
   ])("is %s", (expected, status) => {
     expect(judged(status)).toBe(expected);
@@ -51,7 +51,7 @@ it("tells until when an announced state is awaited, and when that is over", () =
   const announcement = { expires: "2026-01-02T03:10:00Z" };
   const [awaited] = checksumSummaries(kind, [checksum("a", { announcement }, { conditions: [current("Awaited")] })], nowMs);
   expect(awaited?.next).toEqual({ atMs: Date.parse(announcement.expires), what: "gives up waiting for the announced state" });
-  expect(judged({ conditions: [current("Awaited")] }, { announcement: { expires: "2026-01-02T03:00:00Z" } })).toBe("attention Overdue");
+  expect(judged({ conditions: [current("Awaited")] }, { announcement: { expires: "2026-01-02T03:00:00Z" } })).toBe("degraded Overdue");
 });
 
 it("keeps no ids, which can be a megabyte", () => {

@@ -1,6 +1,7 @@
 // How the checksums of a namespace fare, for people.
+import type { Health } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, findCondition, type Kind, type Stored } from "@keyturn/runtime";
-import { type Health, type NextStep, type Summary, timeMs, unlessOverdue, type HealthReport, healthReportOf } from "../../feature/summary.ts";
+import { type NextStep, type Summary, timeMs, unlessOverdue, type HealthReport, healthReportOf } from "../../feature/summary.ts";
 import type { CheckSumObject } from "./check-sum-object.ts";
 import type { ConditionReason } from "./reasons.ts";
 
@@ -47,13 +48,14 @@ function newerFirst(left: DeepReadonly<ShownCheckSum>, right: DeepReadonly<Shown
   return newer || (left.metadata.name < right.metadata.name ? -1 : 1);
 }
 
+/** What gateways serve goes on working whatever a checksum says; it is the check that stands still. */
 const healthOfReason: Readonly<Record<string, Health>> = {
   Published: "healthy",
   Reached: "healthy",
-  Awaited: "moving",
-  BatchAnnounced: "moving",
-  Superseded: "moving",
-  EmptySet: "attention",
+  Awaited: "progressing",
+  BatchAnnounced: "progressing",
+  Superseded: "progressing",
+  EmptySet: "degraded",
   Paused: "paused",
 } satisfies Readonly<Record<Exclude<ConditionReason, "TooManyIds">, Health>>;
 
@@ -63,12 +65,12 @@ function checksumHealth({ metadata, status }: DeepReadonly<ShownCheckSum>): Heal
     const message = "the operator has not reported on it yet; is it running, with this controller?";
     return { health: "unknown", reason: "NotReported", message, sinceMs: timeMs(metadata.creationTimestamp) };
   }
-  const report = healthReportOf(current, healthOfReason[current.reason] ?? "attention");
+  const report = healthReportOf(current, healthOfReason[current.reason] ?? "degraded");
   const { problemCount = 0, problems = [] } = status ?? {};
-  if (problemCount === 0 || report.health === "attention" || report.health === "paused") return report;
+  if (problemCount === 0 || report.health === "degraded" || report.health === "paused") return report;
   const named = problems.slice(0, 3).map(({ name, reason }) => `${name} (${reason})`);
   const message = `${problemCount === 1 ? "1 object is" : `${problemCount} objects are`} left out or not unique: ${named.join(", ")}${problemCount > named.length ? ", …" : ""}`;
-  return { health: "attention", reason: problems[0]?.reason ?? "LeftOut", message, sinceMs: undefined };
+  return { health: "degraded", reason: problems[0]?.reason ?? "LeftOut", message, sinceMs: undefined };
 }
 
 function nextOf({ spec, status }: DeepReadonly<ShownCheckSum>): NextStep | undefined {

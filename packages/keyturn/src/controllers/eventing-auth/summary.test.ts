@@ -23,10 +23,10 @@ function object(...conditions: Condition[]): Stored<EventingAuth> {
 
 it.each([
   ["healthy Ready", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "True", "TokenIssued")]],
-  ["moving InProgress", [condition("Ready", "False", "InProgress")]],
-  ["attention SecretConflict", [condition("Ready", "False", "SecretConflict")]],
-  ["attention CredentialsRefused", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "False", "CredentialsRefused")]],
-  ["attention TargetUnreachable", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetUnreachable")]],
+  ["progressing InProgress", [condition("Ready", "False", "InProgress")]],
+  ["failed SecretConflict", [condition("Ready", "False", "SecretConflict")]],
+  ["degraded CredentialsRefused", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "False", "CredentialsRefused")]],
+  ["degraded TargetUnreachable", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetUnreachable")]],
   ["healthy Ready", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetConnecting")]],
   ["unknown NotReported", []],
 ])("is %s", (expected, conditions) => {

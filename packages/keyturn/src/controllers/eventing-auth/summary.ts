@@ -1,6 +1,7 @@
 // How an EventingAuth fares, for people.
+import type { Health } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
-import { type Health, readyHealth, type Summary, type HealthReport, healthReportOf } from "../../feature/summary.ts";
+import { readyHealth, type Summary, type HealthReport, healthReportOf } from "../../feature/summary.ts";
 import type { EventingAuth } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
 
@@ -28,11 +29,11 @@ export function eventingAuthSummary(object: DeepReadonly<Stored<EventingAuth>>):
 function eventingAuthHealth(object: DeepReadonly<Stored<EventingAuth>>): HealthReport {
   const verdict = readyHealth(object, ({ status, reason }): Health => {
     if (status === "True") return "healthy";
-    return passing.has(reason) ? "moving" : "attention";
+    return passing.has(reason) ? "progressing" : "failed";
   });
   if (verdict.health !== "healthy") return verdict;
   // Ready is the original's word for "made"; whether it works is known from these.
   const doubts = ["TargetReachable", "CredentialsValid"].map((type) => findCondition(object.status?.conditions, type));
   const doubt = doubts.find((condition) => condition?.status === "False" && !passing.has(condition.reason));
-  return doubt ? healthReportOf(doubt, "attention") : verdict;
+  return doubt ? healthReportOf(doubt, "degraded") : verdict;
 }

@@ -27,11 +27,11 @@ function config(status: JwksStatus): Stored<ShownJwks> {
 describe("the health of a JWKSConfig", () => {
   it.each([
     ["healthy Ready", [condition("Ready", "True", "Ready")]],
-    ["attention SecretNotFound", [condition("Ready", "False", "SecretNotFound")]],
-    ["moving UpdateDeferred", [condition("Ready", "False", "UpdateDeferred")]],
-    ["moving PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable")]],
-    ["attention PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable", "2026-01-02T02:00:00Z")]],
-    ["attention DocumentTooLarge", [condition("Ready", "True", "Ready"), condition("Truncated", "True", "DocumentTooLarge")]],
+    ["failed SecretNotFound", [condition("Ready", "False", "SecretNotFound")]],
+    ["progressing UpdateDeferred", [condition("Ready", "False", "UpdateDeferred")]],
+    ["progressing PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable")]],
+    ["failed PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable", "2026-01-02T02:00:00Z")]],
+    ["degraded DocumentTooLarge", [condition("Ready", "True", "Ready"), condition("Truncated", "True", "DocumentTooLarge")]],
     ["paused Paused", [{ ...condition("Ready", "True", "Ready"), reason: "Paused" }]],
   ])("is %s", (expected, conditions) => {
     const { health, reason } = jwksSummary(kind, config({ conditions }), nowMs);
@@ -58,7 +58,7 @@ describe("what comes next", () => {
 
   it("is overdue if a key that should be gone is still there", () => {
     const late = jwksSummary(kind, config({ ...status, nextRemoval: "2026-01-02T03:00:00Z" }), nowMs);
-    expect(late).toMatchObject({ health: "attention", reason: "Overdue", detail: "2 keys in tokens-jwks" });
+    expect(late).toMatchObject({ health: "degraded", reason: "Overdue", detail: "2 keys in tokens-jwks" });
   });
 });
 

@@ -45,10 +45,10 @@ export function jwksSummary(kind: Pick<Kind, "kind">, object: JwksObject, nowMs:
 function jwksHealth(object: JwksObject, nowMs: number): HealthReport {
   const report = readyHealth(object, ({ status, reason, lastTransitionTime }) => {
     if (status === "True") return "healthy";
-    return isPassing(reason, nowMs - (timeMs(lastTransitionTime) ?? 0)) ? "moving" : "attention";
+    return isPassing(reason, nowMs - (timeMs(lastTransitionTime) ?? 0)) ? "progressing" : "failed";
   });
   const truncated = findCondition(object.status?.conditions, "Truncated");
-  return truncated?.status === "True" && report.health !== "attention" ? healthReportOf(truncated, "attention") : report;
+  return truncated?.status === "True" && report.health !== "failed" ? healthReportOf(truncated, "degraded") : report;
 }
 
 function isPassing(reason: string, lastedMs: number): boolean {

@@ -26,13 +26,13 @@ function judged(...conditions: readonly Condition[]) {
 describe("the health of a RotationTarget", () => {
   it.each([
     ["healthy UpToDate", [condition("Ready", "True", "UpToDate"), condition("Progressing", "True", "Progressing")]],
-    ["moving Rotating", [condition("Ready", "True", "Rotating")]],
+    ["progressing Rotating", [condition("Ready", "True", "Rotating")]],
     ["healthy NoSource", [condition("Ready", "True", "NoSource"), condition("Progressing", "False", "NoSource")]],
-    ["attention NoSource", [condition("Ready", "False", "NoSource")]],
-    ["moving InsufficientHistory", [condition("Ready", "False", "InsufficientHistory")]],
+    ["failed NoSource", [condition("Ready", "False", "NoSource")]],
+    ["progressing InsufficientHistory", [condition("Ready", "False", "InsufficientHistory")]],
     ["healthy Removed", [condition("Ready", "False", "Removed")]],
-    ["attention NameConflict", [condition("Ready", "False", "NameConflict")]],
-    ["attention SourceUnstable", [condition("Ready", "True", "Rotating"), condition("Progressing", "False", "SourceUnstable")]],
+    ["failed NameConflict", [condition("Ready", "False", "NameConflict")]],
+    ["degraded SourceUnstable", [condition("Ready", "True", "Rotating"), condition("Progressing", "False", "SourceUnstable")]],
     ["paused Paused", [condition("Ready", "True", "Paused"), condition("Progressing", "False", "Paused")]],
     ["paused NotSelected", [condition("Ready", "False", "NotSelected"), condition("Progressing", "False", "NotSelected")]],
   ])("is %s", (expected, conditions) => {
@@ -62,5 +62,5 @@ it("is overdue when the version does not come", () => {
     conditions: [condition("Ready", "True", "Rotating")],
     pending: { seq: 4, notBefore: "2026-01-02T03:00:00Z", reason: "Following" },
   };
-  expect(rotationSummary(target(status), nowMs)).toMatchObject({ health: "attention", reason: "Overdue" });
+  expect(rotationSummary(target(status), nowMs)).toMatchObject({ health: "degraded", reason: "Overdue" });
 });

@@ -1,15 +1,7 @@
 // How a RotationTarget fares, for people.
+import type { Health } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, findCondition, type Stored } from "@keyturn/runtime";
-import {
-  type Health,
-  type NextStep,
-  readyHealth,
-  type Summary,
-  timeMs,
-  unlessOverdue,
-  type HealthReport,
-  healthReportOf,
-} from "../../feature/summary.ts";
+import { type NextStep, readyHealth, type Summary, timeMs, unlessOverdue, type HealthReport, healthReportOf } from "../../feature/summary.ts";
 import type { RotationTarget } from "./api.ts";
 
 /** From the target as it is stored: when its next version comes is what the plan has written there. */
@@ -35,15 +27,15 @@ function targetHealth(target: DeepReadonly<Stored<RotationTarget>>): HealthRepor
   // Ready, and nothing moves all the same. Without a source that was somebody's wish.
   // A pause shows in Ready as well.
   const isHeldUp = progressing?.status === "False" && progressing.reason !== "NoSource";
-  return isHeldUp && (report.health === "healthy" || report.health === "moving") ? healthReportOf(progressing, "attention") : report;
+  return isHeldUp && (report.health === "healthy" || report.health === "progressing") ? healthReportOf(progressing, "degraded") : report;
 }
 
 function healthOf({ status, reason }: { readonly status: string; readonly reason: string }): Health {
-  if (status === "True") return reason === "Rotating" ? "moving" : "healthy";
+  if (status === "True") return reason === "Rotating" ? "progressing" : "healthy";
   // An object that went with its source is what cascade asks for; one that waits for its first version gets it by itself.
   if (reason === "Removed") return "healthy";
   if (reason === "NotSelected") return "paused";
-  return reason === "InsufficientHistory" ? "moving" : "attention";
+  return reason === "InsufficientHistory" ? "progressing" : "failed";
 }
 
 function nextOf({ status }: DeepReadonly<Pick<RotationTarget, "status">>): NextStep | undefined {

@@ -17,7 +17,7 @@ it("has nothing to say about a workload that was not restarted, or whose restart
 it("is moving while its pods are replaced, and says from when on it counts as stuck", () => {
   const rolling = workload({ restarting: true, restartedAt: "2026-01-02T03:00:05Z", restartedFor: "d", progress: "rolling", desired: 3 });
   expect(sidecarsSummary(rolling, times)).toMatchObject({
-    health: "moving",
+    health: "progressing",
     reason: "Rolling",
     detail: "3 pods",
     next: { atMs: Date.parse("2026-01-02T03:10:05Z"), what: "counts as stuck unless it is healthy by then" },
@@ -26,10 +26,10 @@ it("is moving while its pods are replaced, and says from when on it counts as st
 
 it("needs attention once it is stuck, unless there is no limit", () => {
   const late = workload({ restarting: true, restartedAt: "2026-01-02T02:00:00Z", progress: "unhealthy" });
-  expect(sidecarsSummary(late, times)).toMatchObject({ health: "attention", reason: "RolloutStuck", sinceMs: Date.parse("2026-01-02T02:00:00Z") });
-  expect(sidecarsSummary(late, { ...times, rolloutTimeoutMs: 0 })).toMatchObject({ health: "moving", next: undefined });
+  expect(sidecarsSummary(late, times)).toMatchObject({ health: "failed", reason: "RolloutStuck", sinceMs: Date.parse("2026-01-02T02:00:00Z") });
+  expect(sidecarsSummary(late, { ...times, rolloutTimeoutMs: 0 })).toMatchObject({ health: "progressing", next: undefined });
 });
 
 it("needs attention if the restart brought nothing", () => {
-  expect(sidecarsSummary(workload({ restartedFor: "digest" }), times)).toMatchObject({ health: "attention", reason: "RestartWithoutEffect" });
+  expect(sidecarsSummary(workload({ restartedFor: "digest" }), times)).toMatchObject({ health: "degraded", reason: "RestartWithoutEffect" });
 });

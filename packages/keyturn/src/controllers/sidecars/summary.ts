@@ -38,15 +38,15 @@ function healthReportOf(
     sinceMs,
   }: { readonly stuck: boolean; readonly progress: Workload["progress"] | undefined; readonly sinceMs: number | undefined },
 ): HealthReport {
-  if (!restarting) return { health: "attention", reason: "RestartWithoutEffect", message: skipInWords("RestartWithoutEffect"), sinceMs };
+  if (!restarting) return { health: "degraded", reason: "RestartWithoutEffect", message: skipInWords("RestartWithoutEffect"), sinceMs };
   if (stuck)
     return {
-      health: "attention",
+      health: "failed",
       reason: "RolloutStuck",
       message: "was restarted for its sidecar and is not healthy in time; see its pods",
       sinceMs,
     };
   const message =
     progress === "unhealthy" ? "all pods are replaced, and not all are available yet" : "was restarted for its sidecar; its pods are being replaced";
-  return { health: "moving", reason: "Rolling", message, sinceMs };
+  return { health: "progressing", reason: "Rolling", message, sinceMs };
 }

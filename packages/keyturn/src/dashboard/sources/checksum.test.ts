@@ -90,7 +90,7 @@ describe("an agent", () => {
     expect(record).toMatchObject({
       id: "agent/gate/keyturn-agent-one",
       identity: "one",
-      health: "ok",
+      health: "healthy",
       matches: true,
       secrets: 3,
       promotedMs: now - 30 * minute,
@@ -113,7 +113,7 @@ describe("an agent", () => {
     const kept = keepAgentLease(lease("one", { checksum: "md5-a", renewedMinutes: -60 }));
     expect(JSON.stringify(kept)).not.toContain("applied");
     const { record, againAtMs } = agentRecord(kept, { counting: "md5-b", nowMs: now });
-    expect(record).toMatchObject({ health: "error", reason: "AgentSilent", matches: false });
+    expect(record).toMatchObject({ health: "failed", reason: "AgentSilent", matches: false });
     expect(againAtMs).toBeUndefined();
   });
 });

@@ -51,8 +51,7 @@ export function checksumRecord(
     type: "checksum",
     id: checksumId(kind, namespace),
     step: "checksum",
-    // What gateways serve goes on working whatever a checksum says; it is the check that stands still.
-    ...recordBase(kind, newest, { summary, workingCondition: "Published" }),
+    ...recordBase(kind, newest, summary),
     standing,
     checksums: checksums.toSorted(newerFirst).map(checksumView),
     problemCount: status?.problemCount ?? 0,
@@ -141,7 +140,7 @@ export function agentRecord(lease: AgentLease, { counting, nowMs }: { readonly c
     id: agentId(metadata),
     step: "checksum",
     ref: objectRef(Lease, metadata),
-    ...healthViews(summary, summary.reason !== "AgentSilent"),
+    ...healthViews(summary),
     ...defined("createdMs", timeMs(metadata.creationTimestamp)),
     conditions: [],
     identity: spec?.holderIdentity ?? metadata.name,

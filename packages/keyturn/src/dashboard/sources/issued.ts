@@ -17,7 +17,7 @@ export function issuedRecord(
   const issued = issuedAtOf(status?.conditions);
   const nextRotationMs = issued?.exact && rotateAfterMs ? issued.atMs + rotateAfterMs : undefined;
   const { iasApplication, secret } = status ?? {};
-  const base = recordBase(EventingAuth, object, { summary, workingCondition: "Ready" });
+  const base = recordBase(EventingAuth, object, summary);
   const record: IssuedRecord = {
     type: "issued",
     id: issuedId(metadata),

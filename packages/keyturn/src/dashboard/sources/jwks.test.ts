@@ -41,7 +41,7 @@ it("has its keys as bars, with what comes next", () => {
   const { record, againAtMs } = keySetRecord(JWKSConfig, object, { removed: [], nowMs: now });
   expect(record).toMatchObject({
     id: "jwks/JWKSConfig/shop/tokens",
-    health: "ok",
+    health: "healthy",
     configMap: "tokens-jwks",
     endpoint: "/keys",
     revision: 4,

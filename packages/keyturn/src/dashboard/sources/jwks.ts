@@ -24,7 +24,7 @@ export function keySetRecord(
     type: "keySet",
     id: keySetId(kind, metadata),
     step: "jwks",
-    ...recordBase(kind, object, { summary, workingCondition: "Ready" }),
+    ...recordBase(kind, object, summary),
     configMap: spec.configMapName,
     endpoint: spec.endpoint ?? "/jwks.json",
     keys: [...keys, ...removed.filter(({ kid }) => !keys.some((key) => key.kid === kid))],

@@ -108,7 +108,7 @@ describe("a set", () => {
     const made = rotationSetRecord(shown(), now);
     expect(made?.record).toMatchObject({
       id: "rotation/shop/keys",
-      health: "ok",
+      health: "healthy",
       ref: { kind: "RotationTarget", name: "live" },
       source: { kind: "Secret", resource: "secrets", namespace: "shop", name: "source" },
       sourceSinceMs: at(-5),
@@ -217,7 +217,12 @@ describe("a set", () => {
       ],
     } satisfies ShownTarget["status"];
     const made = rotationSetRecord(shown({ targets: [target("live", 1, "1m", bad), target("previous", 2, "10m", status(1, -60))] }), now);
-    expect(made?.record).toMatchObject({ health: "error", reason: "NameConflict", sinceMs: at(-1), lanes: [{ health: "error" }, { health: "ok" }] });
+    expect(made?.record).toMatchObject({
+      health: "failed",
+      reason: "NameConflict",
+      sinceMs: at(-1),
+      lanes: [{ health: "failed" }, { health: "healthy" }],
+    });
   });
 
   it("without targets is none", () => {
@@ -235,7 +240,7 @@ function recordRotationMemory(...seqs: readonly number[]): RotationSetRecord {
     return { seq, digest: `d${seq}`, fromMs: seq * 10, ...(next !== undefined && { toMs: next * 10 }), backfilled: false };
   });
   const versions = seqs.toReversed().map((seq, index) => ({ seq, digest: `d${seq}`, seenMs: seq * 10, isSource: index === 0 }));
-  const common = { health: "ok", reason: "", message: "", conditions: [] } as const;
+  const common = { health: "healthy", reason: "", message: "", conditions: [] } as const;
   return {
     ...common,
     type: "rotationSet",

@@ -149,7 +149,7 @@ export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { rea
     type: "rotationSet",
     id: rotationSetId(namespace, set),
     step: "rotation",
-    ...recordBase(RotationTarget, byName.get(worst.name) ?? first, { summary: worst, workingCondition: "Ready" }),
+    ...recordBase(RotationTarget, byName.get(worst.name) ?? first, worst),
     ref: objectRef(RotationTarget, first.metadata),
     // Each lane has its own.
     conditions: [],
@@ -280,7 +280,7 @@ function laneOf(target: ShownTarget, { member, rank, ranks, summary, held, plann
   const conditions = conditionViews(status?.conditions);
   const object = member.objects.find(({ ours }) => ours);
   const kind = kinds.find((candidate) => resourceOf(candidate) === object?.resource);
-  const { health, reason, message } = healthViews(summary, !conditions.some(({ type, status: holds }) => type === "Ready" && holds === "False"));
+  const { health, reason, message } = healthViews(summary);
   const pending = status?.pending;
   return {
     target: objectRef(RotationTarget, metadata),

@@ -106,13 +106,13 @@ const ref = { kind: "Deployment", namespace: "shop", name: "web" };
 const restartedAt = "2026-06-01T00:00:00Z";
 
 it.each<readonly [Decision, string, string]>([
-  [{ type: "restart", digest: "d" }, "outdated", "busy"],
-  [{ type: "rolling", stuck: false }, "rolling", "busy"],
-  [{ type: "rolling", stuck: true }, "rolling", "error"],
-  [{ type: "finish", helped: true }, "rolling", "busy"],
-  [{ type: "wait", reason: "OutsideWindow", untilMs: 7 }, "waiting", "waiting"],
-  [{ type: "skip", reason: "OptedOut" }, "heldBack", "waiting"],
-  [{ type: "skip", reason: "RestartWithoutEffect" }, "heldBack", "warning"],
+  [{ type: "restart", digest: "d" }, "outdated", "progressing"],
+  [{ type: "rolling", stuck: false }, "rolling", "progressing"],
+  [{ type: "rolling", stuck: true }, "rolling", "failed"],
+  [{ type: "finish", helped: true }, "rolling", "progressing"],
+  [{ type: "wait", reason: "OutsideWindow", untilMs: 7 }, "waiting", "paused"],
+  [{ type: "skip", reason: "OptedOut" }, "heldBack", "paused"],
+  [{ type: "skip", reason: "RestartWithoutEffect" }, "heldBack", "degraded"],
   [{ type: "unknown", reason: "WebhookFailed" }, "unknown", "unknown"],
 ])("%o is %s and %s", (decision, phase, health) => {
   const row = { id: "Deployment/shop/web", ref, outdated: "ImageDiffers" as const, why: "another image", decision };
@@ -137,6 +137,6 @@ it("tells when a wait is over", () => {
 });
 
 it("is done if there is nothing to decide and it was restarted, and is not shown if it never was", () => {
-  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt } })).toMatchObject({ phase: "done", health: "ok" });
+  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt } })).toMatchObject({ phase: "done", health: "healthy" });
   expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt: undefined } })).toBeUndefined();
 });

@@ -77,10 +77,10 @@ interface WorkloadPhase extends Pick<WorkloadRecord, "phase" | "reason" | "messa
   readonly health: Health;
 }
 
-const done: WorkloadPhase = { health: "ok", phase: "done", reason: "Current", message: "its pods have the sidecar that new ones would get" };
+const done: WorkloadPhase = { health: "healthy", phase: "done", reason: "Current", message: "its pods have the sidecar that new ones would get" };
 
 const rolling: WorkloadPhase = {
-  health: "busy",
+  health: "progressing",
   phase: "rolling",
   reason: "Rolling",
   message: "was restarted for its sidecar; its pods are being replaced",
@@ -89,22 +89,22 @@ const rolling: WorkloadPhase = {
 function verdictOf(decision: Decision): WorkloadPhase {
   switch (decision.type) {
     case "restart":
-      return { health: "busy", phase: "outdated", reason: "Outdated", message: "is restarted next" };
+      return { health: "progressing", phase: "outdated", reason: "Outdated", message: "is restarted next" };
     case "rolling":
       if (!decision.stuck) return rolling;
       return {
         ...rolling,
-        health: "error",
+        health: "failed",
         reason: "RolloutStuck",
         message: "was restarted for its sidecar and is not healthy in time; see its pods",
       };
     case "finish":
       return rolling;
     case "wait":
-      return { health: "waiting", phase: "waiting", reason: decision.reason, message: "waits, and is restarted without anybody doing anything" };
+      return { health: "paused", phase: "waiting", reason: decision.reason, message: "waits, and is restarted without anybody doing anything" };
     case "skip": {
       const isWished = decision.reason === "Paused" || decision.reason === "OptedOut" || decision.reason === "NotOptedIn";
-      return { health: isWished ? "waiting" : "warning", phase: "heldBack", reason: decision.reason, message: skipInWords(decision.reason) };
+      return { health: isWished ? "paused" : "degraded", phase: "heldBack", reason: decision.reason, message: skipInWords(decision.reason) };
     }
     case "unknown":
     default:
