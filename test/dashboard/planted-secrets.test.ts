@@ -147,5 +147,5 @@ test("no planted secret is in any byte that is served, logged or counted", async
 function refsOf(record: DashboardRecord): readonly ObjectRef[] {
   if (record.type === "step") return [];
   if (record.type !== "rotationSet") return [record.ref];
-  return [...record.lanes.flatMap(({ target, object }) => [target, ...(object ? [object] : [])]), ...(record.source ? [record.source] : [])];
+  return [...record.lanes.flatMap(({ ref, object }) => [ref, ...(object ? [object] : [])]), ...(record.source ? [record.source] : [])];
 }

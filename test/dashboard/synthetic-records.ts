@@ -4,12 +4,12 @@ import {
   type AgentRecord,
   type ChecksumRecord,
   type DashboardRecord,
-  type Health,
   type HeldStretch,
   type IssuedRecord,
   type KeySetRecord,
   type KeyView,
   type ObjectRef,
+  type ObjectReport,
   type RotationLane,
   type RotationSetRecord,
   type StageRecord,
@@ -30,7 +30,11 @@ function refOf(kind: string, resource: string, { index, name }: { readonly index
 }
 
 /** Most are well; every 11th waits, every 17th warns, every 29th fails. */
-function healthOf(index: number): { readonly health: Health; readonly reason: string; readonly message: string } {
+function healthOf(index: number): Pick<ObjectReport, "health" | "reason" | "message" | "detail" | "about"> {
+  return { ...faring(index), detail: "", about: [] };
+}
+
+function faring(index: number): Pick<ObjectReport, "health" | "reason" | "message"> {
   if (index % 29 === 28)
     return { health: "failed", reason: "NameConflict", message: "an object of that name exists and is not ours; rename or delete it" };
   if (index % 17 === 16) return { health: "degraded", reason: "CertificateExpired", message: "the certificate's validity is over; renew it" };
@@ -79,7 +83,7 @@ export function issuedRecord(index: number, nowMs: number): IssuedRecord {
     target: { clusterId: name, secret: "kyma-system/eventing-webhook-auth" },
     issuedMs: nowMs - (index % 60) * day,
     nextRotationMs: nowMs + (60 - (index % 60)) * day,
-    nextMs: nowMs + (60 - (index % 60)) * day,
+    next: { atMs: nowMs + (60 - (index % 60)) * day, what: "gets new credentials" },
   };
 }
 
@@ -107,7 +111,7 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
       backfilled: seq === newest - 4,
     });
     return {
-      target: refOf("RotationTarget", "rotationtargets.rotator.k8s.telekom.com", { index, name: `${set}-${role}` }),
+      ref: refOf("RotationTarget", "rotationtargets.rotator.k8s.telekom.com", { index, name: `${set}-${role}` }),
       object: refOf("Secret", "secrets", { index, name: `${set}-${role}` }),
       rank: place + 1,
       order: place,
@@ -141,7 +145,7 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
       isSource: back === 0,
     })),
     frozen: index % 6 === 2 ? [{ fromMs: nowMs - 33 * minute, toMs: nowMs - 27 * minute }] : [],
-    ...(Number.isFinite(nextMs) ? { nextMs } : {}),
+    ...(Number.isFinite(nextMs) ? { next: { atMs: nextMs, what: "a version moves on" } } : {}),
   };
 }
 
@@ -183,7 +187,7 @@ function keySetRecord(index: number, nowMs: number): KeySetRecord {
     updatedMs: nowMs - 2 * day,
     nextRemovalMs: nowMs + 5 * day,
     nextExpiryMs: nowMs + 40 * day,
-    nextMs: nowMs + 5 * day,
+    next: { atMs: nowMs + 5 * day, what: "withdraws a key that was replaced" },
     ...(index % 3 === 0 ? { served: { holds: index % 6 === 0, reason: index % 6 === 0 ? "Serving" : "PodsNotAvailable", message: "" } } : {}),
   };
 }
@@ -202,6 +206,8 @@ export function checksumRecord(index: number, nowMs: number): ChecksumRecord {
     health,
     reason,
     message: standing === "current" ? "the checksum is that of the objects as they are" : "the objects are not as the checksum says",
+    detail: "",
+    about: [],
     sinceMs: nowMs - (index % 100) * minute,
     conditions: [],
     standing,
@@ -234,6 +240,8 @@ function agentRecord(index: number, nowMs: number): AgentRecord {
     health: behind ? "degraded" : "healthy",
     reason: behind ? "Behind" : "Serving",
     message: behind ? "its set is not the one that counts" : "its set is the one that counts",
+    detail: "",
+    about: [],
     sinceMs: nowMs - 3 * hour,
     conditions: [],
     identity,
@@ -283,6 +291,8 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
     health: healths[phase],
     reason: phase === "done" ? "SidecarRolloutFinished" : decision !== undefined && "reason" in decision ? decision.reason : "Outdated",
     message: phase === "done" ? "its pods are current" : "its pods have istio-proxy 1.27.0, new ones would get 1.27.1",
+    detail: "",
+    about: [],
     sinceMs: nowMs - (index % 45) * minute,
     conditions: [],
     phase,
@@ -291,7 +301,7 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
     ...(decision === undefined ? {} : { decision }),
     stuck: false,
     ...(phase === "done" || phase === "rolling" ? { restartedMs: nowMs - (index % 40) * minute } : {}),
-    ...(phase === "waiting" ? { nextMs: nowMs + 6 * minute } : {}),
+    ...(phase === "waiting" ? { next: { atMs: nowMs + 6 * minute, what: "may be restarted" } } : {}),
   };
 }
 

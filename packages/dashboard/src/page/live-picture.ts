@@ -1,6 +1,6 @@
 // The picture that the server tells, live: the connection, tried again for ever, and what it brings.
 import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
-import { believed, type Hello, type RecordBase, type StageRecord } from "../contract/index.ts";
+import { believed, type Hello, type ObjectRecord, type StageRecord } from "../contract/index.ts";
 import { doubtsOn } from "./doubt.ts";
 import { readStream, type StreamEnd } from "./event-stream.ts";
 import { forgetAccessToken, keepAccessToken, type PageClock, takeAccessToken } from "./page-state.ts";
@@ -93,7 +93,7 @@ function retry(connection: Connection): Connection {
 export type LiveTables = { readonly [T in keyof Tables]: ReadonlySignal<Tables[T]> };
 
 /** The records of a table as far as they can be believed; the same array if all of them can. */
-export function believedTable<R extends RecordBase>(records: readonly R[], stages: readonly StageRecord[], connection: Connection): readonly R[] {
+export function believedTable<R extends ObjectRecord>(records: readonly R[], stages: readonly StageRecord[], connection: Connection): readonly R[] {
   const [first] = records;
   const doubts = first
     ? doubtsOn(
@@ -138,7 +138,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
     issued: signal(picture.tables.issued),
     workload: signal(picture.tables.workload),
   };
-  const believable = <R extends RecordBase>(table: ReadonlySignal<readonly R[]>): ReadonlySignal<readonly R[]> =>
+  const believable = <R extends ObjectRecord>(table: ReadonlySignal<readonly R[]>): ReadonlySignal<readonly R[]> =>
     computed(() => believedTable(table.value, told.step.value, connection.value));
   const tables: LiveTables = {
     step: told.step,

@@ -23,7 +23,12 @@ it("failures come first, then what is degraded, then what is not known, the newe
 });
 
 it("what is next comes first, and what is over does not come", () => {
-  const records = [record("later", { nextMs: 90 }), record("over", { nextMs: 10 }), record("soon", { nextMs: 60 }), record("never", {})];
+  const records = [
+    record("later", { next: { atMs: 90, what: "" } }),
+    record("over", { next: { atMs: 10, what: "" } }),
+    record("soon", { next: { atMs: 60, what: "" } }),
+    record("never", {}),
+  ];
   expect(comingUp(records, 50, 5).map(({ id }) => id)).toEqual(["soon", "later"]);
 });
 

@@ -6,7 +6,7 @@ import {
   healthOrder,
   isDoubted,
   needsAttention,
-  type RecordBase,
+  type ObjectRecord,
   sumCounts,
 } from "../contract/index.ts";
 
@@ -14,7 +14,7 @@ import {
  * What failed before what is degraded before what is unknown, the newest of each first, at most `most` of them; and how many there are. What is only
  * in doubt because all of its step is, is told once, with the step.
  */
-export function attentionList<T extends RecordBase>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
+export function attentionList<T extends ObjectRecord>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
   const concerned = records.filter((record) => needsAttention(record) && !isDoubted(record));
   const first = concerned
     .toSorted((left, right) => severity(left) - severity(right) || (right.sinceMs ?? 0) - (left.sinceMs ?? 0) || (left.id < right.id ? -1 : 1))
@@ -22,15 +22,15 @@ export function attentionList<T extends RecordBase>(records: readonly T[], most:
   return { first, count: concerned.length };
 }
 
-function severity({ health }: RecordBase): number {
+function severity({ health }: ObjectRecord): number {
   return healthOrder.indexOf(health);
 }
 
 /** The next things that happen by themselves, soonest first. */
-export function comingUp<T extends RecordBase>(records: readonly T[], nowMs: number, most: number): readonly T[] {
+export function comingUp<T extends ObjectRecord>(records: readonly T[], nowMs: number, most: number): readonly T[] {
   return records
-    .filter(({ nextMs }) => nextMs !== undefined && nextMs > nowMs)
-    .toSorted((left, right) => (left.nextMs ?? 0) - (right.nextMs ?? 0) || (left.id < right.id ? -1 : 1))
+    .filter(({ next }) => next !== undefined && next.atMs > nowMs)
+    .toSorted((left, right) => (left.next?.atMs ?? 0) - (right.next?.atMs ?? 0) || (left.id < right.id ? -1 : 1))
     .slice(0, most);
 }
 
@@ -45,7 +45,7 @@ export function matches(texts: readonly string[], search: string): boolean {
 }
 
 /** The records that are left; the same array if that is all of them. `textsOf` gives what else than names and reasons is searched. */
-export function filterRecords<T extends RecordBase>(
+export function filterRecords<T extends ObjectRecord>(
   records: readonly T[],
   { search, health }: { readonly search: string; readonly health: string },
   textsOf: (record: T) => readonly string[] = () => [],

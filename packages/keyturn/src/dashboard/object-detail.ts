@@ -7,8 +7,7 @@ import { abandonAnnotation } from "../controllers/eventing-auth/api.ts";
 import { revokeAnnotation } from "../controllers/jwks/api.ts";
 import { consentLabel } from "../controllers/sidecars/annotations.ts";
 import { pausedAnnotation } from "../feature/pause-and-selection.ts";
-import { timeMs } from "../feature/summary.ts";
-import { objectRef, type RecordSource, shownText } from "./record-source.ts";
+import { objectRef, type RecordSource, shownText, timeMs } from "../feature/record.ts";
 import type { RecordStore } from "./record-store.ts";
 import type { AskedObject, Asker } from "./server.ts";
 import { SharedAnswers } from "./viewer-gate.ts";
@@ -124,7 +123,7 @@ function entriesOf(ref: ObjectRef, record: DashboardRecord): readonly HistoryEnt
       return [
         ...created(record),
         ...record.versions.map(({ seq, digest, seenMs }) => ({ atMs: seenMs, what: `the source became version ${seq} (${short(digest)})` })),
-        ...record.lanes.flatMap(({ target, held }) =>
+        ...record.lanes.flatMap(({ ref: target, held }) =>
           held.map(({ seq, fromMs, backfilled }) => ({
             atMs: fromMs,
             what: `${target.name === ref.name ? "got" : `${target.name} got`} version ${seq}${backfilled ? ", filled in for want of an older one" : ""}`,

@@ -11,6 +11,8 @@ export function issuedFixture(namespace: string, name: string, message = ""): Da
     health: "healthy",
     reason: "Ready",
     message,
+    detail: "",
+    about: [name],
     conditions: [],
   };
 }

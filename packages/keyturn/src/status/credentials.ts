@@ -8,12 +8,14 @@ import {
   healthOrder,
   isDoubted,
   needsAttention,
+  type NextStep,
+  type ObjectReport,
   stageHealth,
   type StageLeader,
 } from "@keyturn/dashboard/contract";
 import type { FeatureName } from "../feature/feature.ts";
-import { compareSummaries, type LeaseSummary, type NextStep, type Summary } from "../feature/summary.ts";
-import type { StageName } from "./status-watches.ts";
+import type { LeaseSummary } from "../feature/lease-summary.ts";
+import { calledBy, compareReports } from "../feature/record.ts";
 
 /** A kind of objects that could not be read, and why. */
 export interface Unread {
@@ -26,10 +28,12 @@ export interface Unread {
 
 /** What was read of one step. */
 export interface ReadStage {
-  readonly step: StageName;
+  readonly step: string;
   readonly feature: FeatureName;
+  /** Its objects are about every credential of their namespace. */
+  readonly perNamespace: boolean;
   /** As they say themselves. */
-  readonly objects: readonly Summary[];
+  readonly objects: readonly ObjectReport[];
   readonly unread: readonly Unread[];
   /** Each of them should have a Lease of its name. */
   readonly controllers: readonly string[];
@@ -43,7 +47,7 @@ export interface ReadStage {
 export interface StageStatus extends ReadStage {
   readonly health: Health;
   /** What matters most first, each as far as it can be believed. */
-  readonly objects: readonly Summary[];
+  readonly objects: readonly ObjectReport[];
   readonly doubts: readonly Doubt[];
 }
 
@@ -58,7 +62,7 @@ export function stageStatus(read: ReadStage, leasesUnread: Unread | undefined): 
     leader: leaderOf(read, leasesUnread),
   };
   const doubts = doubtsAbout(stage);
-  const said = objects.map((object) => believed(object, doubts)).sort(compareSummaries);
+  const said = objects.map((object) => believed(object, doubts)).sort(compareReports);
   return { ...read, objects: said, doubts, health: stageHealth(stage, doubts, countHealth(said)) };
 }
 
@@ -97,8 +101,8 @@ export interface CredentialStatus {
 
 /** An object with the step that it belongs to. */
 export interface Placed {
-  readonly step: StageName;
-  readonly summary: Summary;
+  readonly step: string;
+  readonly report: ObjectReport;
 }
 
 /** How many objects of a step fare how; what nobody fares like is left out. */
@@ -132,20 +136,20 @@ export function leadershipOf(
 /** Everything that somebody should look at, what matters most first. What is only in doubt because all of its step is, is told with the step. */
 export function attentionOf(status: Pick<CredentialStatus, "steps">): readonly Placed[] {
   return placed(status)
-    .filter(({ summary }) => needsAttention(summary) && !isDoubted(summary))
-    .sort((left, right) => compareSummaries(left.summary, right.summary));
+    .filter(({ report }) => needsAttention(report) && !isDoubted(report))
+    .sort((left, right) => compareReports(left.report, right.report));
 }
 
 /** Everything that happens by itself, the soonest first. */
 export function upcomingOf(status: Pick<CredentialStatus, "steps">): readonly (Placed & { readonly next: NextStep })[] {
   return placed(status)
-    .flatMap(({ step, summary }) => (summary.next ? [{ step, summary, next: summary.next }] : []))
-    .sort((left, right) => left.next.atMs - right.next.atMs || compareSummaries(left.summary, right.summary));
+    .flatMap(({ step, report }) => (report.next ? [{ step, report, next: report.next }] : []))
+    .sort((left, right) => left.next.atMs - right.next.atMs || compareReports(left.report, right.report));
 }
 
 /** Every object, in the order of the steps. */
 export function placed({ steps: all }: Pick<CredentialStatus, "steps">): readonly Placed[] {
-  return all.flatMap(({ step, objects }) => objects.map((summary) => ({ step, summary })));
+  return all.flatMap(({ step, objects }) => objects.map((report) => ({ step, report })));
 }
 
 // One credential out of all: the objects of every step that are about it.
@@ -168,22 +172,27 @@ export function parseSubject(text: string): Subject {
  * Secret or a set with them; and the checksums and agents of the namespaces in which they are.
  */
 export function credentialStatusOf(status: CredentialStatus, subject: Subject): CredentialStatus {
-  const all = placed(status).filter(({ step }) => step !== "verify");
-  const found = new Set(all.filter(({ summary }) => isMeant(summary, subject)).map(({ summary }) => summary));
+  const all = placed({ steps: status.steps.filter(({ perNamespace }) => !perNamespace) }).map(({ report }) => report);
+  const found = new Set(all.filter((report) => isMeant(report, subject)));
   for (let before = -1; before < found.size;) {
     before = found.size;
-    const known = new Set([...found].flatMap((summary) => summary.names.map((name) => `${summary.namespace}/${name}`)));
-    for (const { summary } of all) if (summary.names.some((name) => known.has(`${summary.namespace}/${name}`))) found.add(summary);
+    const known = new Set([...found].flatMap(namesOf));
+    for (const report of all) if (namesOf(report).some((name) => known.has(name))) found.add(report);
   }
-  const namespaces = new Set([...found].map(({ namespace }) => namespace));
-  const belongs = (step: StageStatus["step"], summary: Summary): boolean =>
-    step === "verify" ? namespaces.has(summary.namespace) || isMeant(summary, subject) : found.has(summary);
-  return { ...status, steps: status.steps.map((each) => ({ ...each, objects: each.objects.filter((summary) => belongs(each.step, summary)) })) };
+  const namespaces = new Set([...found].map(({ ref }) => ref.namespace));
+  const belongs = ({ perNamespace }: StageStatus, report: ObjectReport): boolean =>
+    perNamespace ? namespaces.has(report.ref.namespace) || isMeant(report, subject) : found.has(report);
+  return { ...status, steps: status.steps.map((stage) => ({ ...stage, objects: stage.objects.filter((report) => belongs(stage, report)) })) };
+}
+
+function namesOf({ ref, about }: ObjectReport): readonly string[] {
+  return about.map((name) => `${ref.namespace}/${name}`);
 }
 
 /** True if the object is what the person has typed. `secret/x` is any object that is about a Secret of that name. */
-function isMeant({ kind, name, names }: Summary, subject: Subject): boolean {
-  if (subject.kind === undefined || /^secrets?$|^set$/.test(subject.kind)) return names.includes(subject.name);
+function isMeant(report: ObjectReport, subject: Subject): boolean {
+  if (subject.kind === undefined || /^secrets?$|^set$/.test(subject.kind)) return report.about.includes(subject.name);
+  const { kind, name } = calledBy(report);
   const own = kind.toLowerCase();
   return name === subject.name && (subject.kind === own || subject.kind === `${own}s` || subject.kind.startsWith(`${own}s.`));
 }
@@ -203,25 +212,24 @@ export function statusData({ atMs, namespace, steps, leasesUnread }: CredentialS
       counts: countHealth(objects),
       leases: leases.map(leaseData),
       unread,
-      objects: objects.map(summaryData),
+      objects: objects.map(reportData),
     })),
     ...(leasesUnread && { leasesUnread }),
   };
 }
 
 /** One object of it. */
-export function summaryData({ kind, namespace, name, health, reason, message, sinceMs, detail, next, names }: Summary): object {
+export function reportData(report: ObjectReport): object {
+  const { health, reason, message, sinceMs, detail, next, about } = report;
   return {
-    kind,
-    namespace,
-    name,
+    ...calledBy(report),
     health,
     reason,
     message,
     ...(sinceMs !== undefined && { since: time(sinceMs) }),
     detail,
     ...(next && { next: { at: time(next.atMs), what: next.what } }),
-    about: names,
+    about,
   };
 }
 

@@ -1,16 +1,16 @@
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { coloured, plain } from "../text.ts";
-import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
+import { statusWith, nowMs, report } from "./credential-status.fixture.ts";
 import { blindText, credentialText, overviewText, whenSettled } from "./status-text.ts";
 
 const busy = statusWith(
   {
     rotate: [
-      summary({ name: "key-live", health: "failed", reason: "NameConflict", message: "a Secret of that name is not this target's" }),
-      summary({ name: "key-next", next: { atMs: nowMs + 2_520_000, what: "gets version 4" } }),
+      report({ name: "key-live", health: "failed", reason: "NameConflict", message: "a Secret of that name is not this target's" }),
+      report({ name: "key-next", next: { atMs: nowMs + 2_520_000, what: "gets version 4" } }),
     ],
-    publish: [summary({ kind: "JWKSConfig", name: "tokens", health: "progressing", reason: "UpdateDeferred" })],
+    publish: [report({ kind: "JWKSConfig", name: "tokens", health: "progressing", reason: "UpdateDeferred" })],
   },
   {
     issue: { unread: [{ resource: "eventingauths.operator.kyma-project.io", reason: "missing", message: "" }], leases: [], absent: true },
@@ -42,7 +42,7 @@ it("shows each step, what needs attention, what comes next, and what could not b
 
 it("what was read before a watch broke off is told to be so, and that nothing could be read is an error of its own", () => {
   const failing = { resource: "rotationtargets.rotator.k8s.telekom.com", reason: "failing", message: "connect ECONNREFUSED" } as const;
-  const broken = statusWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { unread: [failing] } });
+  const broken = statusWith({ rotate: [report({ name: "key-live" })] }, { rotate: { unread: [failing] } });
   expect(overviewText(broken, plain)).toMatch(/^rotate +1 unknown +keyturn-0/m);
   expect(blindText(broken)).toBe("nothing could be read: connect ECONNREFUSED");
   expect(blindText(busy)).toBe("nothing could be read: you lack the right to list leases in namespace shop");
@@ -76,7 +76,7 @@ it("says little when there is little to say", () => {
 });
 
 it("cuts a long list, and says so", () => {
-  const many = Array.from({ length: 25 }, (_, index) => summary({ name: `t${index}`, health: "failed", reason: "Conflict" }));
+  const many = Array.from({ length: 25 }, (_, index) => report({ name: `t${index}`, health: "failed", reason: "Conflict" }));
   const text = overviewText(statusWith({ rotate: many }), plain);
   expect(text).toContain("NEEDS ATTENTION (25)");
   expect(text).toContain("… and 5 more; -o json has them all");
@@ -111,7 +111,7 @@ it("waits for a watch that is syncing, not for one that is refused or not served
 
 describe("a step that nobody leads", () => {
   const silent = { controller: "rotation", namespace: "ops", holder: "keyturn-1", state: "expired", renewedMs: 0, acquiredMs: 0 } as const;
-  const unled = statusWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { leases: [silent] } });
+  const unled = statusWith({ rotate: [report({ name: "key-live" })] }, { rotate: { leases: [silent] } });
 
   it("is unknown, whatever was last reported, and needs attention", () => {
     expect(overviewText(unled, plain)).toMatch(/^rotate +1 unknown +nobody \(keyturn-1 is silent\)/m);
@@ -119,17 +119,17 @@ describe("a step that nobody leads", () => {
       "NEEDS ATTENTION (1)\n  rotate: NotLed\n    nobody leads: keyturn-1 has not renewed its Lease since 1970-01-01T00:00:00.000Z",
     );
     expect(overviewText(unled, coloured)).not.toContain("\u001b[32m");
-    expect(overviewText(statusWith({ rotate: [summary()] }), coloured)).toContain("\u001b[32m1 healthy");
+    expect(overviewText(statusWith({ rotate: [report()] }), coloured)).toContain("\u001b[32m1 healthy");
   });
 
   it("is also one of whose controllers one has no Lease", () => {
-    const half = statusWith({ publish: [summary()] }, { publish: { controllers: ["jwks", "jwks-rieset"] } });
+    const half = statusWith({ publish: [report()] }, { publish: { controllers: ["jwks", "jwks-rieset"] } });
     expect(overviewText(half, plain)).toMatch(/^publish +1 healthy \(as last reported\) +keyturn-0, nobody \(jwks-rieset has no Lease\)/m);
   });
 
   it("is not known to be one while Leases cannot be read, and not green either", () => {
     const leasesUnread = { resource: "leases.coordination.k8s.io", reason: "failing", message: "reset" } as const;
-    const unknown = statusWith({ rotate: [summary()] }, {}, leasesUnread);
+    const unknown = statusWith({ rotate: [report()] }, {}, leasesUnread);
     expect(overviewText(unknown, plain)).not.toContain("NEEDS ATTENTION");
     expect(unknown.steps.map(({ health }) => health)).toEqual(["unknown", "unknown", "unknown", "unknown", "unknown"]);
     expect(overviewText(unknown, coloured)).not.toContain("\u001b[32m");

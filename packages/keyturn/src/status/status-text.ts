@@ -1,7 +1,7 @@
 // Credential status as a text for people, and when there is enough of it to print.
-import { type Health, isDoubted } from "@keyturn/dashboard/contract";
+import { type Health, isDoubted, type ObjectReport } from "@keyturn/dashboard/contract";
 import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
-import { placeOf, type Summary } from "../feature/summary.ts";
+import { placeOf } from "../feature/record.ts";
 import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
 import {
   attentionOf,
@@ -35,21 +35,21 @@ export function overviewText(status: CredentialStatus, paint: Paint): string {
 
 /** One credential: every object that is about it, step by step. */
 export function credentialText(status: CredentialStatus, paint: Paint): string {
-  const rows = placed(status).map(({ step, summary }) => [
+  const rows = placed(status).map(({ step, report }) => [
     step,
-    placeOf(summary),
-    paint(tones[summary.health], summary.health),
-    summary.reason,
-    sinceText(summary, status.atMs),
-    summary.detail,
-    summary.next ? `${nextText(summary.next.atMs, status.atMs)} ${summary.next.what}` : "-",
+    placeOf(report),
+    paint(tones[report.health], report.health),
+    report.reason,
+    sinceText(report, status.atMs),
+    report.detail,
+    report.next ? `${nextText(report.next.atMs, status.atMs)} ${report.next.what}` : "-",
   ]);
   const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
   return sections([renderRows([header, ...rows]), attentionText(status, paint), notesOf(status)]);
 }
 
 /** An object's place and how it fares, in one line. */
-export function healthText({ health, reason, message }: Summary, paint: Paint): string {
+export function healthText({ health, reason, message }: ObjectReport, paint: Paint): string {
   return `${paint(tones[health], health)}  ${reason}: ${message}`;
 }
 
@@ -63,7 +63,7 @@ function stagesTable(status: CredentialStatus, paint: Paint): string {
     header,
     ...status.steps.map((step): readonly string[] => {
       const [soonest] = upcomingOf({ steps: [step] });
-      const next = soonest ? `${nextText(soonest.next.atMs, status.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
+      const next = soonest ? `${nextText(soonest.next.atMs, status.atMs)} ${placeOf(soonest.report)} ${soonest.next.what}` : "-";
       return [step.step, countsText(step, paint), leadersText(step, status, paint), next];
     }),
   ]);
@@ -107,9 +107,9 @@ function attentionText(status: CredentialStatus, paint: Paint): string {
   return [paint("strong", `NEEDS ATTENTION (${count})`), ...lines, ...rest].join("\n");
 }
 
-function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): readonly string[] {
-  const since = summary.sinceMs === undefined ? "" : `, for ${sinceText(summary, nowMs)}`;
-  return [`  ${step}: ${placeOf(summary)} ${paint(tones[summary.health], summary.reason)}${since}`, `    ${summary.message}`];
+function concernLines({ step, report }: Placed, nowMs: number, paint: Paint): readonly string[] {
+  const since = report.sinceMs === undefined ? "" : `, for ${sinceText(report, nowMs)}`;
+  return [`  ${step}: ${placeOf(report)} ${paint(tones[report.health], report.reason)}${since}`, `    ${report.message}`];
 }
 
 function upcomingText(status: CredentialStatus, paint: Paint): string {
@@ -117,7 +117,7 @@ function upcomingText(status: CredentialStatus, paint: Paint): string {
   if (upcoming.length === 0) return "";
   const lines = upcoming
     .slice(0, maxUpcoming)
-    .map(({ step, summary, next }) => `  ${nextText(next.atMs, status.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
+    .map(({ step, report, next }) => `  ${nextText(next.atMs, status.atMs)}  ${step}: ${placeOf(report)} ${next.what}`);
   return [paint("strong", "NEXT"), ...lines].join("\n");
 }
 
@@ -142,7 +142,7 @@ export function unreadText({ resource, reason, message }: Unread): string {
   return `${resource} cannot be read: ${message}`;
 }
 
-function sinceText({ sinceMs }: Summary, nowMs: number): string {
+function sinceText({ sinceMs }: ObjectReport, nowMs: number): string {
   return sinceMs === undefined ? "-" : renderAge(sinceMs, nowMs);
 }
 

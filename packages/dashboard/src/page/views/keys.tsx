@@ -42,7 +42,7 @@ export function Keys(): JSX.Element {
 const textsOfRotation = ({ set, source, lanes }: RotationSetRecord): readonly string[] => [
   set,
   source?.name ?? "",
-  ...lanes.map(({ target }) => target.name),
+  ...lanes.map(({ ref }) => ref.name),
 ];
 
 const legendRotation = [

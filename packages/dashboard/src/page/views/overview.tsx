@@ -9,7 +9,7 @@ import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { attentionList, comingUp, countTables } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
 import { counted, type StageInfo, stageInfos } from "../stages.ts";
-import { allTables, countedRecords, nextText, type ObjectRecord } from "./stage.tsx";
+import { allTables, countedRecords, type ShownRecord } from "./stage.tsx";
 
 const most = 8;
 
@@ -94,9 +94,9 @@ function StageCard({
       </p>
       {absence !== undefined || limit === undefined ? null : <p class="step-foot">{limitText(limit)}</p>}
       <p class="step-next">
-        {next?.nextMs === undefined ? null : (
+        {next?.next === undefined ? null : (
           <>
-            next <Moment at={next.nextMs} />
+            next <Moment at={next.next.atMs} />
           </>
         )}
       </p>
@@ -105,7 +105,7 @@ function StageCard({
   );
 }
 
-function Attention({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
+function Attention({ records }: { readonly records: readonly ShownRecord[] }): JSX.Element {
   const { live } = usePage();
   const { first, count } = attentionList(records, most);
   const doubts = useDoubts();
@@ -156,7 +156,7 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
   );
 }
 
-function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
+function ComingUp({ records }: { readonly records: readonly ShownRecord[] }): JSX.Element {
   const { clock } = usePage();
   const coming = comingUp(records, clock.now.value, most);
   return (
@@ -177,8 +177,8 @@ function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): J
                 <ObjectLink to={record.ref}>{record.type === "rotationSet" ? record.set : record.ref.name}</ObjectLink>{" "}
                 <span class="faint">{whereText(record)}</span>
               </span>
-              <span>{record.nextMs === undefined ? null : <Moment at={record.nextMs} />}</span>
-              <span class="message">{nextText(record)}</span>
+              <span>{record.next === undefined ? null : <Moment at={record.next.atMs} />}</span>
+              <span class="message">{record.next?.what}</span>
             </li>
           ))}
         </ul>
@@ -187,7 +187,7 @@ function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): J
   );
 }
 
-function whereText({ ref }: ObjectRecord): string {
+function whereText({ ref }: ShownRecord): string {
   return ref.namespace === "" ? ref.kind : `${ref.kind} in ${ref.namespace}`;
 }
 

@@ -1,4 +1,4 @@
-// What the views of all stages share: their records, their heading, and what happens next in words.
+// What the views of all stages share: their records and their heading.
 import type { ComponentChildren, JSX } from "preact";
 import {
   type AgentRecord,
@@ -17,10 +17,10 @@ import { HealthMark } from "../parts/health-mark.tsx";
 import type { ViewName } from "../route.ts";
 import { stageInfos } from "../stages.ts";
 
-export type ObjectRecord = IssuedRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | WorkloadRecord;
+export type ShownRecord = IssuedRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | WorkloadRecord;
 
 /** What a step counts. Agents are not counted among checksums, but want attention as much. */
-export function countedRecords(tables: LiveTables, step: StageName): readonly ObjectRecord[] {
+export function countedRecords(tables: LiveTables, step: StageName): readonly ShownRecord[] {
   switch (step) {
     case "eventing-auth":
       return tables.issued.value;
@@ -37,7 +37,7 @@ export function countedRecords(tables: LiveTables, step: StageName): readonly Ob
 }
 
 /** Everything that a step is responsible for, table by table. */
-export function allTables(tables: LiveTables, step: StageName): readonly (readonly ObjectRecord[])[] {
+export function allTables(tables: LiveTables, step: StageName): readonly (readonly ShownRecord[])[] {
   return step === "checksum" ? [tables.checksum.value, tables.agent.value] : [countedRecords(tables, step)];
 }
 
@@ -112,32 +112,4 @@ function Notice({
       <span>{children}</span>
     </p>
   );
-}
-
-// What happens next to an object, in words.
-
-/** For records whose `nextMs` is known. */
-export function nextText(record: ObjectRecord): string {
-  switch (record.type) {
-    case "issued":
-      return "the credentials are rotated";
-    case "rotationSet": {
-      const lane = record.lanes.find(({ planned }) => planned[0]?.atMs === record.nextMs);
-      const seq = lane?.planned[0]?.seq;
-      return lane === undefined
-        ? "a version moves on"
-        : seq === undefined
-          ? `${lane.target.name} is emptied`
-          : `${lane.target.name} gets version ${seq}`;
-    }
-    case "keySet":
-      return record.nextMs === record.nextExpiryMs ? "a certificate expires" : "a replaced key is removed";
-    case "checksum":
-      return "an announced state is given up";
-    case "agent":
-      return "the agent should have been heard of again";
-    case "workload":
-    default:
-      return record.decision?.type === "wait" ? "it may be restarted" : "it is looked at again";
-  }
 }

@@ -7,6 +7,7 @@ import { type NamespaceChoice, placesOf, checksumFlags } from "./flags.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
 import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
+import { checksumRecords } from "./records.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",
@@ -14,6 +15,7 @@ export const checksumFeature: Feature = {
   flags: Object.values(checksumFlags),
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],
+  records: checksumRecords,
   controllers(flag) {
     const names = flag(checksumFlags.namespaces);
     const choice: NamespaceChoice = names.length > 0 ? { type: "named", names } : { type: "labelled", labels: flag(checksumFlags.namespaceSelector) };

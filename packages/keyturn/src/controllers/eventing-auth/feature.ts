@@ -6,6 +6,7 @@ import { eventingAuthFlags as flags, readSettings } from "./flags.ts";
 import { kymaController } from "./kyma.ts";
 import { eventingAuthMetrics } from "./metrics.ts";
 import { issuingController } from "./controller.ts";
+import { eventingAuthRecords } from "./records.ts";
 
 /** From sending a request to the identity provider to the end of its answer; three tries of it fit into a run. */
 const providerTimeoutMs = 10_000;
@@ -16,6 +17,7 @@ export const eventingAuthFeature: Feature = {
   flags: Object.values(flags),
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
+  records: eventingAuthRecords,
   controllers(flag) {
     const selects = selectionOf(flag);
     return [

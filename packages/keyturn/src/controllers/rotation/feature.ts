@@ -7,6 +7,7 @@ import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { RotationTarget } from "./api.ts";
 import { rotationController } from "./controller.ts";
 import { rotationMetrics } from "./metrics.ts";
+import { rotationRecords } from "./records.ts";
 import { parseSourceKind, sourceKinds } from "./source.ts";
 
 // What can be rotated besides Secrets and ConfigMaps, and when, as flags.
@@ -32,6 +33,7 @@ export const rotationFeature: Feature = {
   flags: Object.values(rotationFlags),
   metrics: rotationMetrics,
   kinds: [RotationTarget],
+  records: rotationRecords((flag) => sourceKinds(flag(rotationFlags.kinds))),
   controllers: (flag) => [
     rotationController({ kinds: sourceKinds(flag(rotationFlags.kinds)), selects: selectionOf(flag), maintenance: rotationWindows(flag) }),
   ],

@@ -5,6 +5,7 @@ import { sidecarsFlags } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
 import type { Limits } from "./rollout-plan.ts";
 import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
+import { sidecarsRecords } from "./records.ts";
 
 export const sidecarsFeature: Feature = {
   name: "sidecars",
@@ -12,6 +13,7 @@ export const sidecarsFeature: Feature = {
   flags: Object.values(sidecarsFlags),
   metrics: sidecarsMetrics,
   kinds: [],
+  records: sidecarsRecords,
   controllers: (flag) => [sidecarsControllerOf(sidecarsOptions(flag))],
 };
 

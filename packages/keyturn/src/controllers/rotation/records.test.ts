@@ -2,9 +2,9 @@
 import type { HeldStretch, RotationSetRecord } from "@keyturn/dashboard/contract";
 import { ConfigMap, maxDurationMs, Secret } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import type { RotationLog } from "../../controllers/rotation/history.ts";
-import type { ObjectObservation, RecordObservation } from "../../controllers/rotation/observe.ts";
-import { type RotationMemory, rotationSetRecord, type ShownSet, type ShownTarget, withMemory } from "./rotation.ts";
+import type { RotationLog } from "./history.ts";
+import type { ObjectObservation, RecordObservation } from "./observe.ts";
+import { type RotationMemory, rotationSetRecord, type ShownSet, type ShownTarget, withMemory } from "./records.ts";
 
 const minute = 60_000;
 const now = Date.UTC(2026, 5, 1);
@@ -119,7 +119,7 @@ describe("a set", () => {
       ],
       lanes: [
         {
-          target: { name: "live" },
+          ref: { name: "live" },
           object: { kind: "Secret", name: "live" },
           rank: 1,
           delayMs: minute,
@@ -130,7 +130,7 @@ describe("a set", () => {
           planned: [],
           gapMs: 0,
         },
-        { target: { name: "previous" }, rank: 2, delayMs: 10 * minute, held: [{ seq: 1, fromMs: at(-60) }], gapMs: 9 * minute },
+        { ref: { name: "previous" }, rank: 2, delayMs: 10 * minute, held: [{ seq: 1, fromMs: at(-60) }], gapMs: 9 * minute },
       ],
     });
     expect(made?.record).not.toHaveProperty("lanes.0.held.1.toMs");
@@ -150,7 +150,7 @@ describe("a set", () => {
     const made = rotationSetRecord(shown({ records: [record(1, -61, undefined), record(2, -5, log), record(3, -0.5, settling)] }), now);
     const due = at(0.5);
     expect(made?.record).toMatchObject({
-      nextMs: due,
+      next: { atMs: due, what: "live gets version 3" },
       lanes: [{ planned: [{ atMs: due, seq: 3, digest: "digest-3" }] }, { planned: [{ atMs: expect.any(Number), seq: 2, digest: "digest-2" }] }],
     });
     expect(made?.againAtMs).toBe(due);
@@ -194,6 +194,14 @@ describe("a set", () => {
     expect(made?.record).not.toHaveProperty("frozen.1.toMs");
   });
 
+  it("says that a target is to be emptied", () => {
+    const gone: RotationLog = { ...log, source: { state: "gone", sinceMs: at(-2) } };
+    const live = target("live", 1, "10m", status(2, -4));
+    const cascading = { ...live, spec: { ...live.spec, deletionMode: "cascade" as const } };
+    const made = rotationSetRecord(shown({ targets: [cascading], records: [record(2, -5, gone)] }), now);
+    expect(made?.record).toMatchObject({ lanes: [{ planned: [{ atMs: expect.any(Number) }] }], next: { what: "live is emptied" } });
+  });
+
   it("is shown from statuses alone where the records may not be read", () => {
     const made = rotationSetRecord(shown({ records: [], objectsOf: () => [] }), now);
     expect(made?.record).toMatchObject({
@@ -225,6 +233,16 @@ describe("a set", () => {
     });
   });
 
+  it("still shows a target that is being deleted, after the others", () => {
+    const live = target("live", 1, "1m", status(2, -4));
+    const leaving = { ...live, metadata: { ...live.metadata, deletionTimestamp: iso(-1) } };
+    const lanes = rotationSetRecord(shown({ targets: [leaving, target("previous", 2, "10m", status(1, -60))] }), now)?.record.lanes;
+    expect(lanes).toMatchObject([
+      { ref: { name: "previous" }, rank: 1 },
+      { ref: { name: "live" }, rank: 2, health: "progressing", reason: "Deleting", planned: [] },
+    ]);
+  });
+
   it("without targets is none", () => {
     expect(rotationSetRecord(shown({ targets: [] }), now)).toBeUndefined();
   });
@@ -240,7 +258,7 @@ function recordRotationMemory(...seqs: readonly number[]): RotationSetRecord {
     return { seq, digest: `d${seq}`, fromMs: seq * 10, ...(next !== undefined && { toMs: next * 10 }), backfilled: false };
   });
   const versions = seqs.toReversed().map((seq, index) => ({ seq, digest: `d${seq}`, seenMs: seq * 10, isSource: index === 0 }));
-  const common = { health: "healthy", reason: "", message: "", conditions: [] } as const;
+  const common = { health: "healthy", reason: "", message: "", detail: "", about: [], conditions: [] } as const;
   return {
     ...common,
     type: "rotationSet",
@@ -251,7 +269,7 @@ function recordRotationMemory(...seqs: readonly number[]): RotationSetRecord {
     policy: "Settled",
     frozen: [],
     versions,
-    lanes: [{ ...common, target: ref, rank: 1, order: 1, delayMs: 0, held, planned: [], gapMs: 0 }],
+    lanes: [{ ...common, ref, rank: 1, order: 1, delayMs: 0, held, planned: [], gapMs: 0 }],
   };
 }
 
