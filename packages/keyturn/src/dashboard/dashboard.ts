@@ -13,7 +13,6 @@ import {
   resourceOf,
   type WatchStatus,
 } from "@keyturn/runtime";
-import { memberFlags } from "../controllers/checksum/flags.ts";
 import type { FeatureName, FlagReader } from "../feature/feature.ts";
 import { type RecordScope, type RecordSource, shownText } from "../feature/record.ts";
 import { features } from "../registry.ts";
@@ -179,12 +178,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
   keeper.addStages((touch) => stagesSource(touch, { ...options, sources }));
-  const secrets = {
-    rules: { versionAnnotations: flag(memberFlags.versionAnnotations) },
-    labels: flag(memberFlags.secretSelector),
-    types: flag(memberFlags.secretTypes),
-  };
-  const details = new ObjectDetails({ client, clock, log, store, sources, secrets, signal: stop.signal });
+  const details = new ObjectDetails({ client, clock, log, store, sources, flag, signal: stop.signal });
   const server: DashboardServer = await startDashboardServer({
     ...options,
     files: options.files ?? (await readStaticFiles()),

@@ -1,10 +1,13 @@
 // One record for each object that people look at, for `keyturn status` and the page alike: where records come from, and how they are made.
 // Made from what anybody may read: specs, statuses, marks; never from Secrets.
 import {
+  type CommandView,
   type ConditionView,
   type DashboardRecord,
+  type DifferenceView,
   type Health,
   healthOrder,
+  type HistoryEntry,
   type NextStep,
   type ObjectRef,
   type ObjectReport,
@@ -13,6 +16,7 @@ import {
 import {
   apiVersionOf,
   type Cache,
+  type Client,
   type Condition,
   type ControllerScope,
   type DeepReadonly,
@@ -24,7 +28,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import type { FlagReader } from "./feature.ts";
-import { pausedReason } from "./pause-and-selection.ts";
+import { pausedAnnotation, pausedReason } from "./pause-and-selection.ts";
 
 // Where records come from: a source watches something and makes records of it, one for each id.
 
@@ -36,6 +40,30 @@ export interface Records {
   readonly perNamespace?: true;
   /** Declares watches. Nothing is requested before the caches are started. */
   watch(this: void, scope: RecordScope): RecordSource;
+  /** What the page of an object tells beyond its record. `ref` is the object, which is one of those that the record is about. */
+  story(this: void, ref: ObjectRef, record: DashboardRecord): ObjectStory;
+  /** How what is live differs from what one of its objects says; asked for when somebody looks. */
+  readonly differences?: Differences;
+}
+
+/** What has happened to an object as far as its record remembers, and what somebody would type about it. */
+export interface ObjectStory {
+  readonly history: readonly HistoryEntry[];
+  /** Names of objects need no quotes: Kubernetes allows no character in them that a shell would take for something else. */
+  readonly commands: readonly CommandView[];
+}
+
+/** How differences are found. */
+export interface Differences {
+  /** Objects of this kind have them. */
+  readonly of: Kind;
+  /** Told only to who may list these. */
+  readonly needs: Kind;
+  find(
+    this: void,
+    where: { readonly client: Client; readonly namespace: string; readonly signal: AbortSignal },
+    flag: FlagReader,
+  ): Promise<readonly DifferenceView[]>;
 }
 
 /** What a source is made with. */
@@ -240,4 +268,28 @@ export function keepShown<T extends KubeObject>(object: Stored<T>): Stored<T> {
 /** What a cache holds; of one namespace, or all. */
 export function valuesOf<V>(cache: Cache<V>, namespace?: string): readonly DeepReadonly<V>[] {
   return Array.from(cache.entries(namespace), ([, value]) => value);
+}
+
+// For stories.
+
+/** Nothing to tell. */
+export const noStory: ObjectStory = { history: [], commands: [] };
+
+/** ` -n shop`; empty for kinds that are in no namespace. */
+export function inNamespace({ namespace }: Pick<ObjectRef, "namespace">): string {
+  return namespace === "" ? "" : ` -n ${namespace}`;
+}
+
+export function pauseCommand(ref: ObjectRef): CommandView {
+  return { what: "leave it as it is for now", command: `kubectl annotate ${ref.resource} ${ref.name}${inNamespace(ref)} ${pausedAnnotation}=true` };
+}
+
+/** That something happened at that time, if that is known. */
+export function happened(atMs: number | undefined, what: string): readonly HistoryEntry[] {
+  return atMs === undefined ? [] : [{ atMs, what }];
+}
+
+/** As much of a digest as people tell others apart by. */
+export function shortDigest(digest: string): string {
+  return digest.slice(0, 12);
 }

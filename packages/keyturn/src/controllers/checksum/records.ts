@@ -1,5 +1,5 @@
 // What people see of checksums, a namespace each; and of agents.
-import type { ChecksumRecord, ChecksumView, Health, NextStep } from "@keyturn/dashboard/contract";
+import type { ChecksumRecord, ChecksumView, DashboardRecord, Health, NextStep, ObjectRef } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -11,6 +11,7 @@ import {
   managedBySelector,
   nameOf,
   resourceOf,
+  Secret,
   type Selection,
   type Stored,
 } from "@keyturn/runtime";
@@ -19,11 +20,19 @@ import {
   againAtMs,
   conditionViews,
   defined,
+  type Differences,
+  happened,
   type HealthReport,
   healthReportOf,
+  inNamespace,
   type Made,
+  noStory,
   objectReport,
+  type ObjectStory,
+  pauseCommand,
   type Records,
+  shortDigest,
+  shownText,
   timeMs,
   unlessOverdue,
   valuesOf,
@@ -31,7 +40,8 @@ import {
 import { afterNow, agentId, agentLeaseLabel, agentRecord, keepAgentLease, noteOf, type StoredLease, validUntilMs } from "./agent-lease.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import type { CheckSumObject } from "./check-sum-object.ts";
-import { checksumFlags } from "./flags.ts";
+import { differenceInWords, namespaceDiffs } from "./difference.ts";
+import { checksumFlags, memberFlags } from "./flags.ts";
 import type { ConditionReason } from "./reasons.ts";
 
 /** A checksum as it is shown: its ids can be a megabyte, and are not. */
@@ -173,8 +183,47 @@ function watchedChecksums(flag: FlagReader): {
   };
 }
 
+function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
+  const diff = { what: "which Secrets differ", command: `keyturn diff${inNamespace(ref)}` };
+  if (record.type === "agent") {
+    const { createdMs, promotedMs, checksum } = record;
+    return {
+      history: [...happened(createdMs, "was created"), ...happened(promotedMs, `took over checksum ${shortDigest(checksum)}`)],
+      commands: [diff],
+    };
+  }
+  if (record.type !== "checksum") return noStory;
+  return {
+    history: record.checksums.flatMap(({ checksum, count, sinceMs, timestampMs, announcedUntilMs }) =>
+      happened(
+        sinceMs ?? timestampMs,
+        `checksum ${shortDigest(checksum)} of ${count} objects was ${announcedUntilMs === undefined ? "published" : "announced"}`,
+      ),
+    ),
+    commands: [diff, pauseCommand(ref)],
+  };
+}
+
+/** How the live Secrets of a namespace differ from its newest checksum. */
+const differences: Differences = {
+  of: SecretCheckSum,
+  needs: Secret,
+  async find(where, flag) {
+    const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
+    const chosen = { rules, labels: flag(memberFlags.secretSelector), types: flag(memberFlags.secretTypes), allNamespaces: false };
+    const [diff] = await namespaceDiffs(where, chosen);
+    return (diff?.differences ?? []).map((difference) => ({
+      direction: difference.direction,
+      name: difference.secret ?? "",
+      message: shownText(differenceInWords(difference)),
+    }));
+  },
+};
+
 export const checksumRecords: Records = {
   stage: "verify",
+  story,
+  differences,
   perNamespace: true,
   watch({ watch, touch, flag }) {
     const { kinds, places } = watchedChecksums(flag);

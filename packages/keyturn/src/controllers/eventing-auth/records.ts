@@ -1,19 +1,24 @@
 // What people see of EventingAuths.
-import type { Health, IssuedRecord } from "@keyturn/dashboard/contract";
+import type { DashboardRecord, Health, IssuedRecord, ObjectRef } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, findCondition, keyOf, nameOf, resourceOf, type Stored } from "@keyturn/runtime";
 import {
   againAtMs,
   defined,
+  happened,
   type HealthReport,
   healthReportOf,
+  inNamespace,
   keepShown,
   type Made,
+  noStory,
   objectReport,
+  type ObjectStory,
+  pauseCommand,
   readyHealth,
   type Records,
   timeMs,
 } from "../../feature/record.ts";
-import { EventingAuth } from "./api.ts";
+import { abandonAnnotation, EventingAuth } from "./api.ts";
 import { eventingAuthFlags } from "./flags.ts";
 import { issuedAtOf } from "./observe.ts";
 import type { ConditionReason } from "./reasons.ts";
@@ -69,8 +74,26 @@ function issuedId({ namespace = "", name }: { readonly namespace?: string | unde
   return `issued/${namespace}/${name}`;
 }
 
+function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
+  if (record.type !== "issued") return noStory;
+  const { createdMs, issuedMs, deletingSinceMs } = record;
+  const abandon = `kubectl annotate ${ref.resource} ${ref.name}${inNamespace(ref)} ${abandonAnnotation}=target`;
+  return {
+    history: [
+      ...happened(createdMs, "was created"),
+      ...happened(issuedMs, "its credentials were issued"),
+      ...happened(deletingSinceMs, "somebody asked for its deletion"),
+    ],
+    commands: [
+      pauseCommand(ref),
+      ...(deletingSinceMs === undefined ? [] : [{ what: "let it go although its cluster does not answer", command: abandon }]),
+    ],
+  };
+}
+
 export const eventingAuthRecords: Records = {
   stage: "issue",
+  story,
   watch({ watch, touch, flag }) {
     const rotateAfterMs = flag(eventingAuthFlags.rotateAfter);
     const cache = watch(EventingAuth, { keep: keepShown });

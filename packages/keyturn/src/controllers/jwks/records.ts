@@ -1,5 +1,5 @@
 // What people see of JWKSConfigs and JWKSs.
-import type { KeySetRecord, KeyView, NextStep } from "@keyturn/dashboard/contract";
+import type { DashboardRecord, KeySetRecord, KeyView, NextStep, ObjectRef } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -16,17 +16,23 @@ import {
   againAtMs,
   defined,
   earlierNext,
+  happened,
   type HealthReport,
   healthReportOf,
+  inNamespace,
   type Made,
+  noStory,
   objectReport,
+  type ObjectStory,
+  pauseCommand,
   readyHealth,
   type Records,
+  shortDigest,
   shownText,
   timeMs,
   unlessOverdue,
 } from "../../feature/record.ts";
-import { JWKS, JWKSConfig, type JwksStatus, type KeyStatus } from "./api.ts";
+import { JWKS, JWKSConfig, type JwksStatus, type KeyStatus, revokeAnnotation } from "./api.ts";
 
 /** An object of either kind, as far as it is shown. */
 interface ShownJwks extends KubeObject {
@@ -164,8 +170,31 @@ function removedKey(key: KeyView, nowMs: number): KeyView {
   return { ...key, state: "Removed", signs: false, removeMs: nowMs };
 }
 
+function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
+  if (record.type !== "keySet") return noStory;
+  const where = inNamespace(ref);
+  const [key] = record.keys;
+  const revoke = key && `kubectl annotate ${ref.resource} ${ref.name}${where} ${revokeAnnotation}=${key.kid}`;
+  return {
+    history: [
+      ...happened(record.createdMs, "was created"),
+      ...record.keys.flatMap(({ kid, sinceMs, replacedMs, removeMs, state }) => [
+        ...happened(sinceMs, `key ${shortDigest(kid)} was published`),
+        ...happened(replacedMs, `key ${shortDigest(kid)} was replaced`),
+        ...(state === "Removed" ? happened(removeMs, `key ${shortDigest(kid)} went`) : []),
+      ]),
+    ],
+    commands: [
+      { what: "see the document", command: `kubectl get configmap ${record.configMap}${where} -o jsonpath='{.data.jwks\\.json}'` },
+      ...(revoke === undefined ? [] : [{ what: "withdraw a key at once", command: revoke }]),
+      pauseCommand(ref),
+    ],
+  };
+}
+
 export const jwksRecords: Records = {
   stage: "publish",
+  story,
   watch({ watch, touch, clock }) {
     const kinds: readonly Kind[] = [JWKSConfig, JWKS];
     const removed = new Map<string, readonly KeyView[]>();

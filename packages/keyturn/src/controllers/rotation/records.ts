@@ -1,5 +1,6 @@
 // What people see of rotation sets: what each target held and holds, and what comes, from the operator's own forecast.
 import type {
+  DashboardRecord,
   FreezeStretch,
   Health,
   HeldStretch,
@@ -9,7 +10,6 @@ import type {
   PlannedStep,
   RotationLane,
   RotationSetRecord,
-  RotationVersion,
 } from "@keyturn/dashboard/contract";
 import {
   type Cache,
@@ -32,16 +32,22 @@ import {
   compareReports,
   defined,
   earlierNext,
+  happened,
   type HealthReport,
   healthReportOf,
+  inNamespace,
   keepShown,
   type Made,
+  noStory,
   objectRef,
   objectReport,
+  type ObjectStory,
+  pauseCommand,
   readyHealth,
   type Records,
   type RecordScope,
   type RecordSource,
+  shortDigest,
   timeMs,
   unlessOverdue,
 } from "../../feature/record.ts";
@@ -58,52 +64,9 @@ import {
   type SourceObservation,
   type TargetObservation,
 } from "./observe.ts";
+import { type RotationMemory, withMemory } from "./remembered-history.ts";
 import { gapMsOf, ranksOf } from "./rules.ts";
 import { markIndexes, setKey } from "./watches.ts";
-
-// What was seen of a set and is no longer written down anywhere: the operator keeps only what its rules can still ask for, and people want to look further back.
-
-/** What is remembered of one set, for as long as this process lives. */
-export interface RotationMemory {
-  readonly versions: readonly RotationVersion[];
-  /** By the name of the target. */
-  readonly held: ReadonlyMap<string, readonly HeldStretch[]>;
-}
-
-/** As many are remembered of each lane, and of each set's versions. */
-const maxRemembered = 40;
-
-/** The record with what is remembered in it, and what is to be remembered from now on. */
-export function withMemory(
-  record: RotationSetRecord,
-  memory: RotationMemory | undefined,
-): { readonly record: RotationSetRecord; readonly memory: RotationMemory } {
-  const lanes = record.lanes.map((lane) => longerLane(lane, memory?.held.get(lane.ref.name) ?? []));
-  const versions = longerVersions(record.versions, memory?.versions ?? []);
-  return {
-    record: { ...record, lanes, versions },
-    memory: { versions, held: new Map(lanes.map(({ ref, held }) => [ref.name, held])) },
-  };
-}
-
-/** Stretches that ended before those that are still written down. */
-function longerLane(lane: RotationLane, remembered: readonly HeldStretch[]): RotationLane {
-  const [first] = lane.held;
-  const earlier = first ? remembered.filter(({ fromMs }) => fromMs < first.fromMs) : [];
-  if (!first || earlier.length === 0) return lane;
-  const closed = earlier.map((stretch, index) => until(stretch, (earlier[index + 1] ?? first).fromMs));
-  return { ...lane, held: [...closed, ...lane.held].slice(-maxRemembered) };
-}
-
-function until(stretch: HeldStretch, toMs: number): HeldStretch {
-  return { ...stretch, toMs };
-}
-
-function longerVersions(versions: readonly RotationVersion[], remembered: readonly RotationVersion[]): readonly RotationVersion[] {
-  const known = new Set(versions.map(({ seq }) => seq));
-  const earlier = remembered.filter(({ seq }) => !known.has(seq)).map(({ seq, digest, seenMs }) => ({ seq, digest, seenMs, isSource: false }));
-  return [...versions, ...earlier].toSorted((a, b) => b.seq - a.seq).slice(0, maxRemembered);
-}
 
 // How one target fares.
 
@@ -361,9 +324,37 @@ function laneOf({ metadata, status }: ShownTarget, { member, report, kinds, ...d
   };
 }
 
+function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
+  if (record.type !== "rotationSet") return noStory;
+  const where = inNamespace(ref);
+  return {
+    history: [
+      ...happened(record.createdMs, "was created"),
+      ...record.versions.flatMap(({ seq, digest, seenMs }) => happened(seenMs, `the source became version ${seq} (${shortDigest(digest)})`)),
+      ...record.lanes.flatMap(({ ref: target, held }) =>
+        held.flatMap(({ seq, fromMs, backfilled }) =>
+          happened(
+            fromMs,
+            `${target.name === ref.name ? "got" : `${target.name} got`} version ${seq}${backfilled ? ", filled in for want of an older one" : ""}`,
+          ),
+        ),
+      ),
+      ...record.frozen.flatMap(({ fromMs, toMs }) => [
+        ...happened(fromMs, "the source was gone or could not be read"),
+        ...happened(toMs, "the source was back"),
+      ]),
+    ],
+    commands: [
+      { what: "what happens next, and when", command: `keyturn plan ${record.set}${where}` },
+      { what: "what has happened", command: `keyturn history ${record.set}${where}` },
+      pauseCommand(ref),
+    ],
+  };
+}
+
 /** The records of sets: from targets, and from the marks of what is kept for them. `kindsOf`: what can be rotated, by the operator's flags. */
 export function rotationRecords(kindsOf: (flag: FlagReader) => readonly Kind[]): Records {
-  return { stage: "rotate", watch: (scope) => watchSets(scope, kindsOf(scope.flag)) };
+  return { stage: "rotate", story, watch: (scope) => watchSets(scope, kindsOf(scope.flag)) };
 }
 
 function watchSets({ watch, touch, viewer }: RecordScope, kinds: readonly Kind[]): RecordSource {

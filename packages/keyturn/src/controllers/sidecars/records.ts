@@ -1,5 +1,5 @@
 // What people see of workloads: what the plan of this moment says about each, or at least what was left on those that were restarted.
-import type { Health, NextStep, WorkloadRecord } from "@keyturn/dashboard/contract";
+import type { DashboardRecord, Health, NextStep, ObjectRef, WorkloadRecord } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   DaemonSet,
@@ -18,8 +18,19 @@ import {
   type Stored,
   type Timer,
 } from "@keyturn/runtime";
-import { defined, objectReport, type Records, type RecordScope, type RecordSource, shownText } from "../../feature/record.ts";
-import { restartedForAnnotation, restartTimeMs, rolloutLabel } from "./annotations.ts";
+import {
+  defined,
+  happened,
+  inNamespace,
+  noStory,
+  objectReport,
+  type ObjectStory,
+  type Records,
+  type RecordScope,
+  type RecordSource,
+  shownText,
+} from "../../feature/record.ts";
+import { consentLabel, restartedForAnnotation, restartTimeMs, rolloutLabel } from "./annotations.ts";
 import { FleetRecord, type SidecarsView } from "./fleet.ts";
 import { sidecarsFlags } from "./flags.ts";
 import { idsIn } from "./inspect.ts";
@@ -155,9 +166,24 @@ function markedWorkload({ kind }: Kind, { metadata }: Stored<KubeObject>): Resta
   return restarting || restartedFor !== undefined ? { ref: { kind, namespace, name }, restarting, restartedAt: undefined, restartedFor } : undefined;
 }
 
+function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
+  if (record.type !== "workload") return noStory;
+  const { resource, name } = ref;
+  const where = inNamespace(ref);
+  return {
+    history: happened(record.restartedMs, "was restarted for its sidecar"),
+    commands: [
+      { what: "what would be restarted", command: `keyturn plan sidecars${where}` },
+      { what: "how its rollout fares", command: `kubectl rollout status ${resource}/${name}${where}` },
+      { what: "never restart it for its sidecar", command: `kubectl label ${resource} ${name}${where} ${consentLabel}=disabled` },
+    ],
+  };
+}
+
 /** What of them anybody may see; the page looks through `fleetRecords`. */
 export const sidecarsRecords: Records = {
   stage: "roll out",
+  story,
   watch({ watch, touch, flag, unserved }) {
     const rolloutTimeoutMs = flag(sidecarsFlags.rolloutTimeout);
     const restartable: readonly Kind[] = [Deployment, StatefulSet, DaemonSet, Rollout].filter((kind) => !unserved.includes(kind));
