@@ -61,6 +61,18 @@ it.each([
   expect(ownLeaders({ ...own(state, ready), renewals: { of: () => true } }).of("rotation", 0)).toEqual(expected);
 });
 
+it("a controller of two that does its work is told, so that what it says about its objects is believed", () => {
+  const activity = { queued: 0, delayed: 0, running: 0 };
+  const statuses = (state: string) => () => [
+    { name: "jwks", state, ready: true, activity } as never,
+    { name: "jwks-rieset", state: "waiting for CRD jwks.a", ready: true, activity } as never,
+  ];
+  const leaderIf = (state: string) => ownLeaders({ ...own("active"), statuses: statuses(state), renewals: { of: () => false } }).of("jwks", 0);
+  const idle = { state: "none", message: "controller jwks-rieset: waiting for CRD jwks.a" };
+  expect(leaderIf("active")).toEqual({ ...idle, partly: true });
+  expect(leaderIf("standby")).toEqual(idle);
+});
+
 /** This process, with one controller in a state. */
 function own(state: string, ready = true) {
   const activity = { queued: 0, delayed: 0, running: 0 };

@@ -52,13 +52,11 @@ export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLead
       }
       const idle = own.find(({ ready, state }) => !ready || state.startsWith("waiting for CRD "));
       if (own.length === 0 || idle?.state === "starting") return undefined;
-      if (idle) {
-        const partly = own.some(({ ready, state }) => ready && (state === "active" || state === "standby"));
-        return { state: "none", message: `controller ${idle.name}: ${idle.state}`, ...(partly && { partly }) };
-      }
+      const partly = own.some(({ name, state }) => state === "active" || (state === "standby" && renewals.of(name))) && { partly: true as const };
+      if (idle) return { state: "none", message: `controller ${idle.name}: ${idle.state}`, ...partly };
       const standby = own.filter(({ state }) => state === "standby").map(({ name }) => ({ name, renewed: renewals.of(name) }));
       const alone = standby.find(({ renewed }) => renewed === false);
-      if (alone) return { state: "none", message: `nobody renews the Lease of controller ${alone.name}` };
+      if (alone) return { state: "none", message: `nobody renews the Lease of controller ${alone.name}`, ...partly };
       return standby.some(({ renewed }) => renewed === undefined) ? undefined : led;
     },
   };

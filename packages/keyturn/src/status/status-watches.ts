@@ -84,8 +84,8 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
   };
 }
 
-/** Of a record about several objects, each of them. */
-function reportsOf(source: RecordSource, nowMs: number): readonly ObjectReport[] {
+/** What a source says about each object; of a record about several objects, about each of them. */
+export function reportsOf(source: RecordSource, nowMs: number): readonly ObjectReport[] {
   return Array.from(source.ids()).flatMap((id): readonly ObjectReport[] => {
     const record = source.make(id, nowMs)?.record;
     if (!record || record.type === "step") return [];
