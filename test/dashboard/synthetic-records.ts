@@ -124,7 +124,9 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
     };
   };
   const lanes = ["next", "live", "previous"].map(laneOf);
-  const nextMs = Math.min(...lanes.flatMap(({ planned }) => planned.map(({ atMs }) => atMs)));
+  const [next] = lanes
+    .flatMap(({ ref, planned }) => planned.map(({ atMs, seq }) => ({ atMs, what: `${ref.name} gets version ${seq}` })))
+    .toSorted((left, right) => left.atMs - right.atMs);
   return {
     type: "rotationSet",
     id: `rotation/${namespaceOf(index)}/${set}`,
@@ -145,7 +147,7 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
       isSource: back === 0,
     })),
     frozen: index % 6 === 2 ? [{ fromMs: nowMs - 33 * minute, toMs: nowMs - 27 * minute }] : [],
-    ...(Number.isFinite(nextMs) ? { next: { atMs: nextMs, what: "a version moves on" } } : {}),
+    ...(next && { next }),
   };
 }
 

@@ -8,7 +8,7 @@ import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { startTyped, type TypedCommand } from "../support/typed-command.ts";
 import { accessibilityProblems, surplusWidth } from "./accessibility.ts";
-import { openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
+import { goTo, openInBrowser, phone, useBrowser, whenLive } from "./chromium.ts";
 import { startContractServer } from "./contract-server.ts";
 import { everythingShown, seenKind, serveOperator, viewerToken } from "./served-operator.ts";
 import { applyIn, publishKeys } from "./shown-objects.ts";
@@ -54,7 +54,7 @@ function attention(page: Page): Locator {
 /** What must hold whenever anything is unknown. */
 async function claimsNothing(page: Page): Promise<void> {
   expect(await page.getByText("Nothing needs attention").count()).toBe(0);
-  expect(await page.locator(".flow .tone-healthy, .steps .tone-healthy").count()).toBe(0);
+  expect(await page.locator(".flow .tone-healthy, main .tone-healthy").count()).toBe(0);
   expect(await page.locator(".connection.tone-healthy").count()).toBe(0);
 }
 
@@ -197,6 +197,12 @@ test.each([
   expect(await marks(page)).toEqual(five);
   expect(await marks(page, ".steps")).toEqual(five);
   await claimsNothing(page);
+  for (const view of ["issue", "publish"]) {
+    await goTo(page, `#/${view}`);
+    await page.locator("main .tone-unknown").first().waitFor();
+    await claimsNothing(page);
+  }
+  await goTo(page, "#/overview");
   server.mend();
   await page.getByText("Nothing needs attention").waitFor();
 

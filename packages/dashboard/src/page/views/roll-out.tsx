@@ -1,7 +1,7 @@
 // Roll-out: workloads by how far they are, and what the plan of this moment does with each.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Health, WorkloadRecord } from "../../contract/index.ts";
+import { type Health, isDoubted, type WorkloadRecord } from "../../contract/index.ts";
 import { filterRecords } from "../record-list.ts";
 import { EmptyState, NothingFound } from "../parts/connection-state.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
@@ -79,6 +79,10 @@ export function RollOut(): JSX.Element {
     const found = filterRecords(records, { search, health }, ({ why, phase }) => [why, wordOf(phase)]);
     return selected === undefined ? found : found.filter(({ phase }) => phase === selected);
   }, [records, search, health, selected]);
+  const tones = phases.map(({ phase, health: usual, ...words }) => {
+    const own = records.filter((record) => record.phase === phase);
+    return { ...words, phase, count: own.length, tone: own.some(isDoubted) ? ("unknown" as const) : usual };
+  });
   return (
     <>
       <ViewHead view="roll-out" />
@@ -89,7 +93,7 @@ export function RollOut(): JSX.Element {
       ) : (
         <>
           <div class="phases" role="group" aria-label="Phases">
-            {phases.map(({ phase, word, hint, health: tone }) => (
+            {tones.map(({ phase, word, hint, count, tone }) => (
               <button
                 type="button"
                 key={phase}
@@ -97,7 +101,7 @@ export function RollOut(): JSX.Element {
                 aria-pressed={selected === phase}
                 onClick={() => navigation.adjust({ selected: selected === phase ? undefined : phase })}
               >
-                <strong>{records.filter((record) => record.phase === phase).length}</strong>
+                <strong>{count}</strong>
                 <HealthMark health={tone} text={word} />
                 <span class="faint">{hint}</span>
               </button>
