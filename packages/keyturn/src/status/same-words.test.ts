@@ -1,5 +1,5 @@
 // Whoever looks is told the same in the same words: by `keyturn status`, by a page on their machine, and by the operator's own page.
-import { type Cache, createLogger, Deployment, type Kind, type KubeObject, keyOf, Lease, type ObjectKey, type Stored } from "@keyturn/runtime";
+import { createLogger, Deployment, type Kind, type KubeObject, keyOf, Lease, type ObjectKey, type Stored } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import { agentAnnotations } from "../controllers/checksum/agent-lease.ts";
@@ -46,11 +46,13 @@ const world: readonly (readonly [Kind, Stored<KubeObject>])[] = [
   [Deployment, { metadata: { ...object("web", {}).metadata, annotations: { [restartedForAnnotation]: "digest" } } }],
 ];
 
+type Indexes = Readonly<Record<string, (value: unknown, key: ObjectKey) => readonly string[]>>;
+
 /** A cache with indexes. */
 class IndexedCache extends ManualCache<unknown> {
-  readonly #indexes: Readonly<Record<string, (value: unknown, key: ObjectKey) => readonly string[]>>;
+  readonly #indexes: Indexes;
 
-  constructor(kind: Kind, indexes: Readonly<Record<string, (value: unknown, key: ObjectKey) => readonly string[]>> = {}) {
+  constructor(kind: Kind, indexes: Indexes = {}) {
     super(kind);
     this.#indexes = indexes;
   }
@@ -64,19 +66,16 @@ class IndexedCache extends ManualCache<unknown> {
 function seenBy(viewer: RecordScope["viewer"]): Readonly<Record<string, unknown>> {
   const watch = (
     kind: Kind,
-    selection: { labels?: string; only?: string; keep?: (object: Stored<KubeObject>) => unknown; indexes?: object } = {},
+    { labels, indexes, keep = (each) => each }: { labels?: string; indexes?: Indexes; keep?: (object: Stored<KubeObject>) => unknown } = {},
   ) => {
-    const cache = new IndexedCache(kind, selection.indexes as never);
-    const { labels, only, keep = (each: unknown) => each } = selection;
-    // Nothing here is rolling, and nothing is kept for a target.
+    const cache = new IndexedCache(kind, indexes);
+    // Nothing here has the label of what is rolling.
     const isSelected = kind !== Deployment || labels === undefined;
-    if (isSelected)
-      for (const [its, each] of world)
-        if (its === kind && (only === undefined || kind === Deployment)) cache.put(keyOf(each.metadata), keep(each) as never);
-    return cache as Cache<unknown>;
+    for (const [its, each] of isSelected ? world : []) if (its === kind) cache.put(keyOf(each.metadata), keep(each));
+    return cache;
   };
   const scope: RecordScope = {
-    watch: watch as never,
+    watch,
     touch: () => {},
     clock: new VirtualClock(),
     log: createLogger({ level: "silent", destination: { write: () => {} } }),
