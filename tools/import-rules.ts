@@ -24,7 +24,7 @@ const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
 
 /** Small things that every folder of the product may use. */
 const leaves = ["certificate.ts", "semaphore.ts", "text.ts"].map((file) => product + file);
-const base = [api, ...leaves, `${product}feature/`];
+const base = [api, contract, ...leaves, `${product}feature/`];
 const controllers = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"].map((name) => `${product}controllers/${name}/`);
 const operatorFlags = `${product}operator-flags.ts`;
 
@@ -65,7 +65,6 @@ export const importRules: readonly ImportRule[] = [
     of: `${product}${view}/`,
     may: [
       ...base,
-      contract,
       `${product}registry.ts`,
       `${product}controllers/`,
       `${product}agent/`,

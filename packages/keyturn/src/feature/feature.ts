@@ -1,6 +1,7 @@
 // A feature: one of the five stages that a credential passes through, as the product's parts see it.
 import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
 import type { Flag } from "./flag.ts";
+import type { Records } from "./record.ts";
 
 /** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
 export const featureNames = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"] as const;
@@ -29,6 +30,8 @@ export interface Feature {
   readonly predecessor?: Predecessor;
   /** What it answers on the command line, by command. */
   readonly queries?: { readonly [Command in QueryCommand]?: FeatureQuery };
+  /** What people see of it: one record for `keyturn status` and the page alike. */
+  readonly records: Records;
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
 }
