@@ -48,7 +48,7 @@ async function settlingPlace(prefix: string): Promise<RotatingNamespace> {
   return place;
 }
 
-describe.concurrent("keyturn status", () => {
+describe("keyturn status", { concurrent: true }, () => {
   it("shows who leads, how objects fare, what comes next and when, as the controller's own plan has it", { timeout }, async () => {
     await using place = await settlingPlace("status");
     const where = ["-n", place.namespace, "--operator-namespace", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
@@ -116,7 +116,7 @@ describe.concurrent("keyturn status", () => {
   });
 });
 
-describe.concurrent("with few rights, keyturn status", () => {
+describe("with few rights, keyturn status", { concurrent: true }, () => {
   it("shows what may be read and says for each step what may not, and why", { timeout }, async () => {
     await using place = await settlingPlace("few");
     const rule = { apiGroups: ["rotator.k8s.telekom.com"], resources: ["rotationtargets"], verbs: ["get", "list", "watch"] };
@@ -156,7 +156,7 @@ describe.concurrent("with few rights, keyturn status", () => {
   });
 });
 
-describe.concurrent("of an API server that is not quite itself, keyturn status", () => {
+describe("of an API server that is not quite itself, keyturn status", { concurrent: true }, () => {
   it("shows what can be read and says what failed", { timeout }, async () => {
     await using place = await settlingPlace("half");
     await using proxy = await startFaultProxy(cluster());
@@ -187,7 +187,7 @@ describe.concurrent("of an API server that is not quite itself, keyturn status",
   });
 });
 
-describe.concurrent("keyturn status --watch", () => {
+describe("keyturn status --watch", { concurrent: true }, () => {
   it("prints the whole once and then each change, from watches alone, until Ctrl-C", { timeout }, async () => {
     await using place = await settlingPlace("follow");
     await using proxy = await startFaultProxy(cluster());
@@ -267,7 +267,7 @@ describe.concurrent("keyturn status --watch", () => {
   });
 });
 
-it.concurrent("keyturn history --watch and keyturn plan --watch show a change when it comes", { timeout }, async () => {
+it("keyturn history --watch and keyturn plan --watch show a change when it comes", { concurrent: true, timeout }, async () => {
   await using place = await settlingPlace("history-watch");
   const where = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
   const history = startTyped(["history", "my-key", "--watch", ...where]);
