@@ -29,9 +29,9 @@ export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">
         return { state: "unknown", message: `the right to ${state.rule} is missing; --operator-namespace says where to look` };
       if (state.type === "retrying" || state.type === "missing") return { state: "unknown", message: "the Leases of operators cannot be read" };
       if (!synced) return undefined;
-      const own = leases.summaries(nowMs).filter(({ controller }) => controllers[step].includes(controller));
+      const own = leases.summaries(nowMs).filter(({ controller }) => controllers[step]?.includes(controller));
       if (own.length === 0) return { state: "none", message: "there is no Lease of an operator" };
-      const idle = controllers[step].flatMap((controller) => {
+      const idle = (controllers[step] ?? []).flatMap((controller) => {
         // Another operator, or an earlier place, may have left a Lease behind: one that is held is enough.
         const some = own.filter((lease) => lease.controller === controller);
         return some.some((lease) => lease.state === "held") ? [] : [unheldText(controller, some)];
@@ -62,7 +62,7 @@ export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLead
   return {
     switchedOn: true,
     of(step) {
-      const own = statuses().filter(({ name }) => controllers[step].includes(name));
+      const own = statuses().filter(({ name }) => controllers[step]?.includes(name));
       if (isContactLost(contact)) {
         return { state: "unknown", message: `the API server has not answered since ${new Date(contact.lastMs()).toISOString()}` };
       }

@@ -2,9 +2,8 @@
 import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
 import type { Flag } from "./flag.ts";
 
-/** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
-export const featureNames = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"] as const;
-export type FeatureName = (typeof featureNames)[number];
+/** In `--controllers`, in the chart's values, before its flags. Never changes. */
+export type FeatureName = string;
 
 /** What the command line, the manifests and the docs need to know about a feature. */
 export interface Feature {
@@ -22,6 +21,8 @@ export interface Feature {
   readonly kinds: readonly CustomKind[];
   /** Every reason that its conditions and Events give. */
   readonly reasons: ReasonTable;
+  /** Those of its kinds that the cluster's roles `edit` and `admin` may not change: what is made for them is not their owners'. Default none. */
+  readonly operatorsOwn?: readonly CustomKind[];
   /** The chart's alerts if the feature is on. */
   readonly alerts: readonly Alert[];
   /** Its row of the Grafana dashboard. */

@@ -103,8 +103,8 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
           feature,
           objects: sources[feature].flatMap((source) => source.summaries(nowMs)).sort(compareSummaries),
           unread: uniqueUnread(sources[feature]),
-          controllers: controllers[feature],
-          leases: held.filter(({ controller }) => controllers[feature].includes(controller)),
+          controllers: controllers[feature] ?? [],
+          leases: held.filter(({ controller }) => controllers[feature]?.includes(controller)),
         })),
         leasesUnread: unreadOf(leases.status()),
       };
@@ -112,7 +112,12 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
   };
 }
 
-function sourcesOf({ caches, rolloutTimeoutMs, argoRollouts, contact }: StatusWatchOptions): Readonly<Record<FeatureName, readonly Source[]>> {
+function sourcesOf({
+  caches,
+  rolloutTimeoutMs,
+  argoRollouts,
+  contact,
+}: StatusWatchOptions): Readonly<Record<(typeof steps)[number]["feature"], readonly Source[]>> {
   const source = <V>(cache: Cache<V>, summaries: (cache: Cache<V>, nowMs: number) => readonly Summary[]): Source => ({
     cache,
     status: () => believedStatus(caches.statusOf(cache), contact),

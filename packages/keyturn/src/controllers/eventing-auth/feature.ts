@@ -28,6 +28,7 @@ export const eventingAuthFeature: Feature = {
   ],
   metrics: eventingAuthMetrics,
   kinds: [EventingAuth],
+  operatorsOwn: [EventingAuth],
   reasons: eventingAuthReasons,
   alerts: eventingAuthAlerts,
   panels: eventingAuthPanels,
