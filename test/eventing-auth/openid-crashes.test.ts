@@ -80,6 +80,8 @@ const deletion: Phase<World> = {
   async prepare(world) {
     await prepareWhole(world);
     await world.place.deleteKyma();
+    // Every run begins at the same point, so that the n-th write is the same one in all of them.
+    await soon(async () => expect((await world.place.auth())?.metadata.deletionTimestamp).toBeDefined());
   },
   async isDone({ place, server }) {
     await place.isGone();

@@ -72,7 +72,7 @@ describe.concurrent("a certificate", () => {
     await place.putSecret("signer", first);
     await place.published("site-jwks", [first, second]);
     await place.eventSays("site", "KeyRevived");
-    expect((await place.status("site")).keys).toMatchObject([{ state: "Active" }, { state: "Retiring" }]);
+    await soon(async () => expect((await place.status("site")).keys).toMatchObject([{ state: "Active" }, { state: "Retiring" }]));
   });
 
   test.each([{ updateStrategy: "immediate" }, { keepOldKeys: false }])("replaces the old one at once with %o", async (spec) => {
@@ -116,10 +116,12 @@ describe.concurrent("several Secrets", () => {
     await place.putSecret("next", second);
     await place.putConfig("site", { certificateSecrets: ["next"] });
     await place.published("site-jwks", [first, second]);
-    expect((await place.status("site")).keys).toMatchObject([
-      { state: "Active", source: "signer" },
-      { state: "Active", source: "next" },
-    ]);
+    await soon(async () =>
+      expect((await place.status("site")).keys).toMatchObject([
+        { state: "Active", source: "signer" },
+        { state: "Active", source: "next" },
+      ]),
+    );
     await place.putSecret("signer", second);
     await place.putSecret("next", third);
     await place.published("site-jwks", [second, third, first]);
@@ -200,8 +202,8 @@ describe.concurrent("a replaced key", () => {
     const again = await place.startOperator();
     await soon(async () => expect(await place.kidsIn("short-jwks")).toContain(await kidOf(second)));
     await place.published("long-jwks", [second, first]);
+    const nextRemoval = await soon(async () => (await place.status("long")).nextRemoval ?? expect.fail("none yet"));
     await again.stop();
-    const { nextRemoval } = await place.status("long");
     await place.startOperator();
     await place.published("short-jwks", [second]);
     await place.published("long-jwks", [second, first]);

@@ -51,7 +51,8 @@ test("an API server that refuses writes: the object says so, what was published 
   await place.putSecret("signer", second);
   await soon(async () => expect((await place.condition("site", "Ready"))?.status).toBe("False"));
   await place.published("site-jwks", [first]);
-  expect(refusal.hits).toBeLessThan(5);
+  // A machine that is slow sees more tries; something that spins would make thousands.
+  expect(refusal.hits).toBeLessThan(100);
   refusal.remove();
   await place.published("site-jwks", [second, first]);
   await place.conditionSays("site", "Ready", "True Ready");

@@ -33,7 +33,7 @@ class Death implements Fault {
 
 test.concurrent.each(["before", "after"] as const)("a crash %s every single write of a rotation", { timeout: 400_000 }, async (moment) => {
   await using place = await rotatingNamespace(cluster(), `crash-${moment}`);
-  await place.putTargets(["1s", "1s", "1s"]);
+  await place.putTargets(["200ms", "200ms", "200ms"]);
   await place.putSource("v0");
   let steady = await place.startOperator({ elects: false });
   await place.holds({ t1: "v0", t2: "v0", t3: "v0" });

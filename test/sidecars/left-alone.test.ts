@@ -166,27 +166,6 @@ test.concurrent("a dry run in which the API server takes nothing counts no failu
   expect(await place.events("web")).toEqual([]);
 });
 
-test.concurrent("what istiod no longer asks to change when it is asked once more, and the log says so", async () => {
-  await using place = await meshNamespace(cluster(), "changed-mind");
-  await Promise.all(["a", "b"].map((name) => place.put(Deployment, name, { replicas: 1 })));
-  const operator = await place.startOperator({ "sidecars.restart-delay": "8s" });
-  await place.upgrade({ tag: "1.27.0" });
-  await soon(async () => expect(await place.restartedAt(Deployment, "a")).toBeDefined());
-  // Without a change of its ConfigMap, by which everybody would be asked anew.
-  place.istiod.configure({ tag: "1.26.0" });
-  await soon(() =>
-    expect(operator.logLines).toContainEqual(
-      expect.objectContaining({
-        level: "info",
-        msg: "not restarted: on a last look there is no reason for it any more",
-        workload: `Deployment/${place.namespace}/b`,
-        why: "its pods have the sidecar that new ones would get",
-      }),
-    ),
-  );
-  expect(await place.restartedAt(Deployment, "b")).toBeUndefined();
-});
-
 test.concurrent.each([
   ["in the future", "2099-01-01T00:00:00Z"],
   ["that is no time", "yesterday"],

@@ -1,5 +1,5 @@
 // From one release to the next: what the old one left is still there, with the same content and the same status, and is not written anew.
-import { type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { everything, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
@@ -55,7 +55,7 @@ async function isSettled(operator: RunningOperator): Promise<void> {
 }
 
 describe.each(releases)("from %s", (version) => {
-  const cluster = useCluster({ controllerManager: true });
+  const cluster = useCluster(everything);
   let objects: readonly RecordedObject[];
   let restored: readonly RecordedObject[];
   const now = (): Promise<readonly RecordedObject[]> => Promise.all(objects.map((object) => readObject(cluster().client, object)));

@@ -1,5 +1,5 @@
 // For tests: the real `oidc-provider` as an OpenID server with dynamic client registration, on this machine.
-import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Adapter, type AdapterPayload, type Configuration, type KoaContextWithOIDC, Provider } from "oidc-provider";
@@ -153,9 +153,12 @@ function isClient(body: unknown): body is Readonly<Record<string, unknown>> {
   return typeof body === "object" && body !== null && "client_secret" in body;
 }
 
+let signingKey: KeyObject | undefined;
+
+/** All servers of a process sign with one key: making one takes long, and no test tells servers apart by it. */
 function signing(): Pick<Configuration, "jwks" | "cookies"> {
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  return { jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), alg: "RS256", use: "sig" }] }, cookies: { keys: ["for-tests"] } };
+  signingKey ??= generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+  return { jwks: { keys: [{ ...signingKey.export({ format: "jwk" }), alg: "RS256", use: "sig" }] }, cookies: { keys: ["for-tests"] } };
 }
 
 /** Keeps everything for as long as the server runs. */

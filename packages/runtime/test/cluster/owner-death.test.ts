@@ -25,7 +25,7 @@ const endings: readonly { readonly how: string; readonly script: string; readonl
 ];
 
 describe("when its owner", () => {
-  it.for(endings)("$how, a cluster leaves no process and no folder", async ({ script, signal }) => {
+  it.concurrent.for(endings)("$how, a cluster leaves no process and no folder", async ({ script, signal }) => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", owner(script)], {
       cwd: import.meta.dirname,
       stdio: ["ignore", "pipe", "ignore"],
