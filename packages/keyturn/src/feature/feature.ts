@@ -1,5 +1,6 @@
 // A feature: one of the five stages that a credential passes through, as the product's parts see it.
 import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
+import type { Finding } from "./finding.ts";
 import type { Flag } from "./flag.ts";
 
 /** In `--controllers`, in the chart's values, before its flags. Never changes. */
@@ -28,6 +29,8 @@ export interface Feature {
   /** Its row of the Grafana dashboard. */
   readonly panels: readonly Panel[];
   readonly predecessor?: Predecessor;
+  /** What `keyturn doctor` checks if it is chosen, after what holds for every feature. Default nothing. */
+  readonly checks?: readonly DoctorCheck[];
   /** What it answers on the command line, by command. */
   readonly queries?: { readonly [Command in QueryCommand]?: FeatureQuery };
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
@@ -121,6 +124,14 @@ export interface FeatureQuery {
   readonly names?: (client: Client, place: { readonly namespace?: string }, signal: AbortSignal) => Promise<readonly string[]>;
   /** `name` is empty if it takes none. */
   readonly answer: (query: Query, asked: { readonly name: string; readonly allNamespaces: boolean; readonly flag: FlagReader }) => Promise<Report>;
+}
+
+/** A check of `keyturn doctor`. */
+export interface DoctorCheck {
+  /** The word that its findings have. */
+  readonly name: string;
+  /** May reject: then it is a finding that nothing could be found. */
+  readonly find: (query: Pick<Query, "client" | "nowMs" | "signal">) => Promise<readonly Finding[]>;
 }
 
 /** An answer: the same facts as a text for a terminal and as data for `-o json|yaml`. Never the content of a Secret. */
