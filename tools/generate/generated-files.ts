@@ -5,7 +5,7 @@ import { features } from "../../packages/keyturn/src/registry.ts";
 import { chartFiles } from "./chart-files.ts";
 import { defectTable } from "./defects.ts";
 import { kustomizeFiles } from "./kustomize.ts";
-import { commandReference, kindReference, metricReference, reasonReference, rightsReference } from "./reference-pages.ts";
+import { commandReference, kindReference, metricReference, readme, reasonReference, rightsReference } from "./reference-pages.ts";
 
 /** What is generated from source, and then what is generated from that: each path, and what the file should contain. */
 export const generatedFiles: readonly (() => FileTexts | Promise<FileTexts>)[] = [() => sourceFiles(), kustomizeFiles];
@@ -16,6 +16,7 @@ type FileTexts = Readonly<Record<string, string>>;
 export function sourceFiles(registry: readonly Feature[] = features): FileTexts {
   return {
     ...chartFiles(registry),
+    "README.md": readme(registry),
     "config/crd/keyturn.yaml": renderCrds(registry),
     "docs/migration/defects.md": defectTable(),
     "docs/reference/command-line.md": commandReference(registry),

@@ -211,6 +211,20 @@ function rightsTable(access: readonly AccessRule[]): string {
   return markdownTable(["resource", "verbs", "only", "why"], rows);
 }
 
+/** The repository's README: written by hand, but for its table of stages. */
+export function readme(registry: readonly Feature[] = features): string {
+  const present = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
+  const link = (text: string, path: string): string => `[${text}](${path})`;
+  const rows = registry.map(({ stage: { verb, example, guide }, predecessor }) => [
+    link(verb, guide),
+    example,
+    predecessor ? link(predecessor.name, predecessor.guide) : "",
+  ]);
+  const pattern = /(?<=^<!-- stages: .*-->\n)[^]*(?=^<!-- end of stages -->$)/m;
+  if (!pattern.test(present)) throw new Error('README.md has no place for the stages: put "<!-- stages: … -->" and "<!-- end of stages -->" there');
+  return present.replace(pattern, () => `\n${markdownTable(["step", "for example", "in place of"], rows)}\n\n`);
+}
+
 /** A table in Markdown; a bar within a cell is written so that it does not end the cell. */
 export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

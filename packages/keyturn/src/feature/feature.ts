@@ -45,6 +45,10 @@ export interface Stage {
   readonly summary: string;
   /** What it does it for: the word for one of them and for several. */
   readonly noun: readonly [one: string, many: string];
+  /** What that is good for, in Markdown for the README. */
+  readonly example: string;
+  /** How to use it, as a path within the repository. */
+  readonly guide: string;
 }
 
 /** How rights depend on a flag. The rights themselves are those of the controllers; the generator asks for them with stand-ins for values. */

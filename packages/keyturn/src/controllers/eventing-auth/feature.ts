@@ -18,6 +18,8 @@ export const eventingAuthFeature: Feature = {
     verb: "issue",
     summary: "issues client credentials for runtimes, writes them to their clusters and keeps them there",
     noun: ["runtime", "runtimes"],
+    example: "every runtime gets an application at the identity provider, and its credentials in its own cluster",
+    guide: "docs/guides/issue.md",
   },
   onByDefault: false,
   flags: Object.values(flags),
