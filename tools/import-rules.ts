@@ -25,7 +25,7 @@ const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
 /** Small things that every folder of the product may use. */
 const leaves = ["certificate.ts", "semaphore.ts", "text.ts"].map((file) => product + file);
 const base = [api, contract, ...leaves, `${product}feature/`];
-const controllers = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"].map((name) => `${product}controllers/${name}/`);
+const controllers = globSync(`${product}controllers/*/`, { cwd: root }).map((folder) => `${folder.replace(/\/$/, "")}/`);
 const operatorFlags = `${product}operator-flags.ts`;
 
 /** What a test may import besides what its source may: the test kit, stand-ins of what is outside, and the rights as they are printed. */

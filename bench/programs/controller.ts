@@ -15,13 +15,13 @@ import * as z from "zod";
 import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { featureNames, type FeatureName, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { chooseFeatures, controllersOf } from "../../packages/keyturn/src/registry.ts";
 import { changeSources, setName } from "../worlds/seeding.ts";
 import { benchConnection, endWithInput, report } from "./contestant.ts";
 
 const wishes = z.object({
-  feature: z.enum(featureNames),
+  feature: z.enum(["eventing-auth", "rotation", "jwks", "checksum", "sidecars"]),
   until: z.enum(["done", "quiet"]),
   namespace: z.string(),
   flags: z.record(z.string(), z.string()),
@@ -37,7 +37,7 @@ interface FinishLine {
   readonly read?: (line: string, done: () => void) => void;
 }
 
-const finishLines: Readonly<Record<FeatureName, FinishLine>> = {
+const finishLines: Readonly<Record<typeof feature, FinishLine>> = {
   "eventing-auth": { watch: whenReady },
   rotation: { watch: rotateTwice },
   jwks: { watch: whenPublished },

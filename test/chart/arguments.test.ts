@@ -59,7 +59,10 @@ function otherValue({ flag }: ChartFlag): readonly [value: unknown, text: string
 }
 
 test("every flag of keyturn run and keyturn agent is a value, or is decided by the chart", () => {
-  const valued = (of: (flag: ChartFlag) => boolean): readonly string[] => chartFlags.filter(of).map(({ flag }) => flag.name);
+  const valued = (of: (flag: ChartFlag) => boolean): readonly string[] =>
+    chartFlags()
+      .filter(of)
+      .map(({ flag }) => flag.name);
   const names = (flags: readonly Flag[]): readonly string[] => flags.map(({ name }) => name).toSorted();
   const runDecided = decided.run.filter((name) => runFlags().some((flag) => flag.name === name));
   expect([...valued(({ of }) => of !== "agent"), ...runDecided].toSorted()).toEqual(names(runFlags()));
@@ -83,7 +86,7 @@ test("with default values there are only the arguments that the chart decides", 
 });
 
 test("every value that is not the default arrives as its argument, as it was written", async () => {
-  const operatorFlags = chartFlags.filter(({ of }) => of !== "agent");
+  const operatorFlags = chartFlags().filter(({ of }) => of !== "agent");
   const entries = operatorFlags.map((flag) => [flag.path, otherValue(flag)[0]] as const);
   const given = await argumentsWith(treeOf(entries, { controllers: allOn, extraArgs: ["--more=1"] }));
   const [run, controllers, metrics, health, ...rest] = given;
@@ -94,7 +97,7 @@ test("every value that is not the default arrives as its argument, as it was wri
 });
 
 test("the agent gets its own flags, and counts what the control plane counts", async () => {
-  const agentFlags = chartFlags.filter(({ of }) => of === "agent");
+  const agentFlags = chartFlags().filter(({ of }) => of === "agent");
   const entries = agentFlags.map((flag) => [flag.path, otherValue(flag)[0]] as const);
   const checksum = { secretTypes: "all", secretSelector: "a=b", versionAnnotations: ["x/y"] };
   const given = await argumentsWith(treeOf(entries, { agent: { enabled: true }, controllers: { checksum }, logLevel: "debug" }), "keyturn-agent");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isMap, isScalar, parse, parseDocument, stringify, type YAMLMap } from "yaml";
 import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
-import type { Feature, FeatureName } from "../../packages/keyturn/src/feature/feature.ts";
+import type { Feature } from "../../packages/keyturn/src/feature/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { operatorFlags } from "../../packages/keyturn/src/operator-flags.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
@@ -13,8 +13,8 @@ export interface ChartFlag {
   readonly flag: Flag;
   /** Where it stands, such as `["controllers", "jwks", "reconcileInterval"]`. */
   readonly path: readonly string[];
-  /** Whose flag it is: an argument of `keyturn run`, given if that feature is on, or of `keyturn agent`. */
-  readonly of: FeatureName | "operator" | "agent";
+  /** Whose flag it is: a feature's or the `operator`'s, an argument of `keyturn run`, given if that feature is on; or the `agent`'s, of `keyturn agent`. */
+  readonly of: string;
 }
 
 /** What the chart decides itself: which controllers run and who talks to which cluster. Ports are values of their own. */
@@ -36,17 +36,19 @@ const valuesAmong = (flags: readonly Flag[], own: ReadonlySet<Flag>): readonly F
   flags.filter((flag) => !own.has(flag) && flag.takes.type !== "address");
 
 /** Every flag that is a value, in the order of the command line. */
-export const chartFlags: readonly ChartFlag[] = [
-  ...valuesAmong(Object.values<Flag>(operatorFlags), operatorsOwn).map((flag): ChartFlag => ({ flag, path: pathOf(flag), of: "operator" })),
-  ...features.flatMap(({ name, flags }) =>
-    valuesAmong(flags, operatorsOwn).map((flag): ChartFlag => ({ flag, path: ["controllers", ...pathOf(flag)], of: name })),
-  ),
-  ...valuesAmong([...Object.values<Flag>(agentFlags), ...Object.values<Flag>(policyFlags)], agentsOwn).map((flag): ChartFlag => ({
-    flag,
-    path: ["agent", ...pathOf(flag)],
-    of: "agent",
-  })),
-];
+export function chartFlags(registry: readonly Feature[] = features): readonly ChartFlag[] {
+  return [
+    ...valuesAmong(Object.values<Flag>(operatorFlags), operatorsOwn).map((flag): ChartFlag => ({ flag, path: pathOf(flag), of: "operator" })),
+    ...registry.flatMap(({ name, flags }) =>
+      valuesAmong(flags, operatorsOwn).map((flag): ChartFlag => ({ flag, path: ["controllers", ...pathOf(flag)], of: name })),
+    ),
+    ...valuesAmong([...Object.values<Flag>(agentFlags), ...Object.values<Flag>(policyFlags)], agentsOwn).map((flag): ChartFlag => ({
+      flag,
+      path: ["agent", ...pathOf(flag)],
+      of: "agent",
+    })),
+  ];
+}
 
 function pathOf(flag: Flag): readonly string[] {
   return flag.name.split(".").map(camelCase);
@@ -76,12 +78,13 @@ export function valueOf({ default: text, takes }: Flag): unknown {
 }
 
 /** values.yaml: written by hand, but for the parts that come from the program's flags, which are written anew. */
-export function chartValuesText(): string {
+export function chartValuesText(registry: readonly Feature[] = features): string {
+  const flags = chartFlags(registry);
   const present = readFileSync(fileURLToPath(new URL("../../charts/keyturn/values.yaml", import.meta.url)), "utf8");
   const blocks: Readonly<Record<string, string>> = {
-    controllers: `controllers:\n${features.map(controllerBlock).join("")}`,
-    operator: flagsBlock(flagsOf("operator"), 0),
-    agent: flagsBlock(flagsOf("agent"), 1),
+    controllers: `controllers:\n${registry.map((feature) => controllerBlock(feature, flags)).join("")}`,
+    operator: flagsBlock(flagsOf("operator", flags), 0),
+    agent: flagsBlock(flagsOf("agent", flags), 1),
   };
   return Object.entries(blocks).reduce((text, [name, block]) => {
     const pattern = new RegExp(`(?<=^ *# <flags ${name}>\n)[^]*?(?=^ *# </flags ${name}>$)`, "m");
@@ -91,13 +94,13 @@ export function chartValuesText(): string {
   }, present);
 }
 
-function flagsOf(owner: ChartFlag["of"]): readonly ChartFlag[] {
-  return chartFlags.filter(({ of }) => of === owner);
+function flagsOf(owner: ChartFlag["of"], flags: readonly ChartFlag[]): readonly ChartFlag[] {
+  return flags.filter(({ of }) => of === owner);
 }
 
-function controllerBlock({ name, stage, onByDefault }: Feature): string {
+function controllerBlock({ name, stage, onByDefault }: Feature, flags: readonly ChartFlag[]): string {
   const own = [`  ${camelCase(name)}:`, `    # -- Runs \`${name}\`: ${stage.summary}.`, `    enabled: ${String(onByDefault)}`, ""];
-  return own.join("\n") + flagsBlock(flagsOf(name), 2);
+  return own.join("\n") + flagsBlock(flagsOf(name, flags), 2);
 }
 
 /** Flags as values from a depth of their paths on; those with a further step in their path stand under it. */
@@ -171,25 +174,26 @@ function readComment(comment: string): { readonly description: string | undefine
 type Schema = Readonly<Record<string, unknown>>;
 
 /** The schema as JSON text, from the text of values.yaml: a value whose name is wrong, or whose form is, is an error at once and not a setting that does nothing. */
-export function chartSchema(valuesText: string): string {
+export function chartSchema(valuesText: string, registry: readonly Feature[] = features): string {
+  const flags = chartFlags(registry);
   const schema = {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Values of the chart keyturn",
-    ...objectSchema(readChartValues(valuesText)),
+    ...objectSchema(readChartValues(valuesText), flags),
   };
   return `${JSON.stringify(schema, undefined, 2)}\n`;
 }
 
-function objectSchema(fields: readonly ChartValue[]): Schema {
-  const named = fields.map((field) => [field.path.at(-1) ?? "", valueSchema(field)] as const);
+function objectSchema(fields: readonly ChartValue[], flags: readonly ChartFlag[]): Schema {
+  const named = fields.map((field) => [field.path.at(-1) ?? "", valueSchema(field, flags)] as const);
   return { type: "object", additionalProperties: false, properties: Object.fromEntries(named) };
 }
 
-function valueSchema(value: ChartValue): Schema {
+function valueSchema(value: ChartValue, flags: readonly ChartFlag[]): Schema {
   const { description, fields, path, schema } = value;
   const described = description === undefined ? {} : { description };
-  if (fields.length > 0) return { ...described, ...objectSchema(fields) };
-  const flag = chartFlags.find((candidate) => candidate.path.join(".") === path.join("."));
+  if (fields.length > 0) return { ...described, ...objectSchema(fields, flags) };
+  const flag = flags.find((candidate) => candidate.path.join(".") === path.join("."));
   return { ...described, ...(flag ? schemaOf(flag.flag) : { type: typeOf(value.default) }), ...schema };
 }
 

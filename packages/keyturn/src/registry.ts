@@ -6,7 +6,7 @@ import { checksumFeature } from "./controllers/checksum/feature.ts";
 import { jwksFeature } from "./controllers/jwks/feature.ts";
 import { rotationFeature } from "./controllers/rotation/feature.ts";
 import { sidecarsFeature } from "./controllers/sidecars/feature.ts";
-import { type Feature, type FeatureName, featureNames } from "./feature/feature.ts";
+import type { Feature, FeatureName } from "./feature/feature.ts";
 
 /** Every feature that this build has. */
 export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature];
@@ -31,13 +31,10 @@ export function controllersOf(chosen: readonly Feature[], given: Texts, environm
 }
 
 /** The controllers of each feature with these flags, as their Leases name them. */
-export function controllerNames(given: Texts = {}, environment: Texts = {}): Readonly<Record<FeatureName, readonly string[]>> {
-  const namesOf = (feature: FeatureName): readonly string[] =>
-    controllersOf(
-      features.filter(({ name }) => name === feature),
-      given,
-      environment,
-    ).map(({ name }) => name);
-  // One entry for each name of the union.
-  return Object.fromEntries(featureNames.map((name) => [name, namesOf(name)])) as Record<FeatureName, readonly string[]>;
+export function controllerNames(
+  given: Texts = {},
+  environment: Texts = {},
+  registry: readonly Feature[] = features,
+): Readonly<Record<FeatureName, readonly string[]>> {
+  return Object.fromEntries(registry.map((feature) => [feature.name, controllersOf([feature], given, environment).map(({ name }) => name)]));
 }

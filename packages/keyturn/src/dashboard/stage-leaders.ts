@@ -27,8 +27,8 @@ export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">
       const status = leases.status();
       const unread = unreadOf(status);
       if (!unread && !status.synced) return undefined;
-      const own = leases.summaries(nowMs).filter(({ controller }) => controllers[step].includes(controller));
-      return leaderOf({ controllers: controllers[step], leases: own }, unread);
+      const own = leases.summaries(nowMs).filter(({ controller }) => controllers[step]?.includes(controller));
+      return leaderOf({ controllers: controllers[step] ?? [], leases: own }, unread);
     },
   };
 }
@@ -46,7 +46,7 @@ export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLead
   return {
     switchedOn: true,
     of(step) {
-      const own = statuses().filter(({ name }) => controllers[step].includes(name));
+      const own = statuses().filter(({ name }) => controllers[step]?.includes(name));
       if (isContactLost(contact)) {
         return { state: "unknown", message: `the API server has not answered since ${new Date(contact.lastMs()).toISOString()}` };
       }

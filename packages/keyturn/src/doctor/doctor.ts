@@ -2,7 +2,7 @@
 import type { AccessRule, Client, Clock, Transport } from "@keyturn/runtime";
 import type { Feature } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
-import { type Finding, warn } from "./finding.ts";
+import { type Finding, warn } from "../feature/finding.ts";
 import { checkAgents, checkLeases } from "./lease-check.ts";
 import { checkPredecessors } from "./predecessor-check.ts";
 import { checkRights, checkWatches } from "./rights-check.ts";
@@ -37,7 +37,10 @@ export interface CheckContext {
 // All checks of `keyturn doctor`, one after the other. A check that fails itself is a finding, not the end.
 
 /** A check by the word that its findings have. */
-const checks: readonly (readonly [string, (context: CheckContext) => Promise<readonly Finding[]>])[] = [
+type NamedCheck = readonly [name: string, check: (context: CheckContext) => Promise<readonly Finding[]>];
+
+/** For every feature. */
+const checks: readonly NamedCheck[] = [
   ["kinds", checkCrds],
   ["rights", checkRights],
   ["watches", checkWatches],
@@ -52,8 +55,16 @@ export async function examine(context: CheckContext): Promise<readonly Finding[]
   // Without a server every other check would say the same.
   if (!isThere) return findings;
   const all = [...findings];
-  for (const [name, check] of checks) all.push(...(await check(context).catch((error: unknown) => [unchecked(name, error, context.signal)])));
+  for (const [name, check] of [...checks, ...ownChecks(context)])
+    all.push(...(await check(context).catch((error: unknown) => [unchecked(name, error, context.signal)])));
   return all;
+}
+
+/** What the chosen features check themselves. */
+function ownChecks({ features }: CheckContext): readonly NamedCheck[] {
+  return features.flatMap((feature) =>
+    (feature.checks ?? []).map(({ name, find }): NamedCheck => [name, ({ client, now, signal }) => find({ client, nowMs: now(), signal })]),
+  );
 }
 
 function unchecked(check: string, error: unknown, signal: AbortSignal): Finding {

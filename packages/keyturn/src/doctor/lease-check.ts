@@ -6,7 +6,7 @@ import { keyturn } from "../feature/feature.ts";
 import { type LeaseSummary, leaseSummary } from "../feature/lease-summary.ts";
 import { renderAge } from "../text.ts";
 import type { CheckContext } from "./doctor.ts";
-import { fail, type Finding, ok, warn } from "./finding.ts";
+import { fail, type Finding, ok, warn } from "../feature/finding.ts";
 
 const check = "leaders";
 

@@ -2,7 +2,7 @@
 import { Deployment, isApiError, type Stored } from "@keyturn/runtime";
 import type { Feature } from "../feature/feature.ts";
 import type { CheckContext } from "./doctor.ts";
-import { fail, type Finding, ok, warn } from "./finding.ts";
+import { fail, type Finding, ok, warn } from "../feature/finding.ts";
 
 /** Looks through the Deployments. */
 export async function checkPredecessors({ client, features, signal }: CheckContext): Promise<readonly Finding[]> {

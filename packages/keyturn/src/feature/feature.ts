@@ -1,11 +1,11 @@
 // A feature: one of the five stages that a credential passes through, as the product's parts see it.
 import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
+import type { Finding } from "./finding.ts";
 import type { Flag } from "./flag.ts";
 import type { Records } from "./record.ts";
 
-/** The five steps, in the order in which a credential passes through them. The names are part of the command line and never change. */
-export const featureNames = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"] as const;
-export type FeatureName = (typeof featureNames)[number];
+/** In `--controllers`, in the chart's values, before its flags. Never changes. */
+export type FeatureName = string;
 
 /** What the command line, the manifests and the docs need to know about a feature. */
 export interface Feature {
@@ -23,11 +23,15 @@ export interface Feature {
   readonly kinds: readonly CustomKind[];
   /** Every reason that its conditions and Events give. */
   readonly reasons: ReasonTable;
+  /** Those of its kinds that the cluster's roles `edit` and `admin` may not change: what is made for them is not their owners'. Default none. */
+  readonly operatorsOwn?: readonly CustomKind[];
   /** The chart's alerts if the feature is on. */
   readonly alerts: readonly Alert[];
   /** Its row of the Grafana dashboard. */
   readonly panels: readonly Panel[];
   readonly predecessor?: Predecessor;
+  /** What `keyturn doctor` checks if it is chosen, after what holds for every feature. Default nothing. */
+  readonly checks?: readonly DoctorCheck[];
   /** What it answers on the command line, by command. */
   readonly queries?: { readonly [Command in QueryCommand]?: FeatureQuery };
   /** What people see of it: one record for `keyturn status` and the page alike. */
@@ -44,6 +48,10 @@ export interface Stage {
   readonly summary: string;
   /** What it does it for: the word for one of them and for several. */
   readonly noun: readonly [one: string, many: string];
+  /** What that is good for, in Markdown for the README. */
+  readonly example: string;
+  /** How to use it, as a path within the repository. */
+  readonly guide: string;
 }
 
 /** How rights depend on a flag. The rights themselves are those of the controllers; the generator asks for them with stand-ins for values. */
@@ -123,6 +131,14 @@ export interface FeatureQuery {
   readonly names?: (client: Client, place: { readonly namespace?: string }, signal: AbortSignal) => Promise<readonly string[]>;
   /** `name` is empty if it takes none. */
   readonly answer: (query: Query, asked: { readonly name: string; readonly allNamespaces: boolean; readonly flag: FlagReader }) => Promise<Report>;
+}
+
+/** A check of `keyturn doctor`. */
+export interface DoctorCheck {
+  /** The word that its findings have. */
+  readonly name: string;
+  /** May reject: then it is a finding that nothing could be found. */
+  readonly find: (query: Pick<Query, "client" | "nowMs" | "signal">) => Promise<readonly Finding[]>;
 }
 
 /** An answer: the same facts as a text for a terminal and as data for `-o json|yaml`. Never the content of a Secret. */

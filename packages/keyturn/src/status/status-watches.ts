@@ -50,7 +50,7 @@ interface WatchedCache {
 export function watchStatus(options: StatusWatchOptions): StatusWatches {
   const { caches, namespace, controllers, contact } = options;
   const scope = { ...options, watch: caches.watch.bind(caches), touch: () => {}, viewer: "status" } as const;
-  const stages = features.map(({ name, records }) => ({ feature: name, records, source: records.watch(scope) }));
+  const stages = features.map(({ name, stage, records }) => ({ feature: name, step: stage.verb, records, source: records.watch(scope) }));
   const leases = watchLeases(options, Object.values(controllers).flat());
   const watched = ({ source }: { readonly source: RecordSource }): readonly WatchedCache[] =>
     source.caches().map((cache) => ({ cache, status: () => believedStatus(caches.statusOf(cache), contact) }));
@@ -63,16 +63,16 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
         atMs: nowMs,
         namespace,
         steps: stages.map((stage) => {
-          const { feature, records } = stage;
+          const { feature, step, records } = stage;
           const own = watched(stage);
           const read = {
-            step: records.stage,
+            step,
             feature,
             perNamespace: records.perNamespace ?? false,
             objects: reportsOf(stage.source, nowMs),
             unread: uniqueUnread(own),
-            controllers: controllers[feature],
-            leases: held.filter(({ controller }) => controllers[feature].includes(controller)),
+            controllers: controllers[feature] ?? [],
+            leases: held.filter(({ controller }) => controllers[feature]?.includes(controller)),
             // Leases are shown with a step and are no kind of its own.
             absent: own.every(({ cache, status }) => cache.kind === Lease || status().state.type === "missing"),
           };

@@ -18,6 +18,8 @@ export const checksumFeature: Feature = {
     verb: "verify",
     summary: "publishes checksums of all certificates and Ingresses of a namespace, against which gateways check what they have before they use it",
     noun: ["checksum", "checksums"],
+    example: "gateways take over a batch of certificates as a whole or not at all, and [never stop serving](docs/guides/agent.md)",
+    guide: "docs/guides/verify.md",
   },
   onByDefault: true,
   flags: Object.values(checksumFlags),

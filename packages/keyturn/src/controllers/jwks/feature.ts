@@ -38,6 +38,8 @@ export const jwksFeature: Feature = {
     verb: "publish",
     summary: "publishes the public keys of certificates as a JWKS, through rotations",
     noun: ["key set", "key sets"],
+    example: "the public keys of certificates as a JWKS, through rotations",
+    guide: "docs/guides/publish.md",
   },
   onByDefault: true,
   flags: Object.values(jwksFlags),

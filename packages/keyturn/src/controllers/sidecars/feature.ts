@@ -17,6 +17,8 @@ export const sidecarsFeature: Feature = {
     verb: "roll out",
     summary: "restarts workloads whose Istio sidecar is not what a new pod would get",
     noun: ["workload", "workloads"],
+    example: "workloads whose sidecar is outdated are restarted, a few at a time",
+    guide: "docs/guides/roll-out.md",
   },
   onByDefault: false,
   flags: Object.values(sidecarsFlags),
