@@ -5,14 +5,16 @@ import {
   createHttpTransport,
   fieldManagerOf,
   type Kind,
+  type KubeObject,
   loadConfig,
+  type ReportedStatus,
   Secret,
+  statusAfter,
   type Stored,
   writeStatus,
 } from "@keyturn/runtime";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificates.ts";
-import type { JwksObject } from "../../packages/keyturn/src/controllers/jwks/observe.ts";
 import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";
 import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
@@ -23,7 +25,8 @@ import { writeEvent } from "./event-write.ts";
 const [namespace = ""] = process.argv.slice(2);
 /** The controller's default concurrency. */
 const workers = 16;
-const statusKind: Kind<JwksObject> = JWKSConfig;
+const statusKind: Kind<KubeObject & { readonly status?: ReportedStatus }> = JWKSConfig;
+const nowMs = Date.now();
 const fieldManager = fieldManagerOf(keyturn, "jwks");
 
 endWithInput();
@@ -40,17 +43,22 @@ async function work(): Promise<void> {
   for (let item = planned[next++]; item; item = planned[next++]) {
     const { object, plan } = item;
     await addFinalizer<JWKSConfig>({ client }, { kind: JWKSConfig, object }, jwksFinalizer);
-    for (const write of plan.writes) {
+    for (const write of plan.steps) {
       if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager, answer: "metadata" });
     }
     await Promise.all([
-      writeStatus({ client }, { kind: statusKind, object, status: plan.status, fieldManager }),
-      ...plan.notices.map(() => writeEvent(client, JWKSConfig, object.metadata)),
+      ...plan.status.map((status) =>
+        writeStatus({ client }, { kind: statusKind, object, status: statusAfter(status, undefined, nowMs), fieldManager }),
+      ),
+      ...plan.steps.flatMap(({ events = [] }) => events.map(() => writeEvent(client, JWKSConfig, object.metadata))),
     ]);
   }
 }
 
 function planFor(object: Stored<JWKSConfig>): ReturnType<typeof planJwks> {
   const settings = settingsOfJwksConfig(object);
-  return planJwks({ kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 }, Date.now());
+  return planJwks(
+    { kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 },
+    { nowMs, refused: new Map() },
+  );
 }

@@ -1,4 +1,4 @@
-// The reference page of the reasons: the words in conditions, Events and metrics, from the comments beside them in each controller's reasons.ts.
+// The reference page of the reasons: the words in conditions, Events and metrics, from the table in each controller's reasons.ts, or the comments beside them.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { alarmPolicies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
@@ -26,10 +26,15 @@ function situationRows(): readonly (readonly string[])[] {
   ]);
 }
 
-/** The reasons of one file, each with the comment before it. */
+/** The reasons of one file, each with its meaning in a table or the comment before it. */
 function reasonsIn(file: string): readonly (readonly string[])[] {
   const path = fileURLToPath(new URL(`../../packages/keyturn/src/${file}`, import.meta.url));
   const source = readFileSync(path, "utf8");
+  const rows = [...source.matchAll(/(?<reason>[A-Z]\w+): \{\s+meaning: "(?<meaning>[^"]+)"/g)].map(({ groups }) => [
+    `\`${groups?.["reason"]}\``,
+    groups?.["meaning"] ?? "",
+  ]);
+  if (rows.length > 0) return rows;
   const explained = [...source.matchAll(/\/\*\* (?<meaning>[^*]+) \*\/\s+(?:\| )?"(?<reason>[A-Z][A-Za-z]+)"/g)].map(({ groups }) => [
     `\`${groups?.["reason"]}\``,
     groups?.["meaning"] ?? "",

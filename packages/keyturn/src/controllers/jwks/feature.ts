@@ -36,8 +36,8 @@ export const jwksFeature: Feature = {
   metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],
   controllers(flag) {
-    const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };
-    const common = { limits, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };
+    const rateLimit = { minIntervalMs: flag(jwksFlags.reconcileInterval), maxPerMinute: flag(jwksFlags.reconcilesPerMinute) };
+    const common = { rateLimit, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };
     return [
       jwksController({ name: "jwks", kind: JWKSConfig, readSettings: decoded(JWKSConfig.decode, settingsOfJwksConfig), ...common }),
       jwksController({ name: "jwks-rieset", kind: JWKS, readSettings: decoded(JWKS.decode, settingsOfJwks), ...common }),

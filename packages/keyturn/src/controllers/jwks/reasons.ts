@@ -1,65 +1,54 @@
 // Why an object of this controller is as it is: the words shared by conditions, Events, metrics and the documentation.
+import type { ReasonTable } from "@keyturn/runtime";
 
 /** Why a source gives no key at present. What it gave before stays published. */
-export type SourceReason =
-  /** The Secret does not exist. */
-  | "SecretNotFound"
-  /** The Secret has no `tls.crt`, or an empty one. */
-  | "CertificateMissing"
-  /** `tls.crt` is not a PEM certificate that can be read. */
-  | "CertificateInvalid"
-  /** `tls.crt` is larger than any certificate chain should be. */
-  | "CertificateTooLarge"
-  /** The certificate's validity is over. */
-  | "CertificateExpired"
-  /** The certificate is for another key than `tls.key`. */
-  | "KeyMismatch"
-  /** The key is of a kind or size that is not published. */
-  | "KeyUnsupported"
-  /** `algorithm` cannot be used with this kind of key. */
-  | "AlgorithmMismatch";
+const sourceReasons = {
+  SecretNotFound: { meaning: "The Secret does not exist.", health: "degraded" },
+  CertificateMissing: { meaning: "The Secret has no `tls.crt`, or an empty one.", health: "degraded" },
+  CertificateInvalid: { meaning: "`tls.crt` is not a PEM certificate that can be read.", health: "degraded" },
+  CertificateTooLarge: { meaning: "`tls.crt` is larger than any certificate chain should be.", health: "degraded" },
+  CertificateExpired: { meaning: "The certificate's validity is over.", health: "degraded" },
+  KeyMismatch: { meaning: "The certificate is for another key than `tls.key`.", health: "degraded" },
+  KeyUnsupported: { meaning: "The key is of a kind or size that is not published.", health: "degraded" },
+  AlgorithmMismatch: { meaning: "`algorithm` cannot be used with this kind of key.", health: "degraded" },
+} as const satisfies ReasonTable;
 
-/** What a condition can say. */
-export type ConditionReason =
-  | SourceReason
-  /** All is as the spec asks. */
-  | "Ready"
-  /** The ConfigMap holds what the Secrets say. */
-  | "Published"
-  /** nginx's pods answer with the document. */
-  | "Serving"
-  /** The spec contradicts itself or has a value that cannot be read. */
-  | "InvalidSpec"
-  /** A name that is wanted belongs to somebody else. */
-  | "Conflict"
-  /** A change waits for the ConfigMap's next turn. */
-  | "UpdateDeferred"
-  /** All keys together do not fit into a ConfigMap, so the oldest retired ones had to go early. */
-  | "DocumentTooLarge"
-  /** The document that would have been published is not valid, or too large even without retired keys. */
-  | "DocumentRefused"
-  /** Every key is revoked: the document is valid and has no key in it. */
-  | "AllKeysRevoked"
-  /** No pod of the Deployment is available. */
-  | "PodsNotAvailable"
-  /** The API server does not take nginx's objects as the spec makes them. */
-  | "NginxRefused"
-  /** People asked for nothing to be done for the object for now. */
-  | "Paused";
+/** What else a condition can say. */
+const conditionReasons = {
+  Ready: { meaning: "All is as the spec asks.", health: "healthy" },
+  Published: { meaning: "The ConfigMap holds what the Secrets say.", health: "healthy" },
+  Serving: { meaning: "nginx's pods answer with the document.", health: "healthy" },
+  InvalidSpec: { meaning: "The spec contradicts itself or has a value that cannot be read.", health: "degraded" },
+  Conflict: { meaning: "A name that is wanted belongs to somebody else.", health: "degraded" },
+  UpdateDeferred: { meaning: "A change waits for the ConfigMap's next turn.", health: "progressing" },
+  DocumentTooLarge: {
+    meaning: "All keys together do not fit into a ConfigMap, so the oldest retired ones had to go early.",
+    health: "degraded",
+    event: "none",
+  },
+  DocumentRefused: {
+    meaning: "The document that would have been published is not valid, or too large even without retired keys.",
+    health: "degraded",
+  },
+  AllKeysRevoked: { meaning: "Every key is revoked: the document is valid and has no key in it.", health: "degraded" },
+  PodsNotAvailable: { meaning: "No pod of the Deployment is available.", health: "progressing" },
+  NginxRefused: { meaning: "The API server does not take nginx's objects as the spec makes them.", health: "degraded" },
+  Paused: { meaning: "People asked for nothing to be done for the object for now.", health: "paused" },
+} as const satisfies ReasonTable;
 
 /** What an Event can say about a key. */
-export type KeyReason =
-  /** A new key is published. */
-  | "KeyAdded"
-  /** The same key is published with a new certificate. */
-  | "KeyRenewed"
-  /** The key was replaced and is kept for a while, for tokens that it signed. */
-  | "KeyRetired"
-  /** A key that was retiring is in use again. */
-  | "KeyRevived"
-  /** A retiring key's time was over. */
-  | "KeyRemoved"
-  /** A key was withdrawn on request. */
-  | "KeyRevoked"
-  /** A retiring key was removed early to make room. */
-  | "KeyDropped";
+const keyReasons = {
+  KeyAdded: { meaning: "A new key is published." },
+  KeyRenewed: { meaning: "The same key is published with a new certificate." },
+  KeyRetired: { meaning: "The key was replaced and is kept for a while, for tokens that it signed." },
+  KeyRevived: { meaning: "A key that was retiring is in use again." },
+  KeyRemoved: { meaning: "A retiring key's time was over." },
+  KeyRevoked: { meaning: "A key was withdrawn on request." },
+  KeyDropped: { meaning: "A retiring key was removed early to make room." },
+} as const satisfies ReasonTable;
+
+export const jwksReasons = { ...sourceReasons, ...conditionReasons, ...keyReasons };
+
+export type SourceReason = keyof typeof sourceReasons;
+export type ConditionReason = SourceReason | keyof typeof conditionReasons;
+export type KeyReason = keyof typeof keyReasons;
