@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { runShell, shellBlock } from "../jwks/shell-block.ts";
+import { checksumReasons } from "../../packages/keyturn/src/controllers/checksum/reasons.ts";
 import { certificate, soon, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
@@ -44,10 +45,7 @@ test("a first checksum, its ids by hand, and a batch that is announced", async (
 });
 
 test("every reason is in the guide", async () => {
-  const reasons = Array.from(
-    (await read("packages/keyturn/src/controllers/checksum/reasons.ts")).matchAll(/\| "([A-Z]\w+)"/g),
-    ([, reason = ""]) => reason,
-  );
+  const reasons = Object.keys(checksumReasons);
   const text = await read(`docs/${guide}`);
   expect(reasons).toContain("NumberMissing");
   expect(reasons.filter((reason) => !text.includes(`\`${reason}\``))).toEqual([]);

@@ -30,7 +30,7 @@ function situationRows(): readonly (readonly string[])[] {
 function reasonsIn(file: string): readonly (readonly string[])[] {
   const path = fileURLToPath(new URL(`../../packages/keyturn/src/${file}`, import.meta.url));
   const source = readFileSync(path, "utf8");
-  const rows = [...source.matchAll(/(?<reason>[A-Z]\w+): \{\s+meaning: "(?<meaning>[^"]+)"/g)].map(({ groups }) => [
+  const rows = [...source.matchAll(/(?<reason>[A-Z]\w+): \{\s+meaning: (?<quote>["'])(?<meaning>.+?)\k<quote>/g)].map(({ groups }) => [
     `\`${groups?.["reason"]}\``,
     groups?.["meaning"] ?? "",
   ]);

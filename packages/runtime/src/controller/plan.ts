@@ -82,7 +82,7 @@ export interface StatusObject {
    * that they ever set, for what is not named cannot be compared.
    */
   readonly statusDigest?: string;
-  /** The object has no status of ours, as a Namespace or a Deployment: only Events tell. */
+  /** The object has no status of ours, as a Namespace or a Deployment: only Events tell. Its uid may be empty if nobody knows it. */
   readonly eventsOnly?: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface StatusReport<Fields extends object = object> {
   /** By type. `null` removes one, a type that is not named stays. Times and `observedGeneration` are the runtime's. */
   readonly conditions: Readonly<Record<string, ConditionReport | null>>;
   /** The rest of the status, whole. Absent: it stays as it is. */
-  readonly fields?: Fields;
+  readonly fields?: Fields | undefined;
 }
 
 /** What one condition is to say. */

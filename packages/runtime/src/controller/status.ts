@@ -180,7 +180,7 @@ export class StatusReporter {
     const { namespace, name, uid } = object.metadata;
     this.#events.record({
       kind,
-      object: { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) },
+      object: { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && uid !== "" && { uid }) },
       type,
       reason,
       message,

@@ -1,56 +1,55 @@
 // Why an object or a checksum is as it is: the words shared by status, conditions, Events, metrics and the documentation.
+import type { ReasonTable } from "@keyturn/runtime";
 
 /** Why an object has no id, so that no checksum covers it. */
-export type LeftOutReason =
-  /** The name does not end in `-` and a number. */
-  | "NumberMissing"
-  /** None of the version annotations is there. */
-  | "VersionMissing"
-  /** The version annotation is not a whole number, or is 0, which stands for "no version". */
-  | "VersionInvalid"
-  /** The Secret has no `tls.crt`, or an empty one. */
-  | "CertificateMissing"
-  /** `tls.crt` does not begin with a PEM certificate that can be read, or is larger than 128 KiB. */
-  | "CertificateInvalid"
-  /** The Secret has no `tls.key`, or one that cannot be read: it is encrypted, larger than 32 KiB, or neither RSA, EC nor EdDSA. */
-  | "KeyInvalid"
-  /** `tls.key` is not the key of the certificate. */
-  | "KeyMismatch";
+const leftOutReasons = {
+  NumberMissing: { meaning: "The name does not end in `-` and a number." },
+  VersionMissing: { meaning: "None of the version annotations is there." },
+  VersionInvalid: { meaning: 'The version annotation is not a whole number, or is 0, which stands for "no version".' },
+  CertificateMissing: { meaning: "The Secret has no `tls.crt`, or an empty one." },
+  CertificateInvalid: { meaning: "`tls.crt` does not begin with a PEM certificate that can be read, or is larger than 128 KiB." },
+  KeyInvalid: {
+    meaning: "The Secret has no `tls.key`, or one that cannot be read: it is encrypted, larger than 32 KiB, or neither RSA, EC nor EdDSA.",
+  },
+  KeyMismatch: { meaning: "`tls.key` is not the key of the certificate." },
+} as const satisfies ReasonTable;
 
 /** What can be wrong with an object; with the one reason for which it counts all the same. */
-export type ProblemReason =
-  | LeftOutReason
-  /** Another object has the same id, so that the two cannot be told apart. Both count, as they do in Tengine's reader. */
-  | "DuplicateId";
+export const problemReasons = {
+  ...leftOutReasons,
+  DuplicateId: { meaning: "Another object has the same id, so that the two cannot be told apart. Both count, as they do in Tengine's reader." },
+} as const satisfies ReasonTable;
 
 /** What the condition `Current` of a checksum can say, and `IdsListed`. */
-export type ConditionReason =
-  /** It is the checksum of the objects as they are. */
-  | "Published"
-  /** It was announced, and its state is there. */
-  | "Reached"
-  /** It was announced, and its state is still to come. */
-  | "Awaited"
-  /** Another state was announced; until that is there, or its time is over, nothing else is published. */
-  | "BatchAnnounced"
-  /** A newer checksum has taken its place. */
-  | "Superseded"
-  /** No object counts any more. A checksum of nothing is not published, so that gateways keep what they have. */
-  | "EmptySet"
-  /** People asked for nothing to be published for now. */
-  | "Paused"
-  /** The ids do not fit into one object. The checksum is complete all the same. */
-  | "TooManyIds";
+const conditionReasons = {
+  Published: { meaning: "It is the checksum of the objects as they are.", health: "healthy" },
+  Reached: { meaning: "It was announced, and its state is there.", health: "healthy" },
+  Awaited: { meaning: "It was announced, and its state is still to come.", health: "progressing" },
+  BatchAnnounced: {
+    meaning: "Another state was announced; until that is there, or its time is over, nothing else is published.",
+    health: "progressing",
+  },
+  Superseded: { meaning: "A newer checksum has taken its place.", health: "healthy" },
+  EmptySet: {
+    meaning: "No object counts any more. A checksum of nothing is not published, so that gateways keep what they have.",
+    health: "degraded",
+    event: "none",
+  },
+  Paused: { meaning: "People asked for nothing to be published for now.", health: "paused" },
+  TooManyIds: { meaning: "The ids do not fit into one object. The checksum is complete all the same.", health: "degraded", event: "none" },
+} as const satisfies ReasonTable;
 
-/** What an Event can say about a checksum. */
-export type EventReason =
-  /** A new state was published. */
-  | "ChecksumPublished"
-  /** An announced state is there. */
-  | "AnnouncementReached"
-  /** An announced state never came; the state as it is takes its place. */
-  | "AnnouncementExpired"
-  /** A checksum was changed by somebody else, and was made anew. */
-  | "ChecksumDamaged"
-  /** People asked for nothing to be published for now. */
-  | "Paused";
+/** What an Event can say about a checksum, besides `Paused`. */
+const eventReasons = {
+  ChecksumPublished: { meaning: "A new state was published." },
+  AnnouncementReached: { meaning: "An announced state is there." },
+  AnnouncementExpired: { meaning: "An announced state never came; the state as it is takes its place." },
+  ChecksumDamaged: { meaning: "A checksum was changed by somebody else, and was made anew." },
+} as const satisfies ReasonTable;
+
+export const checksumReasons = { ...problemReasons, ...conditionReasons, ...eventReasons };
+
+export type LeftOutReason = keyof typeof leftOutReasons;
+export type ProblemReason = keyof typeof problemReasons;
+export type ConditionReason = keyof typeof conditionReasons;
+export type EventReason = keyof typeof eventReasons | "Paused";
