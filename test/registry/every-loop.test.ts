@@ -104,7 +104,7 @@ test("every generated file that a feature is in has it", () => {
       .filter((path) => texts[path] !== without[path])
       .toSorted(),
   ).toEqual(Object.keys(named).toSorted());
-  for (const [path, parts] of Object.entries(named)) for (const part of parts) expect(texts[path], path).toContain(part);
+  for (const [path, parts] of Object.entries(named)) for (const part of parts) expect(texts[path]).toContain(part);
 });
 
 test("the chart installs it: arguments, rights, kinds, alerts and Grafana", async () => {
