@@ -112,7 +112,7 @@ test("a dry run asks and makes nothing", { concurrent: true }, async () => {
   const metadata = { namespace: place.namespace, name: place.runtime };
   await place.parts.controlPlane.apply({ apiVersion: "operator.kyma-project.io/v1alpha1", kind: "EventingAuth", metadata });
   const operator = await place.startOperator({ dryRun: true });
-  await soon(() => expect(operator.logLines).toContainEqual(expect.objectContaining({ msg: "dry run: this step is withheld", step: "create" })));
+  await soon(() => expect(operator.logLines).toContainEqual(expect.objectContaining({ msg: "would have done create; withheld by dry run" })));
   expect(place.tenant.counters).toMatchObject({ created: 0, deleted: 0, secretsCreated: 0 });
   expect(await place.targetSecret()).toBeUndefined();
   expect((await place.auth())?.metadata.finalizers).toBeUndefined();

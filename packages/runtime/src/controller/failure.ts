@@ -28,10 +28,13 @@ export class TransientError extends Error {
 export class TerminalError extends Error {
   readonly code = "Terminal";
   readonly reason: string;
-  constructor(message: string, options: OutcomeErrorOptions) {
+  /** Not before, whatever the backoff says; five minutes count at most. */
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, options: OutcomeErrorOptions & { readonly retryAfterMs?: number }) {
     super(message, options);
     this.name = "TerminalError";
     this.reason = options.reason;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 
@@ -83,7 +86,10 @@ export function failureOf(thrown: unknown): Failure {
     const { code, reason, message, retryAfterMs } = thrown;
     return { code, reason, message, retryAfterMs };
   }
-  if (thrown instanceof TerminalError) return { code: "Refused", reason: thrown.reason, message: thrown.message, retryAfterMs: undefined };
+  if (thrown instanceof TerminalError) {
+    const { reason, message, retryAfterMs } = thrown;
+    return { code: "Refused", reason, message, retryAfterMs };
+  }
   if (thrown instanceof ApiError) return apiFailure(thrown);
   if (thrown instanceof ConnectionError)
     return { code: "Transient", reason: "ApiServerUnreachable", message: thrown.message, retryAfterMs: undefined };

@@ -11,7 +11,7 @@ export interface Plan<Look = never, Action = never> {
   readonly more?: boolean;
   /** How the key's objects fare once the steps are done. Written where it is new; a condition that changes makes an Event by itself. */
   readonly status: readonly StatusReport[];
-  /** What no step did and no condition says; recorded when all is done. */
+  /** What no step did and no condition says; recorded when all is done, with `release` once the object is let go. */
   readonly events?: readonly PlannedEvent[];
   /** When time alone changes the plan, by the API server's clock. */
   readonly nextAtMs?: number | undefined;
@@ -93,6 +93,10 @@ export interface StatusReport<Fields extends object = object> {
   readonly conditions: Readonly<Record<string, ConditionReport | null>>;
   /** The rest of the status, whole. Absent: it stays as it is. */
   readonly fields?: Fields | undefined;
+  /** In which order conditions stand in the status, by type; others come first. Default: the order in which they first appeared. */
+  readonly order?: readonly string[];
+  /** The status holds what others may have written down meanwhile: if the object is no longer the version that was observed, that is a conflict. */
+  readonly onlyIfUnchanged?: boolean;
 }
 
 /** What one condition is to say. */
@@ -111,7 +115,7 @@ export interface Blocker<Reason extends string = string> {
 
 /** The time, and what the runtime knows of the key's past. */
 export interface Moment {
-  /** The API server's clock at the start of the run. */
+  /** The API server's clock: at the start of the run, and for a plan that follows one with `more`, then. */
   readonly nowMs: number;
   /** Set while that clock and ours differ too much: nothing that depends on the time may be planned. The key runs again when they may agree. */
   readonly clockSkew?: Blocker<"ClockSkew">;

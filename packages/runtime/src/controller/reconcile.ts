@@ -20,12 +20,14 @@ export interface Planner<Observed, Look = never, Action = never, P extends Plan<
   observe(run: Run, nowMs: number): Observed | undefined | Promise<Observed | undefined>;
   /** Pure. Asked twice in a run only while a part is set aside. What else a plan says of itself is for `show`. */
   plan(observed: Observed, moment: Moment): P;
-  /** Carries a `look` out. Resolves to what is known then. */
-  look?(at: Look, observed: Observed, run: Run): Promise<Observed>;
-  /** Carries a `do` out. Resolves to what is known then. Never called in a dry run. */
-  act?(action: Action, observed: Observed, run: Run): Promise<Observed>;
+  /** Carries a `look` out. `nowMs` is what the plan got. Resolves to what is known then. */
+  look?(at: Look, observed: Observed, run: Run, nowMs: number): Promise<Observed>;
+  /** Carries a `do` out. `nowMs` is what the plan got. Resolves to what is known then. Never called in a dry run. */
+  act?(action: Action, observed: Observed, run: Run, nowMs: number): Promise<Observed>;
   /** Counts a change that was made, before its Events are recorded. Never called in a dry run, nor for an `apply` that changed nothing. */
   done?(step: Exclude<Step<Look, Action>, { readonly verb: "look" }>, run: Run): void;
+  /** Counts or logs that an object was let go. Never called in a dry run. */
+  released?(plan: P, run: Run): void;
   /** All steps are done and all is reported, in a dry run as if: for what the controller remembers of the key. */
   completed?(observed: Observed, run: Run): void;
   /** Whose conditions and Events tell of a failed run, and whom Events are about that name nobody. Default: nobody. */
@@ -33,7 +35,12 @@ export interface Planner<Observed, Look = never, Action = never, P extends Plan<
   /** What they are to say of it. Default: `Ready` is False, with the failure's reason and message. */
   failed?(failure: Failure, regarding: readonly StatusObject[]): readonly StatusReport[];
   /** Held before anything is done for the object that `of` names, and dropped by a plan with `release`. */
-  readonly finalizer?: { readonly name: string; of(observed: Observed): StatusObject | undefined };
+  readonly finalizer?: {
+    readonly name: string;
+    of(observed: Observed): StatusObject | undefined;
+    /** What is known once the finalizer was added, for controllers that write to the version that they observed. Default: the same as before. */
+    added?(observed: Observed, metadata: StatusObject["object"]["metadata"]): Observed;
+  };
   /** Shows something of the key, such as metrics: called with each plan, and with undefined when the key or the term ends. */
   show?(key: ObjectKey, shown: { readonly plan: P; readonly observed: Observed } | undefined): void;
 }
@@ -53,8 +60,11 @@ export interface ReconcileOptions {
   readonly leaves?: (key: ObjectKey, nowMs: number) => LeftAlone | undefined;
   /** Limits on the runs of one key that change something. Default: none. */
   readonly rateLimit?: WriteLimits;
-  /** For how long failures that pass by themselves go untold. By time, because how many fit into it is the backoff's business. Default 5,000. */
-  readonly toleratedMs?: number;
+  /**
+   * For how long failures that pass by themselves go untold. By time, because how many fit into it is the backoff's business; a function for what
+   * depends on how the objects fare. Default 5,000.
+   */
+  readonly toleratedMs?: number | ((regarding: readonly StatusObject[]) => number);
 }
 
 /** A plan that still wants more after so many rounds is a mistake. */
@@ -159,8 +169,10 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const nowMs = this.#scope.clock.monotonic();
     memory.hasTurn = false;
     memory.failingSinceMs ??= nowMs;
-    if (code === "Transient" && nowMs - memory.failingSinceMs < (this.#options.toleratedMs ?? 5_000)) return;
     const regarding = this.#planner.regarding?.(run.key) ?? [];
+    const { toleratedMs = 5_000 } = this.#options;
+    const untoldMs = typeof toleratedMs === "number" ? toleratedMs : toleratedMs(regarding);
+    if (code === "Transient" && nowMs - memory.failingSinceMs < untoldMs) return;
     const reports =
       this.#planner.failed?.(failure, regarding) ??
       regarding.map((object): StatusReport => ({ regarding: object, conditions: { Ready: { status: "False", reason, message } } }));
@@ -173,7 +185,9 @@ class Engine<O, L, A, P extends Plan<L, A>> {
   /** Adds to `events` what is to be recorded, however the run ends: nobody who waits for a status should have to wait for Events. */
   async #attempt(run: Run, events: PlannedEvent[]): Promise<Outcome | void> {
     const { key } = run;
-    const nowMs = this.#serverTime(run);
+    const { clock } = this.#scope;
+    const startedMs = clock.monotonic();
+    let nowMs = this.#serverTime(run);
     const left = this.#options.leaves?.(key, nowMs);
     if (left?.type === "notSelected") return this.#forget(key);
     if (left) {
@@ -181,14 +195,21 @@ class Engine<O, L, A, P extends Plan<L, A>> {
       this.#succeeded(key);
       return dueIn(left.untilMs, nowMs);
     }
-    let observed = await this.#planner.observe(run, nowMs);
-    if (observed === undefined) return this.#forget(key);
+    const found = await this.#planner.observe(run, nowMs);
+    if (found === undefined) return this.#forget(key);
+    let observed: O = found;
     const { finalizer } = this.#planner;
     const holder = finalizer?.of(observed);
-    if (finalizer && holder && !isBeingDeleted(holder.object)) await addFinalizer(run, holder, finalizer.name);
+    if (finalizer && holder && !isBeingDeleted(holder.object)) {
+      const { metadata } = await addFinalizer(run, holder, finalizer.name);
+      if (metadata !== holder.object.metadata) observed = finalizer.added?.(observed, metadata) ?? observed;
+    }
 
+    const beganMs = nowMs;
     const done = new Set<string>();
     for (let round = 0; round < maxRounds; round++) {
+      // What the steps before have done must not lie in the future. The scale stays the run's own, so that time never goes back in it.
+      if (round > 0) nowMs = beganMs + Math.round(clock.monotonic() - startedMs);
       const plan = this.#plan(observed, nowMs, this.#memories.get(key));
       this.#show(key, { plan, observed });
       const steps = plan.steps.filter((step) => this.#isPending(step));
@@ -203,7 +224,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
           return dueIn(plan.nextAtMs, nowMs);
         }
         try {
-          observed = await this.#carryOut(step, observed, run, { events, done: plan.more ? done : undefined });
+          observed = await this.#carryOut(step, observed, { run, nowMs, events, done: plan.more ? done : undefined });
         } catch (error) {
           const outcome = isChangeStep(step) ? this.#setAside(step, error, run) : undefined;
           if (!outcome) throw error;
@@ -214,6 +235,8 @@ class Engine<O, L, A, P extends Plan<L, A>> {
       if (plan.release) {
         if (finalizer && holder) await dropFinalizer(run.client, holder, finalizer.name);
         run.done("cleaned up after a deleted object");
+        if (!this.#scope.dryRun) this.#planner.released?.(plan, run);
+        events.push(...(plan.events ?? []));
         return;
       }
       await this.#reporter.report(plan.status, { run, nowMs });
@@ -264,16 +287,20 @@ class Engine<O, L, A, P extends Plan<L, A>> {
   async #carryOut(
     step: Step<L, A>,
     observed: O,
-    run: Run,
-    { events, done }: { readonly events: PlannedEvent[]; readonly done: Set<string> | undefined },
+    {
+      run,
+      nowMs,
+      events,
+      done,
+    }: { readonly run: Run; readonly nowMs: number; readonly events: PlannedEvent[]; readonly done: Set<string> | undefined },
   ): Promise<O> {
-    if (step.verb === "look") return (await this.#planner.look?.(step.at, observed, run)) ?? missing(step.verb);
+    if (step.verb === "look") return (await this.#planner.look?.(step.at, observed, run, nowMs)) ?? missing(step.verb);
     let next = observed;
     if (step.verb === "do") {
       const name = done ? `${step.part ?? ""} ${canonicalJson(step.action)}` : "";
       if (done?.has(name)) throw new TransientError("the same action was planned twice in one run: it did not show", { reason: "InternalError" });
       done?.add(name);
-      next = (await this.#planner.act?.(step.action, observed, run)) ?? missing(step.verb);
+      next = (await this.#planner.act?.(step.action, observed, run, nowMs)) ?? missing(step.verb);
     } else if (!(await this.#write(step, run))) return observed;
     if (step.log) run.done(step.log.message, step.log.fields);
     if (this.#scope.dryRun) return next;

@@ -96,14 +96,18 @@ function isUnchanged(a: Condition, b: Condition): boolean {
 // What a plan reports: conditions with their times, one write if that is new, and Events of what has changed.
 
 /** The whole status that a report comes to, from the one before. */
-export function statusAfter({ regarding, conditions, fields }: StatusReport, before: ReportedStatus | undefined, nowMs: number): ReportedStatus {
+export function statusAfter(
+  { regarding, conditions, fields, order }: StatusReport,
+  before: ReportedStatus | undefined,
+  nowMs: number,
+): ReportedStatus {
   const { generation: observedGeneration } = regarding.object.metadata;
   let after = before?.conditions ?? [];
   for (const type in conditions) {
     const report = conditions[type];
     after = report ? setCondition(after, { type, ...report, observedGeneration }, nowMs) : removeCondition(after, type);
   }
-  return { ...(fields ?? before), conditions: after };
+  return { ...(fields ?? before), conditions: order ? after.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type)) : after };
 }
 
 /** Two statuses with the same digest say the same, whenever their conditions began to. `none` for no status. */
@@ -214,15 +218,15 @@ export class StatusReporter {
   }
 
   async #write(report: StatusReport, before: ReportedStatus | undefined, context: ReportContext): Promise<void> {
-    const { regarding, fields } = report;
+    const { regarding, fields, onlyIfUnchanged } = report;
     const { uid, resourceVersion } = regarding.object.metadata;
     const status = statusAfter(report, before, context.nowMs);
     if (isSame(before, status)) return;
     try {
       // What stays is taken from what was seen, so that must still be what is there.
-      await this.#apply(regarding, { status, ...(!fields && { resourceVersion }) }, context);
+      await this.#apply(regarding, { status, ...((!fields || onlyIfUnchanged) && { resourceVersion }) }, context);
     } catch (error) {
-      if (fields || !isApiError(error, "Conflict")) throw error;
+      if (fields || onlyIfUnchanged || !isApiError(error, "Conflict")) throw error;
       await this.#writeAgain(report, context);
       return;
     }

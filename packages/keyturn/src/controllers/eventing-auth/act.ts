@@ -1,48 +1,31 @@
 // Carries one step out and resolves to what is then known. What fails is thrown; what was done before stays, and the next run finds it.
-import {
-  type Client,
-  type ControllerScope,
-  dropFinalizer,
-  fieldManagerOf,
-  isApiError,
-  isBeingDeleted,
-  type PlannedEvent,
-  type Run,
-  Secret,
-  type Stored,
-  TransientError,
-} from "@keyturn/runtime";
+import { fieldManagerOf, isApiError, isBeingDeleted, type PlannedEvent, type Run, Secret, type Stored, TransientError } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { askedAtAnnotation, EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
-import { type ConditionReport, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
-import type { grantKeeper } from "./grants.ts";
+import { askedAtAnnotation, EventingAuth } from "./api.ts";
+import { type ConditionReport, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
-import { type Observation, ownerOfObservation } from "./observe.ts";
+import { type Observation, ownerOfObservation, type SharedBySteps } from "./observe.ts";
 import type { Act, Look } from "./plan.ts";
 import type { EventReason } from "./reasons.ts";
 import { credentialsIn, keepTargetSecret, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import { askTarget, type Target, TargetError } from "./target.ts";
 
-/** What the steps of one run are carried out with. */
+/** What one step is carried out with. */
 export interface StepContext {
   readonly run: Run;
-  readonly scope: Pick<ControllerScope, "clock">;
+  /** What the plan was made for. */
+  readonly nowMs: number;
   readonly controller: string;
   readonly provider: IdentityProvider | undefined;
   readonly target: Target | undefined;
-  readonly grants: ReturnType<typeof grantKeeper>;
+  readonly shared: SharedBySteps;
   readonly record: (event: PlannedEvent & { readonly reason: EventReason }) => void;
-  /** Called after each write to the object in a step that can still fail: its failure is reported on the object as it then is. */
+  /** Called after each write to the object: a failure is reported on the object as it then is. */
   readonly onWritten: (object: Stored<EventingAuth>) => void;
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
-  readonly onAbandoned: () => void;
   /** Called when an application was asked for; with undefined once nothing that was asked for is to be awaited any more. */
   readonly onAsked: (atMs: number | undefined) => void;
-  /** Whether this run has asked for an application. It never asks for another. */
-  hasAsked: boolean;
-  /** A secret that came with the application and is still to be written. */
-  firstSecret: IssuedSecret | undefined;
 }
 
 /** The change of one type. */
@@ -68,8 +51,8 @@ export async function carryOutLook(step: Look, observation: Observation, context
   }
 }
 
-/** Makes a change. Resolves to the observation after it, or to undefined if the object was let go. */
-export async function carryOutAct(step: Act, observation: Observation, context: StepContext): Promise<Observation | undefined> {
+/** Makes a change. Resolves to the observation after it. */
+export async function carryOutAct(step: Act, observation: Observation, context: StepContext): Promise<Observation> {
   switch (step.type) {
     case "create":
       return createApplication(observation, context);
@@ -91,36 +74,17 @@ export async function carryOutAct(step: Act, observation: Observation, context: 
       return { ...observation, tenant: { ...observation.tenant, credentials: await checkCredentials(observation, context) } };
     case "deleteTargetSecret":
       return deleteTargetSecret(observation, context);
-    case "release":
+    case "forgetGrant":
     default:
-      return release(step.abandoned, observation, context);
+      return forgetGrant(observation, context);
   }
 }
 
-/** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
-export async function writeStatusOf(
-  client: Client,
-  object: Stored<EventingAuth>,
-  { status, controller }: { readonly status: EventingAuthStatus; readonly controller: string },
-): Promise<Stored<EventingAuth>> {
-  const { name, namespace = "", uid, resourceVersion } = object.metadata;
-  const applied: EventingAuth = { metadata: { name, namespace, uid, resourceVersion }, spec: undefined, status };
-  return client.apply(EventingAuth, applied, { ...writerOf({ controller }), force: true, subresource: "status" });
-}
-
-/** Lets the object go, and says what was left behind. */
-async function release(abandoned: readonly string[], observation: Observation, context: StepContext): Promise<undefined> {
-  let { object } = observation;
-  if (context.provider?.type === "openid" && observation.isServed) {
-    // Without the grant nothing can be proven of an application, should the object not be let go after that.
-    if (object.status?.iasApplication) ({ object } = await forgetApplication(observation, context));
-    await context.grants.forget();
-  }
-  await dropFinalizer(context.run.client, { kind: EventingAuth, object }, eventingAuthFinalizer);
-  if (abandoned.length === 0) return undefined;
-  context.onAbandoned();
-  context.record({ type: "Warning", reason: "Abandoned", message: `${abandoned.join(" and ")} was left behind` });
-  return undefined;
+/** Without the grant nothing can be proven of an application, should the object not be let go after that: so its id goes first. */
+async function forgetGrant(observation: Observation, context: StepContext): Promise<Observation> {
+  const after = observation.object.status?.iasApplication ? await forgetApplication(observation, context) : observation;
+  await context.shared.grants.forget();
+  return after;
 }
 
 // Applications, and what the status says of them.
@@ -131,13 +95,13 @@ async function release(abandoned: readonly string[], observation: Observation, c
  */
 async function createApplication(observation: Observation, context: StepContext): Promise<Observation> {
   const provider = providerOf(context);
-  if (context.hasAsked)
+  if (context.shared.hasAsked)
     throw new TransientError("an application was asked for in this run; the next run sees what became of it", { reason: "Conflict" });
-  context.hasAsked = true;
+  context.shared.hasAsked = true;
   const asking = await recordAsked("now", observation, context);
   const created = await provider.create(applicationOwner(asking, context), context.run.signal);
   const object = await recordApplication(asking, created.id, context);
-  context.firstSecret = created.secret;
+  context.shared.firstSecret = created.secret;
   context.record({ type: "Normal", reason: "ApplicationCreated", message: `application ${created.id} was created` });
   return {
     ...asking,
@@ -158,7 +122,7 @@ async function createApplication(observation: Observation, context: StepContext)
 async function recordAsked(when: "now" | "never", before: Observation, context: StepContext): Promise<Observation> {
   const { askedAtMs: _before, ...observation } = before;
   const { namespace = "", name, uid, resourceVersion, annotations } = observation.object.metadata;
-  const askedAtMs = when === "now" ? context.scope.clock.now() : undefined;
+  const askedAtMs = when === "now" ? context.nowMs : undefined;
   if (askedAtMs === undefined) context.onAsked(undefined);
   if (askedAtMs === undefined && annotations?.[askedAtAnnotation] === undefined) return observation;
   const metadata =
@@ -194,9 +158,14 @@ function recordApplication(observation: Observation, id: string, context: StepCo
   return recordStatus(observation, { iasApplication: { name: observation.object.metadata.name, uuid: id } }, context);
 }
 
-function recordStatus(observation: Observation, facts: StatusFacts, context: StepContext): Promise<Stored<EventingAuth>> {
-  const status = statusOf(observation.object, {}, { ...facts, nowMs: context.run.now });
-  return writeStatusOf(context.run.client, observation.object, { status, controller: context.controller });
+/** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
+async function recordStatus({ object }: Observation, facts: StatusFacts, context: StepContext): Promise<Stored<EventingAuth>> {
+  const { name, namespace = "", uid, resourceVersion } = object.metadata;
+  const status = statusOf(reportOf(object, {}, facts), object, context.nowMs);
+  const applied: EventingAuth = { metadata: { name, namespace, uid, resourceVersion }, spec: undefined, status };
+  const written = await context.run.client.apply(EventingAuth, applied, { ...writerOf(context), force: true, subresource: "status" });
+  context.onWritten(written);
+  return written;
 }
 
 /** What stays known of a tenant when its applications have changed. */
@@ -213,13 +182,13 @@ async function issueSecret(step: ActOf<"issue">, observation: Observation, conte
   const ref = refTo(step.application.id, observation, context);
   let issued: IssuedSecret;
   try {
-    issued = context.firstSecret ?? (await provider.issueSecret(ref, { rotate: step.why === "rotation", known: step.known }, signal));
+    issued = context.shared.firstSecret ?? (await provider.issueSecret(ref, { rotate: step.why === "rotation", known: step.known }, signal));
   } catch (error) {
     // Of an application that was just made no secret can be lost: another would give none either.
-    if (!(error instanceof IdentityError) || error.code !== "SecretLost" || context.hasAsked) throw error;
+    if (!(error instanceof IdentityError) || error.code !== "SecretLost" || context.shared.hasAsked) throw error;
     return { ...observation, tenant: { ...observation.tenant, secretLost: true } };
   }
-  context.firstSecret = undefined;
+  context.shared.firstSecret = undefined;
   let after: Observation;
   let clientId: string;
   try {
@@ -229,7 +198,7 @@ async function issueSecret(step: ActOf<"issue">, observation: Observation, conte
       owner: ownerOfObservation(observation),
       application: step.application.id,
       endpoints: step.endpoints,
-      issuedAtMs: context.scope.clock.now(),
+      issuedAtMs: context.nowMs,
       credentials: { type: "new", clientId, clientSecret: issued.secret, hint: issued.hint },
     });
     after = await write(content, observation, context);
@@ -352,8 +321,8 @@ function secretIn({ target }: Observation): TargetSecret | undefined {
 // Means of the run.
 
 /** Whose application it is, as identity providers want to know it. */
-function applicationOwner({ object }: Observation, { grants }: StepContext): ApplicationOwner {
-  return { name: object.metadata.name, uid: object.metadata.uid, grants };
+function applicationOwner({ object }: Observation, { shared }: StepContext): ApplicationOwner {
+  return { name: object.metadata.name, uid: object.metadata.uid, grants: shared.grants };
 }
 
 /** An application of the object. */

@@ -2,31 +2,49 @@
 import type { Stored } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import type { EventingAuth, EventingAuthStatus } from "./api.ts";
-import { applicationCreated, applicationFailed, issuedAtOf, secretCreated, statusOf, targetReached, tokenIssued } from "./conditions.ts";
+import {
+  applicationCreated,
+  applicationFailed,
+  type ConditionReports,
+  issuedAtOf,
+  reportOf,
+  secretCreated,
+  type StatusFacts,
+  statusOf,
+  targetReached,
+  tokenIssued,
+} from "./conditions.ts";
 
 const at = (status?: EventingAuthStatus): Stored<EventingAuth> => ({
   metadata: { name: "runtime", uid: "u", resourceVersion: "1", generation: 2 },
   spec: {},
   ...(status && { status }),
 });
+function after(
+  object: Stored<EventingAuth>,
+  reports: ConditionReports,
+  { nowMs, ...facts }: StatusFacts & { readonly nowMs: number },
+): EventingAuthStatus {
+  return statusOf(reportOf(object, reports, facts), object, nowMs);
+}
 const good = { application: applicationCreated, secret: secretCreated, target: targetReached };
 const firstMs = Date.parse("2026-01-01T00:00:00Z");
 
 test("ready once both of the predecessor's conditions are true, and not before", () => {
-  expect(statusOf(at(), { application: applicationCreated }, { nowMs: firstMs }).state).toBe("NotReady");
-  expect(statusOf(at(), good, { nowMs: firstMs }).state).toBe("Ready");
-  expect(statusOf(at(statusOf(at(), good, { nowMs: firstMs })), { application: applicationFailed("no") }, { nowMs: firstMs }).state).toBe("NotReady");
+  expect(after(at(), { application: applicationCreated }, { nowMs: firstMs }).state).toBe("NotReady");
+  expect(after(at(), good, { nowMs: firstMs }).state).toBe("Ready");
+  expect(after(at(after(at(), good, { nowMs: firstMs })), { application: applicationFailed("no") }, { nowMs: firstMs }).state).toBe("NotReady");
 });
 
 test("the same again is the same status, whenever it is said", () => {
-  const before = statusOf(at(), good, { nowMs: firstMs });
-  expect(statusOf(at(before), good, { nowMs: firstMs + 86_400_000 })).toEqual(before);
+  const before = after(at(), good, { nowMs: firstMs });
+  expect(after(at(before), good, { nowMs: firstMs + 86_400_000 })).toEqual(before);
 });
 
 test("a change of one condition leaves the times of the others", () => {
-  const before = statusOf(at(), good, { nowMs: firstMs });
-  const after = statusOf(at(before), { application: applicationFailed("failed to create api secret") }, { nowMs: firstMs + 60_000 });
-  expect(after.conditions?.map(({ type, lastTransitionTime }) => `${type} ${lastTransitionTime}`)).toEqual([
+  const before = after(at(), good, { nowMs: firstMs });
+  const changed = after(at(before), { application: applicationFailed("failed to create api secret") }, { nowMs: firstMs + 60_000 });
+  expect(changed.conditions?.map(({ type, lastTransitionTime }) => `${type} ${lastTransitionTime}`)).toEqual([
     "IASApplicationReady 2026-01-01T00:01:00Z",
     "SecretReady 2026-01-01T00:00:00Z",
     "TargetReachable 2026-01-01T00:00:00Z",
@@ -36,9 +54,9 @@ test("a change of one condition leaves the times of the others", () => {
 
 test("facts stay until they are taken out", () => {
   const iasApplication = { name: "runtime", uuid: "1" };
-  const before = statusOf(at(), good, { nowMs: firstMs, iasApplication });
-  expect(statusOf(at(before), good, { nowMs: firstMs }).iasApplication).toEqual(iasApplication);
-  expect(statusOf(at(before), good, { nowMs: firstMs, iasApplication: "none" })).not.toHaveProperty("iasApplication");
+  const before = after(at(), good, { nowMs: firstMs, iasApplication });
+  expect(after(at(before), good, { nowMs: firstMs }).iasApplication).toEqual(iasApplication);
+  expect(after(at(before), good, { nowMs: firstMs, iasApplication: "none" })).not.toHaveProperty("iasApplication");
 });
 
 const issuedMs = Date.UTC(2026, 5, 1, 12, 30, 15, 250);

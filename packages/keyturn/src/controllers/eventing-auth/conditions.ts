@@ -1,6 +1,15 @@
 // What the status of an EventingAuth says, in the predecessor's words where it has them.
-import { type Condition, type DeepReadonly, findCondition, setCondition, type Stored } from "@keyturn/runtime";
-import type { EventingAuth, EventingAuthStatus } from "./api.ts";
+import {
+  type Condition,
+  type ConditionReport as RuntimeReport,
+  type DeepReadonly,
+  findCondition,
+  statusAfter,
+  type StatusReport,
+  type Stored,
+} from "@keyturn/runtime";
+import { type Pause, pausedReason, pauseInWords } from "../../feature/pause-and-selection.ts";
+import { EventingAuth, type EventingAuthStatus } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
 
 /** What one condition says. */
@@ -53,39 +62,54 @@ const types = { application: "IASApplicationReady", secret: "SecretReady", targe
 /** The predecessor's first; whichever was set first, people find them in the same place. */
 const order: readonly string[] = [...Object.values(types), "Ready"];
 
-/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(
-  object: Stored<EventingAuth>,
-  reports: ConditionReports,
-  facts: StatusFacts & { readonly nowMs: number },
-): EventingAuthStatus {
+type StatusFields = Omit<EventingAuthStatus, "conditions">;
+
+/** What the runtime is to write of an EventingAuth. */
+export type EventingAuthReport = StatusReport<StatusFields> & { readonly fields: StatusFields };
+
+/** The report. Equal input gives an equal one, so that nothing is written when nothing happened. */
+export function reportOf(object: Stored<EventingAuth>, reports: ConditionReports, facts: StatusFacts = {}): EventingAuthReport {
   const before = object.status;
-  const observedGeneration = object.metadata.generation;
-  let conditions: readonly Condition[] = before?.conditions ?? [];
-  const set = (type: string, { holds, reason, message }: Blocker): void => {
-    conditions = setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration }, facts.nowMs);
-  };
+  const conditions: Record<string, RuntimeReport> = {};
   for (const aspect of ["application", "secret", "target", "credentials"] as const) {
     const report = reports[aspect];
-    if (report) set(types[aspect], report);
+    if (report) conditions[types[aspect]] = said(report);
   }
-  const missing = reports.blocker ?? firstBlocker(conditions);
-  set("Ready", missing ?? { holds: true, reason: "Ready", message: "the application and the Secret are there" });
+  const blocker = reports.blocker ? said(reports.blocker) : firstBlocker((type) => conditions[type] ?? findCondition(before?.conditions, type));
+  conditions["Ready"] = blocker ?? { status: "True", reason: "Ready", message: "the application and the Secret are there" };
   const iasApplication = facts.iasApplication === "none" ? undefined : (facts.iasApplication ?? before?.iasApplication);
   const secret = facts.secret ?? before?.secret;
-  const ordered = conditions.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
-  return { state: missing ? "NotReady" : "Ready", conditions: ordered, ...(iasApplication && { iasApplication }), ...(secret && { secret }) };
+  const fields = { state: blocker ? "NotReady" : "Ready", ...(iasApplication && { iasApplication }), ...(secret && { secret }) } as const;
+  return asReport(object, conditions, fields);
 }
 
-/** A report, or what the status says of an earlier one. */
-type Blocker = Omit<ConditionReport, "reason"> & { readonly reason: string };
+/** Says that nothing is done for the object. Whether it is ready is as it was when it was last looked at, so that nobody is alarmed by a pause. */
+export function pausedReport(object: Stored<EventingAuth>, pause: Pause): EventingAuthReport {
+  const { conditions = [], ...fields }: EventingAuthStatus = { state: "NotReady", ...object.status };
+  const status = findCondition(conditions, "Ready")?.status ?? "Unknown";
+  return asReport(object, { Ready: { status, reason: pausedReason, message: pauseInWords(pause) } }, fields);
+}
+
+/** The id of an application is in the status, and another process may have written one: only what was observed is ever replaced. */
+function asReport(object: Stored<EventingAuth>, conditions: StatusReport["conditions"], fields: StatusFields): EventingAuthReport {
+  return { regarding: { kind: EventingAuth, object }, conditions, fields, order, onlyIfUnchanged: true };
+}
+
+/** The whole status that a report comes to. */
+export function statusOf(report: EventingAuthReport, object: Stored<EventingAuth>, nowMs: number): EventingAuthStatus {
+  return { ...report.fields, conditions: statusAfter(report, object.status, nowMs).conditions ?? [] };
+}
+
+function said({ holds, reason, message }: ConditionReport): RuntimeReport {
+  return { status: holds ? "True" : "False", reason, message };
+}
 
 /** The predecessor's rule: ready once both conditions are true. */
-function firstBlocker(conditions: readonly Condition[]): Blocker | undefined {
+function firstBlocker(conditionOf: (type: string) => RuntimeReport | undefined): RuntimeReport | undefined {
   for (const type of [types.application, types.secret]) {
-    const condition = conditions.find((each) => each.type === type);
-    if (!condition) return { holds: false, reason: "InProgress", message: "not everything has been made yet" };
-    if (condition.status !== "True") return { holds: false, reason: condition.reason, message: condition.message };
+    const condition = conditionOf(type);
+    if (!condition) return { status: "False", reason: "InProgress", message: "not everything has been made yet" };
+    if (condition.status !== "True") return { status: "False", reason: condition.reason, message: condition.message };
   }
   return undefined;
 }

@@ -1,52 +1,93 @@
-// How long an object that is as it should be is left alone.
-import { VirtualClock } from "@keyturn/runtime/testing";
+// How long an object that is as it should be is left alone, and what one says whose run failed.
 import { expect, test } from "vitest";
-import { IdleKeys } from "./controller.ts";
-import { IssuingWorld } from "./issuing-world.fixture.ts";
-import type { Observed } from "./observe.ts";
-import type { Idle } from "./plan.ts";
+import { tokenIssued } from "./conditions.ts";
+import { failureReport, IdleKeys } from "./controller.ts";
+import { endpoints, IssuingWorld } from "./issuing-world.fixture.ts";
+import type { ObservedParts, ObservedTenant } from "./observe.ts";
+import { planIssuing } from "./plan.ts";
 
-const idle: Idle = { type: "idle", reports: {}, complete: true, nextAtMs: undefined };
+const hourMs = 3_600_000;
 
 function setUp() {
-  const clock = new VirtualClock();
   const world = new IssuingWorld();
   world.run();
-  const observed = (): Observed => ({ observation: world.observe(), provider: undefined, target: undefined });
-  return { clock, world, observed, idleKeys: new IdleKeys({ clock, random: () => 1, checkEveryMs: 3_600_000 }) };
+  const observed = (tenant: ObservedTenant = {}): ObservedParts => ({ observation: world.observe(tenant), provider: undefined, target: undefined });
+  const idleKeys = new IdleKeys();
+  return { world, observed, idleKeys, record: (untilMs: number) => idleKeys.record("a/b", observed(), { untilMs, status: world.status }) };
 }
 
-test("until the next check, if nothing changes", async () => {
-  const { clock, observed, idleKeys } = setUp();
-  expect(idleKeys.waitFor("a/b", observed())).toBeUndefined();
-  expect(idleKeys.record("a/b", observed(), { idle, nowMs: 0 })).toEqual({ requeueAfterMs: 3_600_000 });
-  expect(idleKeys.waitFor("a/b", observed())).toBe(3_600_000);
-  await clock.advance(3_600_000);
-  expect(idleKeys.waitFor("a/b", observed())).toBeUndefined();
+/** What the identity provider says of a world that is as it should be. */
+function answersOf({ applications, secret }: IssuingWorld): ObservedTenant {
+  const [application] = applications.values();
+  const secrets = Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined }));
+  const { id = "", clientId } = application ?? {};
+  return { endpoints, application: { id, clientId }, secrets, credentials: tokenIssued(secret?.issuedAtMs ?? 0) };
+}
+
+test("until the next check, if nothing changes", () => {
+  const { observed, idleKeys, record } = setUp();
+  expect(idleKeys.idleUntil("a/b", observed(), 0)).toBeUndefined();
+  record(hourMs);
+  expect(idleKeys.idleUntil("a/b", observed(), 0)).toBe(hourMs);
+  expect(idleKeys.idleUntil("a/b", observed(), hourMs - 1)).toBe(hourMs);
+  expect(idleKeys.idleUntil("a/b", observed(), hourMs)).toBeUndefined();
+});
+
+test("also if conditions say the same since another time, as they do when the status has just been written", () => {
+  const { world, observed, idleKeys } = setUp();
+  const { conditions = [], ...status } = world.status ?? { state: "Ready" };
+  const planned = { ...status, conditions: Array.from(conditions, (condition) => ({ ...condition, lastTransitionTime: "1970-01-01T00:00:00Z" })) };
+  idleKeys.record("a/b", observed(), { untilMs: hourMs, status: planned });
+  expect(idleKeys.idleUntil("a/b", observed(), 0)).toBe(hourMs);
 });
 
 test("not when something changed: the Secret, the status, an annotation", () => {
-  const { world, observed, idleKeys } = setUp();
-  idleKeys.record("a/b", observed(), { idle, nowMs: 0 });
+  const { world, observed, idleKeys, record } = setUp();
+  record(hourMs);
+  const isIdle = (): boolean => idleKeys.idleUntil("a/b", observed(), 0) !== undefined;
   const { secret, status } = world;
   world.secret = undefined;
-  expect(idleKeys.waitFor("a/b", observed())).toBeUndefined();
+  expect(isIdle()).toBe(false);
   world.secret = secret;
   world.status = { state: "NotReady" };
-  expect(idleKeys.waitFor("a/b", observed())).toBeUndefined();
+  expect(isIdle()).toBe(false);
   world.status = status;
   world.abandon = "target";
-  expect(idleKeys.waitFor("a/b", observed())).toBeUndefined();
+  expect(isIdle()).toBe(false);
   world.abandon = undefined;
-  expect(idleKeys.waitFor("a/b", observed())).toBeDefined();
+  expect(isIdle()).toBe(true);
   idleKeys.forget("a/b");
-  expect(idleKeys.waitFor("a/b", observed())).toBeUndefined();
+  expect(isIdle()).toBe(false);
+});
+
+test("an idle key has no steps and no report, and its date", () => {
+  const { observed } = setUp();
+  const plan = planIssuing({ ...observed(), idleUntilMs: 5_000, checkAfterMs: hourMs }, { nowMs: 1_000 });
+  expect(plan).toEqual({ steps: [], status: [], nextAtMs: 5_000 });
 });
 
 test("only until something is due, and not at all if it is not as it should be", () => {
-  const { observed, idleKeys } = setUp();
-  expect(idleKeys.record("a/b", observed(), { idle: { ...idle, nextAtMs: 5000 }, nowMs: 1000 })).toEqual({ requeueAfterMs: 4000 });
-  expect(idleKeys.waitFor("a/b", observed())).toBe(4000);
-  expect(idleKeys.record("a/b", observed(), { idle: { ...idle, complete: false }, nowMs: 0 })).toEqual({ requeueAfterMs: 3_600_000 });
-  expect(idleKeys.waitFor("a/b", observed())).toBeUndefined();
+  const { world, observed } = setUp();
+  const plan = () => planIssuing({ ...observed(answersOf(world)), idleUntilMs: undefined, checkAfterMs: hourMs }, { nowMs: world.nowMs });
+  expect(plan()).toMatchObject({ steps: [], nextAtMs: world.nowMs + hourMs, end: { complete: true } });
+  world.rotateAfterMs = 60_000;
+  expect(plan()).toMatchObject({ steps: [], nextAtMs: world.nowMs + 60_000, end: { complete: true } });
+  world.trouble = { reason: "TargetUnreachable", message: "connect ECONNREFUSED" };
+  expect(plan()).toMatchObject({ steps: [], nextAtMs: world.nowMs + hourMs, end: { complete: false } });
+});
+
+test.each([
+  ["IdentityProviderFailed", "IASApplicationReady", "IASApplicationCreationFailed"],
+  ["TargetFailed", "SecretReady", "SecretCreationFailed"],
+  ["Forbidden", "Ready", "ControlPlaneRefused"],
+  ["ApiServerUnreachable", "Ready", "ControlPlaneRefused"],
+  ["DeadlineExceeded", "Ready", "DeadlineExceeded"],
+  ["InternalError", "Ready", "InternalError"],
+])("a run that failed with %s says so in %s: %s; while the object is being deleted, also why it waits", (reason, type, said) => {
+  const { world } = setUp();
+  const { conditions, fields } = failureReport(world.object, { reason, message: "no" });
+  expect(conditions[type]).toEqual({ status: "False", reason: said, message: "no" });
+  expect([conditions["Ready"]?.reason, fields]).toEqual([said, { ...fields, state: "NotReady", iasApplication: world.status?.iasApplication }]);
+  world.deletedAt = "2026-01-01T00:00:00Z";
+  expect(failureReport(world.object, { reason, message: "no" }).conditions["Ready"]).toMatchObject({ reason: "DeletionWaiting", message: "no" });
 });

@@ -3,7 +3,7 @@ import type { Stored } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
 import { type Act, type Idle, type Look, planDeletionStep, planStep } from "./plan.ts";
 import { type Observation, ownerOfObservation, type ObservedTenant } from "./observe.ts";
-import { statusOf, tokenIssued } from "./conditions.ts";
+import { type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import { keepTargetSecret, type TargetContent, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
 
@@ -66,7 +66,7 @@ export class IssuingWorld {
       object: this.object,
       isServed: this.served,
       target: { type: "observed", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
-      provider: this.closed === undefined ? { type: "open", secretsOverlap: true } : { type: "closed", message: this.closed },
+      provider: this.closed === undefined ? { type: "open", secretsOverlap: true, keepsGrants: false } : { type: "closed", message: this.closed },
       tenant,
       ...(this.rememberedAtMs !== undefined && { askedAtMs: this.rememberedAtMs }),
       settings: {
@@ -129,8 +129,13 @@ export class IssuingWorld {
       const step = this.deletedAt ? planDeletionStep(observation, this.nowMs) : planStep(observation, this.nowMs);
       if (step.type === "idle") {
         const secret = { clusterId: "runtime", namespacedName: "kyma-system/eventing-webhook-auth" };
-        this.status = statusOf(this.object, step.reports, { nowMs: this.nowMs, ...(step.reports.secret?.holds && { secret }) });
+        this.#report(step.reports, step.reports.secret?.holds ? { secret } : {});
         return step;
+      }
+      if (step.type === "release") {
+        this.abandoned = step.abandoned;
+        this.released = true;
+        return undefined;
       }
       if (step.type === "look") {
         tenant = Object.assign({}, tenant, this.#look(step));
@@ -139,10 +144,14 @@ export class IssuingWorld {
       const here = crash?.atAct === acts++ ? crash.moment : undefined;
       if (here === "before") return undefined;
       const after = this.#act(step, tenant, here === "between");
-      if (!after || here === "after" || this.released) return undefined;
+      if (!after || here === "after") return undefined;
       tenant = after;
     }
     throw new Error("not idle after 40 steps");
+  }
+
+  #report(reports: ConditionReports, facts: StatusFacts): void {
+    this.status = statusOf(reportOf(this.object, reports, facts), this.object, this.nowMs);
   }
 
   #look(step: Look): ObservedTenant {
@@ -157,7 +166,7 @@ export class IssuingWorld {
   /** Undefined if it was cut off in the middle: what is made at the tenant stays, what should have followed does not happen. */
   #act(step: Act, tenant: ObservedTenant, cut: boolean): ObservedTenant | undefined {
     const record = (iasApplication: { name: string; uuid: string } | "none"): void => {
-      this.status = statusOf(this.object, {}, { nowMs: this.nowMs, iasApplication });
+      this.#report({}, { iasApplication });
     };
     switch (step.type) {
       case "create": {
@@ -208,10 +217,8 @@ export class IssuingWorld {
       case "deleteTargetSecret":
         this.secret = this.clientSecret = undefined;
         return tenant;
-      case "release":
+      case "forgetGrant":
       default:
-        this.abandoned = step.abandoned;
-        this.released = true;
         return tenant;
     }
   }

@@ -4,8 +4,17 @@ import { type Cache, type ControllerScope, keyOf, keyOfObject, nameOf, type Owne
 import { EventingAuth } from "./api.ts";
 import type { ConditionReport } from "./conditions.ts";
 import { type EventingAuthSettings, keyOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
+import type { grantKeeper } from "./grants.ts";
 import { IdentityError } from "./identity/provider-http.ts";
-import type { Application, Endpoints, FoundApplication, IdentityProvider, IdentityProviders, SecretListing } from "./identity/provider.ts";
+import type {
+  Application,
+  Endpoints,
+  FoundApplication,
+  IdentityProvider,
+  IdentityProviders,
+  IssuedSecret,
+  SecretListing,
+} from "./identity/provider.ts";
 import type { ObservedTarget, Target, TargetPool } from "./target.ts";
 
 /** What was observed. */
@@ -27,7 +36,9 @@ export interface Observation {
   >;
 }
 
-type ObservedProvider = { readonly type: "open"; readonly secretsOverlap: boolean } | { readonly type: "closed"; readonly message: string };
+type ObservedProvider =
+  /** `keepsGrants` if it hands out a right per application, which is kept in a Secret. */
+  { readonly type: "open"; readonly secretsOverlap: boolean; readonly keepsGrants: boolean } | { readonly type: "closed"; readonly message: string };
 
 /** Answers of the identity provider. */
 export interface ObservedTenant {
@@ -64,18 +75,40 @@ interface ObserveOptions {
 }
 
 /** What was observed, and the two that it was observed of. */
-export interface Observed {
+export interface ObservedParts {
   readonly observation: Observation;
   readonly provider: IdentityProvider | undefined;
   readonly target: Target | undefined;
 }
 
+/** All that a run works with. */
+export interface Observed extends ObservedParts {
+  /** All was found as it should be, nothing has changed since, and so long nobody need be asked again. */
+  readonly idleUntilMs: number | undefined;
+  /** How long after this run the identity provider is asked again, whatever else happens. */
+  readonly checkAfterMs: number;
+  /** What the steps of this run share; made by the first. */
+  readonly shared?: SharedBySteps;
+}
+
+/** Does not outlive its run. */
+export interface SharedBySteps {
+  readonly grants: ReturnType<typeof grantKeeper>;
+  /** Whether this run has asked for an application. It never asks for another. */
+  hasAsked: boolean;
+  /** A secret that came with the application and is still to be written. */
+  firstSecret: IssuedSecret | undefined;
+}
+
 /** The observation of one EventingAuth, or undefined if there is none of this key. */
-export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "client">, options: ObserveOptions): Promise<Observed | undefined> {
+export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "client">, options: ObserveOptions): Promise<ObservedParts | undefined> {
   const { watches, settings } = options;
   const object = watches.objects.get(key);
-  if (!object) return undefined;
   const runtime = runtimeOf(settings, key);
+  if (!object) {
+    if (runtime !== undefined) options.pool.close(runtime);
+    return undefined;
+  }
   const { provider, observed } = openProvider(options);
   const askedAtMs = options.askedAt.get(object.metadata.uid);
   const shared = { object, isServed: runtime !== undefined, provider: observed, tenant: {}, settings, ...(askedAtMs !== undefined && { askedAtMs }) };
@@ -103,7 +136,7 @@ function openProvider({ watches, settings, providers }: ObserveOptions): {
   }
   try {
     const provider = providers.forSecret(data);
-    return { provider, observed: { type: "open", secretsOverlap: provider.secretsOverlap } };
+    return { provider, observed: { type: "open", secretsOverlap: provider.secretsOverlap, keepsGrants: provider.type === "openid" } };
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error;
     return { provider: undefined, observed: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };

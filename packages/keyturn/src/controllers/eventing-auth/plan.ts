@@ -1,17 +1,19 @@
 // The next step for one EventingAuth: a pure function of what was observed and the time. After each step, the next is planned anew.
-import { earliest, type Owner } from "@keyturn/runtime";
-import { abandonAnnotation, askedAtAnnotation } from "./api.ts";
+import { earliest, isBeingDeleted, type Moment, type Owner, type Plan } from "@keyturn/runtime";
+import { abandonAnnotation, askedAtAnnotation, EventingAuth } from "./api.ts";
 import {
   applicationCreated,
   applicationFailed,
   type ConditionReport,
   type ConditionReports,
+  type EventingAuthReport,
+  reportOf,
   secretCreated,
   secretFailed,
   targetReached,
 } from "./conditions.ts";
 import type { Application, Endpoints } from "./identity/provider.ts";
-import { type Observation, ownerOfObservation } from "./observe.ts";
+import { type Observation, type Observed, ownerOfObservation } from "./observe.ts";
 import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
 
@@ -48,8 +50,14 @@ export type Act =
   /** Fetch a token with what is in the runtime's cluster. */
   | { readonly type: "check" }
   | { readonly type: "deleteTargetSecret" }
-  /** The last step of a deletion: let the object go. */
-  | { readonly type: "release"; readonly abandoned: readonly string[] };
+  /** Give up the right to manage the application, before the object is let go. */
+  | { readonly type: "forgetGrant" };
+
+/** The end of a deletion: let the object go. */
+interface Release {
+  readonly type: "release";
+  readonly abandoned: readonly string[];
+}
 
 /** Nothing more to do for now. */
 export interface Idle {
@@ -63,7 +71,49 @@ export interface Idle {
   readonly quiet?: boolean;
 }
 
-type Step = Look | Act | Idle;
+type Step = Look | Act | Idle | Release;
+
+/** What the runtime carries out: one step, then the next is planned, until there is nothing more to do. */
+export interface IssuingPlan extends Plan<Look, Act> {
+  /** Set at the end. Without a report nothing is worth reporting. */
+  readonly end?: { readonly complete: boolean; readonly report: EventingAuthReport | undefined };
+  /** What is left behind when the object is let go. */
+  readonly abandoned?: readonly string[];
+}
+
+/** Plans what is next, for an EventingAuth that is to stay or to go. */
+export function planIssuing(
+  { observation, idleUntilMs, checkAfterMs }: Pick<Observed, "observation" | "idleUntilMs" | "checkAfterMs">,
+  { nowMs }: Pick<Moment, "nowMs">,
+): IssuingPlan {
+  if (idleUntilMs !== undefined) return { steps: [], status: [], nextAtMs: idleUntilMs };
+  const { object, settings } = observation;
+  const step = isBeingDeleted(object) ? planDeletionStep(observation, nowMs) : planStep(observation, nowMs);
+  if (step.type === "look") return { steps: [{ verb: "look", at: step }], more: true, status: [] };
+  if (step.type === "release") return planRelease(observation, step);
+  if (step.type !== "idle") return { steps: [{ verb: "do", action: step }], more: true, status: [] };
+  const { targetSecret } = settings;
+  const secret = { clusterId: object.metadata.name, namespacedName: `${targetSecret.namespace}/${targetSecret.name}` };
+  const report = step.quiet ? undefined : reportOf(object, step.reports, step.reports.secret?.holds ? { secret } : {});
+  return {
+    steps: [],
+    status: report ? [report] : [],
+    nextAtMs: Math.min(nowMs + checkAfterMs, step.nextAtMs ?? Infinity),
+    end: { complete: step.complete, report },
+  };
+}
+
+function planRelease({ object, isServed, provider }: Observation, { abandoned }: Release): IssuingPlan {
+  const hasGrant = isServed && provider.type === "open" && provider.keepsGrants;
+  const message = `${abandoned.join(" and ")} was left behind`;
+  return {
+    steps: hasGrant ? [{ verb: "do", action: { type: "forgetGrant" } }] : [],
+    status: [],
+    release: true,
+    events: abandoned.length > 0 ? [{ regarding: { kind: EventingAuth, object }, type: "Warning", reason: "Abandoned", message }] : [],
+    abandoned,
+  };
+}
 
 // The next step for an EventingAuth that is there to stay.
 

@@ -3,31 +3,35 @@ import type { ReasonTable } from "../../feature/feature.ts";
 
 /** Why the runtime's cluster cannot be worked with. */
 const targetReasons = {
-  KubeconfigNotFound: { meaning: "There is no Secret with the runtime's kubeconfig." },
-  KubeconfigRefused: { meaning: "The kubeconfig cannot be used, or asks for something that is not allowed to it: programs, files, insecure TLS." },
-  TargetConnecting: { meaning: "The first answer of the cluster is awaited." },
-  TargetUnreachable: { meaning: "The cluster does not answer." },
-  TargetForbidden: { meaning: "The cluster answers, and refuses the kubeconfig's user what is needed." },
+  KubeconfigNotFound: { meaning: "There is no Secret with the runtime's kubeconfig.", health: "degraded" },
+  KubeconfigRefused: {
+    meaning: "The kubeconfig cannot be used, or asks for something that is not allowed to it: programs, files, insecure TLS.",
+    health: "degraded",
+  },
+  TargetConnecting: { meaning: "The first answer of the cluster is awaited.", health: "progressing" },
+  TargetUnreachable: { meaning: "The cluster does not answer.", health: "degraded" },
+  TargetForbidden: { meaning: "The cluster answers, and refuses the kubeconfig's user what is needed.", health: "degraded" },
 } as const satisfies ReasonTable;
 
 /** What else a condition can say. */
 const conditionReasons = {
-  Ready: { meaning: "Both the application and the Secret are as they should be." },
-  InProgress: { meaning: "Something is being made." },
-  IASApplicationCreated: { meaning: "The application exists. The predecessor's word." },
-  IASApplicationCreationFailed: { meaning: "The application could not be made, found or asked about. The predecessor's word." },
-  SecretCreated: { meaning: "The Secret is in the runtime's cluster. The predecessor's word." },
-  SecretCreationFailed: { meaning: "The Secret could not be written. The predecessor's word." },
-  TargetReached: { meaning: "The cluster answers." },
-  NamespaceNotServed: { meaning: "The object is in another namespace than the kubeconfigs; nothing is done for it." },
-  SecretConflict: { meaning: "A Secret of that name exists in the runtime's cluster, and is not ours." },
-  TokenIssued: { meaning: "A token was issued for the credentials." },
-  CredentialsRefused: { meaning: "The token endpoint does not accept the credentials." },
-  TokenEndpointFailed: { meaning: "The token endpoint could not be asked." },
-  DeletionWaiting: { meaning: "The object is being deleted, and something holds that up." },
-  ControlPlaneRefused: { meaning: "The control plane refused something that is needed." },
-  Paused: { meaning: "People asked for nothing to be done for the object for now." },
-  InternalError: { meaning: "Something failed that nobody foresaw; the operator's log says what." },
+  Ready: { meaning: "Both the application and the Secret are as they should be.", health: "healthy" },
+  InProgress: { meaning: "Something is being made.", health: "progressing" },
+  IASApplicationCreated: { meaning: "The application exists. The predecessor's word.", health: "healthy" },
+  IASApplicationCreationFailed: { meaning: "The application could not be made, found or asked about. The predecessor's word.", health: "degraded" },
+  SecretCreated: { meaning: "The Secret is in the runtime's cluster. The predecessor's word.", health: "healthy" },
+  SecretCreationFailed: { meaning: "The Secret could not be written. The predecessor's word.", health: "degraded" },
+  TargetReached: { meaning: "The cluster answers.", health: "healthy" },
+  NamespaceNotServed: { meaning: "The object is in another namespace than the kubeconfigs; nothing is done for it.", health: "degraded" },
+  SecretConflict: { meaning: "A Secret of that name exists in the runtime's cluster, and is not ours.", health: "degraded" },
+  TokenIssued: { meaning: "A token was issued for the credentials.", health: "healthy" },
+  CredentialsRefused: { meaning: "The token endpoint does not accept the credentials.", health: "degraded" },
+  TokenEndpointFailed: { meaning: "The token endpoint could not be asked.", health: "degraded" },
+  DeletionWaiting: { meaning: "The object is being deleted, and something holds that up.", health: "progressing", event: "Warning" },
+  ControlPlaneRefused: { meaning: "The control plane refused something that is needed.", health: "degraded" },
+  DeadlineExceeded: { meaning: "The work took longer than a run may take and was cut; it is tried again.", health: "degraded" },
+  Paused: { meaning: "People asked for nothing to be done for the object for now.", health: "paused" },
+  InternalError: { meaning: "Something failed that nobody foresaw; the operator's log says what.", health: "degraded" },
 } as const satisfies ReasonTable;
 
 /** What an Event can say besides. */

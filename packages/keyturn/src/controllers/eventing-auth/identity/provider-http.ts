@@ -224,6 +224,8 @@ interface ProviderHttpOptions {
   /** Where `HTTPS_PROXY` and the like are looked up. Default: nowhere. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly observe?: (record: RequestRecord) => void;
+  /** Default: HTTP. */
+  readonly openTransport?: typeof createHttpTransport;
 }
 
 const maxTries = 3;
@@ -357,11 +359,11 @@ export class ProviderHttp {
     if (this.#closed) throw new IdentityError(`${attempt}: the connections to the identity provider are closed`, { code: "Transient", operation });
     const open = this.#transports.get(origin);
     if (open) return open;
-    const { clock, env, ca } = this.#options;
+    const { clock, env, ca, openTransport = createHttpTransport } = this.#options;
     // No header here: different servers take different credentials, and each request brings its own along.
     const credentials = fixedCredentials({ tls: ca === undefined ? {} : { ca } });
     try {
-      const transport = createHttpTransport({ server: origin, credentials, clock, ...(env && { env }) });
+      const transport = openTransport({ server: origin, credentials, clock, ...(env && { env }) });
       this.#transports.set(origin, transport);
       return transport;
     } catch (cause) {

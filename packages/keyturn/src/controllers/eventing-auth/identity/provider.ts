@@ -1,6 +1,6 @@
 // What the controller needs of an identity provider, whichever it is, and how the one in use is opened from its Secret.
 import { createHash } from "node:crypto";
-import type { Clock, Random } from "@keyturn/runtime";
+import type { Clock, createHttpTransport, Random } from "@keyturn/runtime";
 import { Semaphore } from "../../../semaphore.ts";
 import { iasProvider } from "./ias.ts";
 import { openidProvider } from "./openid.ts";
@@ -154,6 +154,8 @@ export interface IdentityProvidersOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Called after every request. */
   readonly observe?: (record: RequestRecord) => void;
+  /** Default: HTTP. */
+  readonly openTransport?: typeof createHttpTransport;
 }
 
 const defaultTimeoutMs = 30_000;
@@ -196,7 +198,7 @@ export class IdentityProviders {
   }
 
   #open(settings: ProviderSettings): IdentityProvider {
-    const { globalAccount = "", allowHttp, timeoutMs = defaultTimeoutMs, clock, random, env, observe } = this.#options;
+    const { globalAccount = "", allowHttp, timeoutMs = defaultTimeoutMs, clock, random, env, observe, openTransport } = this.#options;
     const http = new ProviderHttp({
       secrets: secretsIn(settings),
       ...(settings.ca && { ca: settings.ca }),
@@ -207,6 +209,7 @@ export class IdentityProviders {
       random,
       ...(env && { env }),
       ...(observe && { observe }),
+      ...(openTransport && { openTransport }),
     });
     if (settings.type === "openid") return openidProvider(settings, { http, allowHttp });
     return iasProvider({ ...settings, globalAccount }, { http, allowHttp });
