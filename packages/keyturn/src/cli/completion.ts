@@ -185,7 +185,7 @@ async function listedNames(source: NameSource, { client, signal, place }: NameQu
       ? registry
           .flatMap((feature): readonly Kind[] => feature.kinds)
           .map(async (kind) => (await client.list(kind, place, signal)).items.map(({ metadata }) => metadata.name))
-      : answeringFeatures(source, registry).map(({ feature, query }) => query.names?.(client, place, signal) ?? [feature]);
+      : answeringFeatures(source, registry).map(async ({ feature, query }) => (await query.names?.(client, place, signal)) ?? [feature]);
   const lists = await Promise.allSettled(named);
   return lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 }

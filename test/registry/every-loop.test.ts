@@ -1,0 +1,153 @@
+// Everything that is known about a feature reaches everything that is made of features: the loops run over a registry with a toy in it.
+import { cp, mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Deployment } from "@keyturn/runtime";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, test } from "vitest";
+import { commandsOf, runProgram } from "../../packages/keyturn/src/cli/program.ts";
+import { isNotable } from "../../packages/keyturn/src/notify/notification.ts";
+import { controllerNames, features } from "../../packages/keyturn/src/registry.ts";
+import { chartFolder, helmWithValues, readObjects } from "../../tools/chart-rendering.ts";
+import { camelCase } from "../../tools/generate/chart-values.ts";
+import { sourceFiles } from "../../tools/generate/generated-files.ts";
+import { toyFeature } from "./toy-feature.ts";
+
+const registry = [...features, toyFeature];
+const cluster = useSharedCluster();
+
+/** Types a command line of a program that has the toy: its exit code, and what it says. */
+async function typed(...words: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
+  let text = "";
+  const say = (more: string): void => void (text += more);
+  const console = { environment: {}, out: say, err: say, height: () => undefined, signal: new AbortController().signal };
+  return { code: await runProgram(words, console, commandsOf(registry), registry), text };
+}
+
+const onCluster = (): string => `--kubeconfig=${cluster().adminKubeconfig}`;
+
+describe("the command line", () => {
+  test.each(["run", "rbac", "doctor"])("keyturn %s takes the feature's flags", async (command) => {
+    expect((await typed(command, "--help")).text).toMatch(/--toys\.colour <TEXT> +the colour of all toys/);
+  });
+
+  test("crds and rbac print its kinds and rights", async () => {
+    expect((await typed("crds")).text).toContain("name: toys.toys.example");
+    const { text } = await typed("rbac", "--controllers=toys", "--toys.wind", "--toys.shelves=attic");
+    expect(text).toContain("toys/wind");
+    expect(text).toContain("namespace: attic");
+  });
+
+  test("a controller that is not there is answered with all that are", async () => {
+    expect(await typed("rbac", "--controllers=toy")).toEqual({
+      code: 2,
+      text: 'keyturn: --controllers: there is no controller "toy"; there are eventing-auth, rotation, jwks, checksum, sidecars, toys (or all)\n',
+    });
+  });
+
+  test("its query is described, asked and printed", async () => {
+    expect((await typed("plan", "--help")).text.replaceAll(/\s+/g, " ")).toContain("with toys, which of them are wound up next");
+    expect(await typed("plan", "toys", "--toys.colour=blue", onCluster())).toEqual({ code: 0, text: "a blue toy\n" });
+  });
+
+  test("its name, flags and subjects are completed", async () => {
+    expect((await typed("__complete", "run", "--controllers", "to")).text).toMatch(/^toys\t/);
+    expect((await typed("__complete", "run", "--toys.c")).text).toBe("--toys.colour\tthe colour of all toys\n:4\n");
+    await expect.poll(async () => (await typed("__complete", "plan", onCluster(), "to")).text, { timeout: 60_000 }).toBe("toys\tsubjects\n:4\n");
+  });
+
+  test("doctor looks for its kinds, its predecessor and what it checks itself", async () => {
+    const namespace = await cluster().namespace("toys");
+    const labels = { app: "toy-operator" };
+    const beside: Deployment = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { namespace, name: "beside" },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "it", image: "x/toy-operator:v1" }] } },
+      },
+    };
+    await cluster().apply(beside);
+    const { code, text } = await typed("doctor", "--controllers=toys", onCluster());
+    expect(code).toBe(1);
+    expect(text).toContain("toys.toys.example");
+    expect(text).toContain("nobody has ever led toys");
+    expect(text).toContain(`toy-operator still runs as Deployment ${namespace}/beside, over the same objects as toys`);
+    expect(text).toMatch(/^warn +toys +a toy is broken$/m);
+  });
+});
+
+test("every generated file that a feature is in has it", () => {
+  const texts = sourceFiles(registry);
+  const named: Readonly<Record<string, readonly string[]>> = {
+    "README.md": ["| [play](docs/guides/play.md) | a toy runs down", "[toy-operator](docs/migration/from-toy-operator.md)"],
+    "charts/keyturn/README.md": ["`controllers.toys.colour`"],
+    "charts/keyturn/files/alerts/toys.yaml": ["alert: KeyturnToysRunDown"],
+    "charts/keyturn/files/flags.yaml": ["flag: toys.shelves"],
+    "charts/keyturn/files/grafana-dashboard.json": ["Play (toys)", "sum by (colour) (keyturn_toys_wound)"],
+    "charts/keyturn/files/kinds.yaml": ["group: toys.example"],
+    "charts/keyturn/templates/_rights.tpl": ["keyturn.rights.toys", "if $.wind", "range $.shelves"],
+    "charts/keyturn/templates/crds/toys.yaml": ["kind: Toy"],
+    "charts/keyturn/values.schema.json": ["The colour of all toys. (`--toys.colour`)"],
+    "charts/keyturn/values.yaml": ["  toys:\n    # -- Runs `toys`: winds up toys.\n    enabled: false"],
+    "config/crd/keyturn.yaml": ["kind: Toy"],
+    "docs/reference/command-line.md": ["`--toys.wind`"],
+    "docs/reference/kinds.md": ["## Toy (`toys.example/v1`)"],
+    "docs/reference/metrics.md": ["`keyturn_toys_wound`"],
+    "docs/reference/reasons.md": ["| `ToyBroken` | A toy cannot be wound up. |"],
+    "docs/reference/rights.md": ["to see toys"],
+  };
+  const without = sourceFiles();
+  expect(
+    Object.keys(texts)
+      .filter((path) => texts[path] !== without[path])
+      .toSorted(),
+  ).toEqual(Object.keys(named).toSorted());
+  const missing = Object.entries(named).flatMap(([path, parts]) =>
+    parts.filter((part) => !texts[path]?.includes(part)).map((part) => `${path}: ${part}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("the chart installs it: arguments, rights, kinds, alerts and Grafana", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-chart-"));
+  try {
+    await cp(chartFolder, folder, { recursive: true });
+    for (const [path, text] of Object.entries(sourceFiles(registry))) {
+      if (!path.startsWith("charts/keyturn/")) continue;
+      const file = join(folder, path.slice("charts/keyturn/".length));
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+    }
+    const off = Object.fromEntries(features.map(({ name }) => [camelCase(name), { enabled: false }]));
+    const rendered = (toys: object): Promise<string> =>
+      helmWithValues(["template", "keyturn", folder, "--namespace", "keyturn-system"], {
+        controllers: { ...off, toys },
+        metrics: { prometheusRule: { enabled: true }, grafanaDashboard: { enabled: true } },
+      });
+    await expect(rendered({ enabled: false })).rejects.toThrow("controllers.toys (enabled: true), or agent.enabled");
+    const objects = readObjects(await rendered({ enabled: true, colour: "blue", wind: true, shelves: ["attic"] }));
+    const partsOf = (kind: string): string => JSON.stringify(objects.filter((object) => object.kind === kind));
+    expect(partsOf("Deployment")).toContain('"--controllers=toys"');
+    expect(partsOf("Deployment")).toContain('"--toys.colour=blue"');
+    expect(partsOf("ClusterRole")).toContain('"toys/wind"');
+    expect(partsOf("Role")).toContain('"namespace":"attic"');
+    expect(partsOf("CustomResourceDefinition")).toContain('"toys.toys.example"');
+    expect(partsOf("PrometheusRule")).toContain('"KeyturnToysRunDown"');
+    expect(partsOf("ConfigMap")).toContain("Play (toys)");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("people are notified of what it calls notable, and only then", () => {
+  const event = { type: "Normal", reason: "ToyWound" } as const;
+  expect(isNotable("life", registry)(event)).toBe(true);
+  expect(isNotable("life")(event)).toBe(false);
+  expect(isNotable("warnings", registry)(event)).toBe(false);
+});
+
+test("its controllers are known by their Leases", () => {
+  expect(controllerNames({}, {}, registry)["toys"]).toEqual(["toys"]);
+});

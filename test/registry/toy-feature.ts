@@ -1,0 +1,74 @@
+// A sixth feature that is in no build: every loop over a registry has to find all of it.
+import { ConfigMap, defineCustomKind } from "@keyturn/runtime";
+import * as z from "zod";
+import type { Feature } from "../../packages/keyturn/src/feature/feature.ts";
+import { warn } from "../../packages/keyturn/src/feature/finding.ts";
+import { listFlag, switchFlag, textFlagWithDefault } from "../../packages/keyturn/src/feature/flag.ts";
+
+const Toy = defineCustomKind({
+  group: "toys.example",
+  kind: "Toy",
+  scope: "Namespaced",
+  versions: [{ name: "v1", description: "A toy.", spec: z.object({ colour: z.string().describe("The colour of the toy.") }) }],
+});
+
+const flags = {
+  colour: textFlagWithDefault({ name: "toys.colour", default: "red", help: "the colour of all toys" }),
+  shelves: listFlag({ name: "toys.shelves", help: "the namespaces in which toys are kept" }),
+  wind: switchFlag({ name: "toys.wind", default: false, help: "wind toys up" }),
+};
+
+export const toyFeature: Feature = {
+  name: "toys",
+  stage: {
+    verb: "play",
+    summary: "winds up toys",
+    noun: ["toy", "toys"],
+    example: "a toy runs down and is wound up again",
+    guide: "docs/guides/play.md",
+  },
+  onByDefault: false,
+  flags: Object.values(flags),
+  rightsFlags: [
+    { flag: flags.wind, is: "true" },
+    { flag: flags.shelves, as: "namespaces" },
+  ],
+  metrics: { keyturn_toys_wound: { type: "gauge", help: "How many toys are wound up.", labels: ["colour"] } },
+  kinds: [Toy],
+  reasons: {
+    ToyBroken: { meaning: "A toy cannot be wound up.", health: "degraded" },
+    ToyWound: { meaning: "A toy was wound up.", notable: true },
+  },
+  alerts: [
+    {
+      alert: "KeyturnToysRunDown",
+      expr: "keyturn_toys_wound == 0",
+      for: "1h",
+      severity: "warning",
+      summary: "No toy is wound up.",
+      description: "For an hour, no toy has been wound up.",
+    },
+  ],
+  panels: [{ title: "Wound up", lines: [["sum by (colour) (keyturn_toys_wound)", "{{colour}}"]] }],
+  predecessor: { name: "toy-operator", image: "toy-operator", guide: "docs/migration/from-toy-operator.md" },
+  checks: [{ name: "toys", find: () => Promise.resolve([warn("toys", "a toy is broken", "mend it")]) }],
+  queries: {
+    plan: {
+      summary: "with toys, which of them are wound up next",
+      flags: [flags.colour],
+      follows: [Toy],
+      answer: (_query, { flag }) => Promise.resolve({ text: `a ${flag(flags.colour)} toy`, data: {} }),
+    },
+  },
+  controllers: (flag) => [
+    {
+      name: "toys",
+      access: [
+        { kind: Toy, verbs: ["list", "watch"], why: "to see toys" },
+        ...flag(flags.shelves).map((namespace) => ({ kind: ConfigMap, namespace, verbs: ["list"] as const, why: "to see shelves" })),
+        ...(flag(flags.wind) ? [{ kind: Toy, subresource: "wind", verbs: ["patch"] as const, why: "to wind them up" }] : []),
+      ],
+      setup: () => () => Promise.resolve(undefined),
+    },
+  ],
+};
