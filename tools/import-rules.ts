@@ -24,7 +24,7 @@ const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
 
 /** Small things that every folder of the product may use. */
 const leaves = ["certificate.ts", "semaphore.ts", "text.ts"].map((file) => product + file);
-const base = [api, ...leaves, `${product}feature/`];
+const base = [api, contract, ...leaves, `${product}feature/`];
 const controllers = globSync(`${product}controllers/*/`, { cwd: root }).map((folder) => `${folder.replace(/\/$/, "")}/`);
 const operatorFlags = `${product}operator-flags.ts`;
 
@@ -65,7 +65,6 @@ export const importRules: readonly ImportRule[] = [
     of: `${product}${view}/`,
     may: [
       ...base,
-      contract,
       `${product}registry.ts`,
       `${product}controllers/`,
       `${product}agent/`,

@@ -8,7 +8,7 @@ const controlPlane = useSharedCluster();
 const target = useSharedApiServer();
 const paused = "keyturn.io/paused";
 
-test.concurrent("a paused EventingAuth stays ready, and its Secret is repaired only when it is resumed; its deletion waits", async () => {
+test("a paused EventingAuth stays ready, and its Secret is repaired only when it is resumed; its deletion waits", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const annotate = (text: string): Promise<string> => controlPlane().kubectl("annotate", "eventingauth", place.runtime, text, "-n", place.namespace);
   await place.ready();
@@ -29,7 +29,7 @@ test.concurrent("a paused EventingAuth stays ready, and its Secret is repaired o
   expect(place.tenant.applications(place.runtime)).toHaveLength(0);
 });
 
-test.concurrent("a paused Kyma gets nothing until it is resumed", async () => {
+test("a paused Kyma gets nothing until it is resumed", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const annotate = (text: string): Promise<string> => controlPlane().kubectl("annotate", "kyma", place.runtime, text, "-n", place.namespace);
   await place.putKubeconfig();
@@ -44,7 +44,7 @@ test.concurrent("a paused Kyma gets nothing until it is resumed", async () => {
   await place.isReady();
 });
 
-test.concurrent("with a selector, only labelled Kymas are served, and their EventingAuths have their labels", async () => {
+test("with a selector, only labelled Kymas are served, and their EventingAuths have their labels", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const label = (kind: string, text: string): Promise<string> => controlPlane().kubectl("label", kind, place.runtime, text, "-n", place.namespace);
   await place.putKubeconfig();

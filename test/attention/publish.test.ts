@@ -10,7 +10,7 @@ const cluster = useSharedCluster();
 const [first, second] = [makeCertificate(), makeCertificate()];
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
 
-test.concurrent("a paused object stays as it is, says so, and catches up when it is resumed", async () => {
+test("a paused object stays as it is, says so, and catches up when it is resumed", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "paused");
   const annotate = (text: string): Promise<string> => cluster().kubectl("annotate", "jwksconfig", "site", text, "--overwrite", "-n", place.namespace);
   await place.startOperator();
@@ -35,7 +35,7 @@ test.concurrent("a paused object stays as it is, says so, and catches up when it
   await place.conditionSays("site", "Ready", "True Ready");
 });
 
-test.concurrent("a pause with an end is over by itself", async () => {
+test("a pause with an end is over by itself", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "paused-until");
   await place.startOperator();
   await place.putSecret("signer", first);
@@ -46,7 +46,7 @@ test.concurrent("a pause with an end is over by itself", async () => {
   await place.conditionSays("site", "Ready", "True Ready");
 });
 
-test.concurrent("the deletion of a paused object waits", async () => {
+test("the deletion of a paused object waits", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "paused-deletion");
   await place.startOperator();
   await place.putSecret("signer", first);
@@ -65,7 +65,7 @@ test.concurrent("the deletion of a paused object waits", async () => {
   await soon(async () => expect(await place.get(ConfigMap, "site-jwks")).toBeUndefined());
 });
 
-test.concurrent("only what is selected is looked after; what leaves the selection stays as it is", async () => {
+test("only what is selected is looked after; what leaves the selection stays as it is", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "selected");
   const label = (name: string, text: string): Promise<string> => cluster().kubectl("label", "jwksconfig", name, text, "-n", place.namespace);
   await place.putSecret("signer", first);
@@ -86,7 +86,7 @@ test.concurrent("only what is selected is looked after; what leaves the selectio
   await place.conditionSays("theirs", "Ready", "True Ready");
 });
 
-test.concurrent("nothing is done in namespaces that are skipped", async () => {
+test("nothing is done in namespaces that are skipped", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "skipped");
   await place.putSecret("signer", first);
   await place.putConfig("site");

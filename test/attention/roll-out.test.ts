@@ -7,7 +7,7 @@ import { meshNamespace } from "../sidecars/mesh-namespace.ts";
 const cluster = useSharedCluster();
 const [oldImage, newImage] = ["docker.io/istio/proxyv2:1.26.0", "docker.io/istio/proxyv2:1.27.0"];
 
-test.concurrent("a paused workload is restarted when it is resumed", async () => {
+test("a paused workload is restarted when it is resumed", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "held");
   const annotate = (text: string): Promise<string> => cluster().kubectl("annotate", "deployment", "held", text, "-n", place.namespace);
   await Promise.all([place.put(Deployment, "held"), place.put(Deployment, "web")]);
@@ -22,7 +22,7 @@ test.concurrent("a paused workload is restarted when it is resumed", async () =>
   await place.hasSidecar(Deployment, "held", newImage);
 });
 
-test.concurrent("with a selector, others are neither restarted nor told about", async () => {
+test("with a selector, others are neither restarted nor told about", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "chosen");
   await Promise.all([place.put(Deployment, "ours", { labels: { team: "a" } }), place.put(Deployment, "theirs")]);
   await place.startOperator({ selector: "team=a" });

@@ -7,7 +7,7 @@ import { rotatingNamespace } from "../rotation/rotating-namespace.ts";
 const cluster = useSharedCluster();
 const paused = "keyturn.io/paused";
 
-test.concurrent("a paused target keeps what it holds, is not repaired either, and catches up", async () => {
+test("a paused target keeps what it holds, is not repaired either, and catches up", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "paused");
   const annotate = (text: string): Promise<string> => cluster().kubectl("annotate", "rotationtarget", "t2", text, "-n", place.namespace);
   await place.startOperator();
@@ -25,7 +25,7 @@ test.concurrent("a paused target keeps what it holds, is not repaired either, an
   await place.conditionSays("t2", "Ready", "True UpToDate");
 });
 
-test.concurrent("a paused source stops its set; on resuming, what it is then counts", async () => {
+test("a paused source stops its set; on resuming, what it is then counts", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "paused-source");
   await place.startOperator();
   await place.putSource("v1");
@@ -42,7 +42,7 @@ test.concurrent("a paused source stops its set; on resuming, what it is then cou
   await place.conditionSays("t1", "Ready", "True UpToDate");
 });
 
-test.concurrent("a set is rotated when all of its targets are selected, and otherwise left as it is", async () => {
+test("a set is rotated when all of its targets are selected, and otherwise left as it is", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "selected", { selector: "team=a" });
   const label = (name: string, text: string): Promise<string> => cluster().kubectl("label", "rotationtarget", name, text, "-n", place.namespace);
   await place.putSource("v1");

@@ -7,7 +7,7 @@ import { SecretCheckSum, verifiedNamespace } from "../checksum/verified-namespac
 const cluster = useSharedCluster();
 const paused = "keyturn.io/paused";
 
-test.concurrent("a paused checksum stays the one that counts, says so, and what happened meanwhile is published afterwards", async () => {
+test("a paused checksum stays the one that counts, says so, and what happened meanwhile is published afterwards", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "paused");
   const operator = await place.startOperator();
   await place.putSecret("site-1", 1);
@@ -25,7 +25,7 @@ test.concurrent("a paused checksum stays the one that counts, says so, and what 
   await place.published(["1-1", "2-1"]);
 });
 
-test.concurrent("a namespace that is chosen by its label can be paused itself, or skipped", async () => {
+test("a namespace that is chosen by its label can be paused itself, or skipped", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "paused-namespace");
   await using other = await verifiedNamespace(cluster(), "skipped-namespace");
   const change = (namespace: string, metadata: object): Promise<unknown> => cluster().client.mergePatch(Namespace, { name: namespace }, { metadata });

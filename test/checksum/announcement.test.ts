@@ -53,7 +53,7 @@ async function withTwo(place: VerifiedNamespace): Promise<void> {
   await place.published(["7-1", "8-1"]);
 }
 
-test.concurrent("a change that was announced never shows as a mismatch in a reader with Tengine's rules", async () => {
+test("a change that was announced never shows as a mismatch in a reader with Tengine's rules", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "ahead");
   using reader = await startTengineReader(cluster(), place.namespace);
   await place.startOperator();
@@ -75,7 +75,7 @@ test.concurrent("a change that was announced never shows as a mismatch in a read
   expect(reader.verdicts.filter((verdict) => verdict !== "pass")).toEqual([]);
 });
 
-test.concurrent("while a batch is being written nothing else is published; it counts as soon as it is complete", async () => {
+test("while a batch is being written nothing else is published; it counts as soon as it is complete", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "batch");
   const operator = await place.startOperator();
   await withTwo(place);
@@ -100,7 +100,7 @@ test.concurrent("while a batch is being written nothing else is published; it co
   await place.published(["7-2", "9-2"]);
 });
 
-test.concurrent("a batch that is never finished: when its time is over, what is there is published", async () => {
+test("a batch that is never finished: when its time is over, what is there is published", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "unfinished");
   await place.startOperator();
   await withTwo(place);
@@ -112,7 +112,7 @@ test.concurrent("a batch that is never finished: when its time is over, what is 
   expect(await place.eventSays(announced?.metadata.name ?? "", "AnnouncementExpired")).toContain("did not come in time");
 });
 
-test.concurrent("an operator that dies in the middle of a batch goes on where it was", async () => {
+test("an operator that dies in the middle of a batch goes on where it was", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "crash");
   const before = await place.startOperator();
   await withTwo(place);
@@ -129,7 +129,7 @@ test.concurrent("an operator that dies in the middle of a batch goes on where it
   expect(await place.checksums()).toHaveLength(2);
 });
 
-test.concurrent("what cannot be announced is refused in words, and nothing is published", async () => {
+test("what cannot be announced is refused in words, and nothing is published", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "refused");
   await place.startOperator();
   await withTwo(place);
@@ -152,7 +152,7 @@ test.concurrent("what cannot be announced is refused in words, and nothing is pu
   await soon(async () => expect(await place.checksums()).toHaveLength(2));
 });
 
-test.concurrent("with other flags than the operator's it is refused, because the two would never agree", async () => {
+test("with other flags than the operator's it is refused, because the two would never agree", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "flags");
   await place.startOperator();
   await withTwo(place);
@@ -160,7 +160,7 @@ test.concurrent("with other flags than the operator's it is refused, because the
   expect([code, err]).toEqual([1, expect.stringContaining("see that the --checksum.* flags are the operator's")]);
 });
 
-test.concurrent("a manifest that will be left out is named, and -o json says the same", async () => {
+test("a manifest that will be left out is named, and -o json says the same", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "named");
   await place.startOperator();
   await withTwo(place);
@@ -169,7 +169,7 @@ test.concurrent("a manifest that will be left out is named, and -o json says the
   expect(JSON.parse(out)).toMatchObject([{ kind: "SecretCheckSum", count: 2, problems: [{ name: "wild", reason: "NumberMissing" }] }]);
 });
 
-test.concurrent("from standard input, and Ingresses too", async () => {
+test("from standard input, and Ingresses too", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "input");
   await place.startOperator();
   await place.putIngress("shop-7", 1);

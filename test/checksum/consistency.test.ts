@@ -11,7 +11,7 @@ async function rechecks(operator: RunningOperator): Promise<number> {
   return Number(/^keyturn_checksum_rechecks_total\{kind="SecretCheckSum"\} (\d+)/m.exec(await operator.metrics())?.[1] ?? 0);
 }
 
-test.concurrent("a cache that is behind publishes nothing, and the right state once it has caught up", async () => {
+test("a cache that is behind publishes nothing, and the right state once it has caught up", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "behind");
   await using proxy = await startFaultProxy(cluster());
   const operator = await place.startOperator({ kubeconfig: proxy.through(place.kubeconfig) });
@@ -29,7 +29,7 @@ test.concurrent("a cache that is behind publishes nothing, and the right state o
   expect(after.spec.checksum).not.toBe(spec.checksum);
 });
 
-test.concurrent("a standby that has not seen the last changes publishes no old state when it takes over", async () => {
+test("a standby that has not seen the last changes publishes no old state when it takes over", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "takeover");
   await using proxy = await startFaultProxy(cluster());
   const leader = await place.startOperator();
@@ -49,7 +49,7 @@ test.concurrent("a standby that has not seen the last changes publishes no old s
   await place.published(["7-3"]);
 });
 
-test.concurrent("a restart in the middle of a burst, and a lost answer to the write, leave one checksum of the last state", async () => {
+test("a restart in the middle of a burst, and a lost answer to the write, leave one checksum of the last state", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "restart");
   const first = await place.startOperator({ flags: { "checksum.settle": "1s" } });
   for (let index = 1; index <= 5; index++) await place.putSecret(`shop-${index}`, 1);
@@ -64,7 +64,7 @@ test.concurrent("a restart in the middle of a burst, and a lost answer to the wr
   expect(await place.checksums()).toHaveLength(1);
 });
 
-test.concurrent("a restart writes nothing when nothing has changed, and reads no content twice to make sure", async () => {
+test("a restart writes nothing when nothing has changed, and reads no content twice to make sure", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "quiet");
   const before = await place.startOperator();
   await place.putSecret("shop-7", 1);

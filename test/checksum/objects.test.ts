@@ -7,7 +7,7 @@ import { certificate, IngressCheckSum, SecretCheckSum, verifiedNamespace } from 
 
 const cluster = useSharedCluster();
 
-describe.concurrent("objects that are left out", () => {
+describe("objects that are left out", { concurrent: true }, () => {
   test("are in the status and the metrics, each with its reason, and nothing of them is anywhere else", async () => {
     await using place = await verifiedNamespace(cluster(), "left-out");
     const operator = await place.startOperator();
@@ -59,7 +59,7 @@ describe.concurrent("objects that are left out", () => {
   });
 });
 
-test.concurrent("when no object counts any more the last checksum stays and says so, unless a flag says otherwise", async () => {
+test("when no object counts any more the last checksum stays and says so, unless a flag says otherwise", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "empty");
   const careful = await place.startOperator();
   await place.putSecret("shop-7", 1);
@@ -73,7 +73,7 @@ test.concurrent("when no object counts any more the last checksum stays and says
   expect(spec).toMatchObject({ checksum: "d41d8cd98f00b204e9800998ecf8427e", count: 0 });
 });
 
-describe.concurrent("checksums of others", () => {
+describe("checksums of others", { concurrent: true }, () => {
   const foreign = (namespace: string) => ({
     apiVersion: "tengine.taobao.org/v1alpha1",
     kind: "SecretCheckSum",
@@ -101,7 +101,7 @@ describe.concurrent("checksums of others", () => {
   });
 });
 
-describe.concurrent("what people do to a checksum of ours", () => {
+describe("what people do to a checksum of ours", { concurrent: true }, () => {
   test("one that is deleted is published anew", async () => {
     await using place = await verifiedNamespace(cluster(), "deleted");
     await place.startOperator();
@@ -124,7 +124,7 @@ describe.concurrent("what people do to a checksum of ours", () => {
   });
 });
 
-describe.concurrent("what flags choose", () => {
+describe("what flags choose", { concurrent: true }, () => {
   test("another annotation for the version", async () => {
     await using place = await verifiedNamespace(cluster(), "annotation");
     await place.startOperator({ flags: { "checksum.version-annotations": "example.com/version" } });
@@ -185,7 +185,7 @@ describe.concurrent("what flags choose", () => {
   });
 });
 
-test.concurrent("the sample Secrets of Tengine's documentation count without any flag", async () => {
+test("the sample Secrets of Tengine's documentation count without any flag", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "samples");
   await place.startOperator();
   const samples = [

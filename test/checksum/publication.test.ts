@@ -7,7 +7,7 @@ import { certificate, IngressCheckSum, verifiedNamespace } from "./verified-name
 
 const cluster = useSharedCluster();
 
-test.concurrent("a reader with Tengine's rules passes after every change, and what was published is never changed", async () => {
+test("a reader with Tengine's rules passes after every change, and what was published is never changed", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "every-change");
   using reader = await startTengineReader(cluster(), place.namespace);
   const specs = new Map<string, string>();
@@ -40,7 +40,7 @@ test.concurrent("a reader with Tengine's rules passes after every change, and wh
   expect(reader.verdicts).not.toContain("undecided");
 });
 
-test.concurrent("the new checksum exists before an old one goes, and old ones go by number", async () => {
+test("the new checksum exists before an old one goes, and old ones go by number", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "number");
   await place.startOperator({ flags: { "checksum.keep": "2" } });
   const names: string[] = [];
@@ -56,7 +56,7 @@ test.concurrent("the new checksum exists before an old one goes, and old ones go
   for (const old of names.slice(1, 3)) await soon(async () => expect(await place.condition(old, "Current")).toBe("False Superseded"));
 });
 
-test.concurrent("old checksums go by age, so that a stale state does not pass for ever", async () => {
+test("old checksums go by age, so that a stale state does not pass for ever", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "age");
   using reader = await startTengineReader(cluster(), place.namespace);
   await place.startOperator({ flags: { "checksum.keep-for": "3s" } });
@@ -68,7 +68,7 @@ test.concurrent("old checksums go by age, so that a stale state does not pass fo
   await soon(() => expect(reader.check()).toBe("pass"));
 });
 
-test.concurrent("a state that comes back is published anew, later than what it takes the place of", async () => {
+test("a state that comes back is published anew, later than what it takes the place of", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "back");
   await place.startOperator();
   await place.putSecret("shop-7", 1);
@@ -82,7 +82,7 @@ test.concurrent("a state that comes back is published anew, later than what it t
   expect(Date.parse(third.spec.timestamp)).toBeGreaterThan(Date.parse(second.spec.timestamp));
 });
 
-test.concurrent("a chain that changes under the same version is another state", async () => {
+test("a chain that changes under the same version is another state", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "chain");
   await place.startOperator();
   await place.putSecret("shop-7", 1);
@@ -97,7 +97,7 @@ test.concurrent("a chain that changes under the same version is another state", 
   expect(after?.spec.checksum).toBe(before.spec.checksum);
 });
 
-test.concurrent("Ingresses have checksums of their own", async () => {
+test("Ingresses have checksums of their own", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "ingresses");
   await place.startOperator();
   await place.putIngress("shop-27524", 1);
@@ -108,7 +108,7 @@ test.concurrent("Ingresses have checksums of their own", async () => {
   expect(await place.checksums()).toEqual([]);
 });
 
-test.concurrent("a burst of changes is published once", async () => {
+test("a burst of changes is published once", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "burst");
   const operator = await place.startOperator({ flags: { "checksum.settle": "1500ms" } });
   await Promise.all(Array.from({ length: 20 }, (_, index) => place.putSecret(`shop-${index + 10}`, 1, certificate(index))));
@@ -118,7 +118,7 @@ test.concurrent("a burst of changes is published once", async () => {
   expect(await operator.metrics()).toContain('keyturn_checksum_published_total{kind="SecretCheckSum"} 1\n');
 });
 
-test.concurrent("one changed Secret is one more that is read and hashed, whatever the number of the others", async () => {
+test("one changed Secret is one more that is read and hashed, whatever the number of the others", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "one-hash");
   const operator = await place.startOperator();
   for (let index = 1; index <= 30; index++) await place.putSecret(`shop-${index}`, 1, certificate(index));

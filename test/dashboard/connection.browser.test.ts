@@ -28,7 +28,7 @@ it("what changes is shown, what is gone goes", async () => {
   await whenLive(page);
   await page.getByRole("link", { name: "runtime-00004" }).waitFor();
   send({
-    upserts: [{ ...issuedRecord(1, nowMs), health: "error", reason: "TargetUnreachable" }, issuedRecord(77, nowMs)],
+    upserts: [{ ...issuedRecord(1, nowMs), health: "failed", reason: "TargetUnreachable" }, issuedRecord(77, nowMs)],
     removals: [issuedRecord(4, nowMs).id],
   });
   await page.getByText("TargetUnreachable").waitFor();

@@ -55,7 +55,7 @@ it("stays smooth while everything changes", async () => {
   await page.evaluate(
     "new MutationObserver((changes) => { for (const { target } of changes) if (!target.parentElement?.closest('time') && target.nodeName !== 'TIME') touched++ }).observe(document.querySelector('.table-body'), { subtree: true, childList: true, characterData: true, attributes: true })",
   );
-  server.send({ upserts: [{ ...issuedRecord(40, nowMs), health: "busy", reason: "InProgress" }], removals: [] });
+  server.send({ upserts: [{ ...issuedRecord(40, nowMs), health: "progressing", reason: "InProgress" }], removals: [] });
   await page.getByText("InProgress").waitFor();
   expect(await page.evaluate("window.rows.every((row) => row.isConnected)")).toBe(true);
   expect(await page.evaluate<number>("window.touched")).toBeLessThan(12);
@@ -75,7 +75,7 @@ it("stays smooth while everything changes", async () => {
   await goTo(page, "#/rotate");
   await page.locator(".bar").first().waitFor();
   expect(await page.locator(".lane").count()).toBeLessThan(60);
-  server.send({ upserts: [{ ...rotationSetRecord(0, nowMs), reason: "SourceConflict", health: "error" }], removals: [] });
+  server.send({ upserts: [{ ...rotationSetRecord(0, nowMs), reason: "SourceConflict", health: "failed" }], removals: [] });
   const lanes = await page.evaluate<Scrolled>(scrollAndLook(".lane"));
   process.stdout.write(
     `${many} objects, ms per frame, 2,000 changes/s: rows ${JSON.stringify(figures(rows.frameMs))}; lanes ${JSON.stringify(figures(lanes.frameMs))}\n`,

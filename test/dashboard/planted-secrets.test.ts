@@ -92,9 +92,9 @@ test("no planted secret is in any byte that is served, logged or counted", async
         .of("keySet")
         .map(({ health }) => health)
         .toSorted(),
-    ).toEqual(["error", "ok"]),
+    ).toEqual(["failed", "healthy"]),
   );
-  await soon(() => expect(page.of("issued")[0]).toMatchObject({ health: "ok", application: { name: runtime } }));
+  await soon(() => expect(page.of("issued")[0]).toMatchObject({ health: "healthy", application: { name: runtime } }));
   await soon(() => expect(page.of("checksum")).toHaveLength(1));
   await soon(() => expect(page.of("rotationSet")[0]?.lanes[0]?.held).toHaveLength(1));
   await applyIn(cluster(), namespace, [source(contents.second)]);
@@ -147,5 +147,5 @@ test("no planted secret is in any byte that is served, logged or counted", async
 function refsOf(record: DashboardRecord): readonly ObjectRef[] {
   if (record.type === "step") return [];
   if (record.type !== "rotationSet") return [record.ref];
-  return [...record.lanes.flatMap(({ target, object }) => [target, ...(object ? [object] : [])]), ...(record.source ? [record.source] : [])];
+  return [...record.lanes.flatMap(({ ref, object }) => [ref, ...(object ? [object] : [])]), ...(record.source ? [record.source] : [])];
 }

@@ -60,7 +60,7 @@ test("a change is shown without being asked for, with what is planned to follow 
     // The operator's own forecast: version 2 moves on a minute after version 3 came.
     expect(second?.planned.map(({ seq }) => seq)).toEqual([2]);
     expect(second?.planned[0]?.atMs).toBe(second?.pending?.notBeforeMs);
-    expect(set?.nextMs).toBe(second?.planned[0]?.atMs);
+    expect(set?.next?.atMs).toBe(second?.planned[0]?.atMs);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { accessibilityProblems, openInBrowser, phone, surplusWidth, useBrowser, type WatchedPage, whenLive } from "./support/chromium.ts";
+import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, type WatchedPage, whenLive } from "./support/chromium.ts";
 import { startContractServer } from "./support/contract-server.ts";
 import { startDashboardCommand } from "./support/dashboard-command.ts";
 import { everythingShown, seenKind, serveOperator, viewerToken } from "./support/served-operator.ts";
@@ -50,8 +50,8 @@ function attention(page: Page): Locator {
 /** What must hold whenever anything is unknown. */
 async function claimsNothing(page: Page): Promise<void> {
   expect(await page.getByText("Nothing needs attention").count()).toBe(0);
-  expect(await page.locator(".flow .tone-ok, .steps .tone-ok").count()).toBe(0);
-  expect(await page.locator(".connection.tone-ok").count()).toBe(0);
+  expect(await page.locator(".flow .tone-healthy, main .tone-healthy").count()).toBe(0);
+  expect(await page.locator(".connection.tone-healthy").count()).toBe(0);
 }
 
 test("without an operator no step is well; with one they are, until the API server dies, and again when it is back", async () => {
@@ -70,7 +70,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await attention(page).getByText("nobody leads: controller eventing-auth-kyma has no Lease").waitFor();
   await cluster().apply(await readFile(kymaCrd, "utf8"));
   await page.getByText("Nothing needs attention").waitFor();
-  await soon(async () => expect(await marks(page, ".steps")).toEqual(["ok", "ok", "ok", "ok", "switched off"]));
+  await soon(async () => expect(await marks(page, ".steps")).toEqual(["healthy", "healthy", "healthy", "healthy", "switched off"]));
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
 
   await cluster().apiServer.kill();
@@ -120,7 +120,7 @@ test("whose rights are in one namespace is told who leads if they may see the Le
   await using watched = await ownPage(kubeconfig, "--namespaces", "shop", "--operator-namespace", "keyturn-system");
   const { page } = watched;
   await whenLive(page);
-  await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "ok", "unknown", "unknown"]));
+  await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "healthy", "unknown", "unknown"]));
   await attention(page).getByText("no right to list rotationtargets.rotator.k8s.telekom.com in shop").waitFor();
 });
 
@@ -153,19 +153,25 @@ test.concurrent.each([
   { size: "360 pixels wide", options: { viewport: phone, colorScheme: "light", hasTouch: true } },
 ] as const)("cut off from its server, the page knows nothing for certain, and can be read: $size", async ({ options }) => {
   const records = Array.from(syntheticRecords({ issued: 3, keySet: 2 }, Date.now()), (record) =>
-    record.type === "step" ? record : { ...record, health: "ok" as const },
+    record.type === "step" ? record : { ...record, health: "healthy" as const },
   );
   await using server = await startContractServer({ folder, records });
   await using watched = await openInBrowser(browser(), server.url, { ...options, reducedMotion: "reduce" });
   const { page, problems } = watched;
   await whenLive(page);
   await page.getByText("Nothing needs attention").waitFor();
-  expect(await marks(page)).toEqual(["ok", "ok", "ok", "ok", "ok"]);
+  expect(await marks(page)).toEqual(["healthy", "healthy", "healthy", "healthy", "healthy"]);
   server.cut();
   await attention(page).getByText("this page is cut off from its server").waitFor();
   expect(await marks(page)).toEqual(five);
   expect(await marks(page, ".steps")).toEqual(five);
   await claimsNothing(page);
+  for (const view of ["issue", "publish"]) {
+    await goTo(page, `#/${view}`);
+    await page.locator("main .tone-unknown").first().waitFor();
+    await claimsNothing(page);
+  }
+  await goTo(page, "#/overview");
   server.mend();
   await page.getByText("Nothing needs attention").waitFor();
 
@@ -178,7 +184,7 @@ test.concurrent.each([
   const troubled = Array.from(stageRecords(), (record): StageRecord => ({ ...record, ...troubles[record.step] }));
   server.send({ upserts: troubled, removals: [] });
   await page.getByRole("complementary", { name: "What is not known" }).waitFor();
-  expect(await marks(page)).toEqual(["ok", "unknown", "unknown", "unknown", "ok"]);
+  expect(await marks(page)).toEqual(["healthy", "unknown", "unknown", "unknown", "healthy"]);
   await attention(page).getByText("no right to list rotationtargets").waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(await surplusWidth(page)).toBe(0);
@@ -199,7 +205,7 @@ test("who may look into one namespace is told so, and never that nothing needs a
   await page.getByRole("complementary", { name: "What is not known" }).getByText(limit).waitFor();
   await page.locator(".steps").getByText(limit).waitFor();
   // A card's bar and its text count the objects that are seen; nothing is said about the whole.
-  expect(await page.locator(".flow .tone-ok, .steps > .tone-ok, .steps .health.tone-ok, .connection.tone-ok").count()).toBe(0);
+  expect(await page.locator(".flow .tone-healthy, .steps > .tone-healthy, .steps .health.tone-healthy, .connection.tone-healthy").count()).toBe(0);
   await page.getByRole("link", { name: "Publish" }).first().click();
   await page.locator("main .notice").getByText(limit).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);

@@ -77,9 +77,9 @@ const deletion: Phase<CrashWorld> = {
   },
 };
 
-test.concurrent(
+test(
   "a crash anywhere in the creation leaves one application with one secret, and one Secret that works",
-  { timeout: 600_000 },
+  { concurrent: true, timeout: 600_000 },
   async () => {
     const points = await crashEverywhere(openWorld, creation);
     for (const step of ["find", "create", "read", "create-secret"]) {
@@ -90,9 +90,9 @@ test.concurrent(
   },
 );
 
-test.concurrent(
+test(
   "a crash anywhere in a rotation leaves the same application with one secret, and credentials that work all the time",
-  { timeout: 600_000 },
+  { concurrent: true, timeout: 600_000 },
   async () => {
     const points = await crashEverywhere(openWorld, rotation);
     for (const step of ["create-secret", "delete-secret"]) {
@@ -102,7 +102,7 @@ test.concurrent(
   },
 );
 
-test.concurrent("a crash anywhere in the deletion leaves nothing", { timeout: 600_000 }, async () => {
+test("a crash anywhere in the deletion leaves nothing", { concurrent: true, timeout: 600_000 }, async () => {
   const points = await crashEverywhere(openWorld, deletion);
   expect(points).toContain("before delete at the identity provider");
   expect(points).toContain("after delete at the identity provider");

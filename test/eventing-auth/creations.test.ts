@@ -21,7 +21,7 @@ function isAskedAgain(place: IssuingPlace, step: "read" | "find", times: number)
   return soon(() => expect(place.tenant.counters.requests[step] ?? 0).toBeGreaterThanOrEqual(before + times));
 }
 
-describe.concurrent("a tenant", () => {
+describe("a tenant", { concurrent: true }, () => {
   test.each([300, 3_000])("that shows a new application %i ms late makes one, which is used", async (shownAfterMs) => {
     await using place = await issuingPlace(controlPlane(), target(), { tenant: await startIasStandIn({ shownAfterMs }) });
     await begin(place);
@@ -101,7 +101,7 @@ test.concurrent.each(["status 403", "status 500", "cut"])(
   },
 );
 
-test.concurrent("a creation that is answered with 429 is not repeated in its run", async () => {
+test("a creation that is answered with 429 is not repeated in its run", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const failure = place.tenant.fail("create", { type: "status", status: 429 });
   await begin(place);
@@ -110,7 +110,7 @@ test.concurrent("a creation that is answered with 429 is not repeated in its run
   expect(failure.hits).toBe(1);
 });
 
-describe.concurrent("an application that was asked for and is not shown yet", () => {
+describe("an application that was asked for and is not shown yet", { concurrent: true }, () => {
   /** Asked for once, with the answer lost, and shown only after the test. */
   async function asked(place: IssuingPlace): Promise<void> {
     place.tenant.fail("create", { type: "lost-answer" }, 1);
@@ -143,7 +143,7 @@ describe.concurrent("an application that was asked for and is not shown yet", ()
   });
 });
 
-test.concurrent("an OpenID server that gives no client secret at all gets one client, and the object says so", async () => {
+test("an OpenID server that gives no client secret at all gets one client, and the object says so", { concurrent: true }, async () => {
   await using world = await openidPlace(controlPlane(), target(), {
     rotatesSecrets: false,
     tellsSecretOn: [],
@@ -163,7 +163,7 @@ test.concurrent("an OpenID server that gives no client secret at all gets one cl
   expect(registered).toBe(1);
 });
 
-test.concurrent("an OpenID server that refuses its own registration access tokens gets one client, and the object says so", async () => {
+test("an OpenID server that refuses its own registration access tokens gets one client, and the object says so", { concurrent: true }, async () => {
   await using world = await openidPlace(controlPlane(), target(), { refusesManagement: true });
   const { place, server } = world;
   await place.putKubeconfig();

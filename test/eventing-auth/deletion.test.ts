@@ -25,27 +25,31 @@ async function abandon(place: IssuingPlace, what: string): Promise<void> {
   await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, patch);
 }
 
-test.concurrent("a deleted Kyma takes the application and the Secret with it", async () => {
+test("a deleted Kyma takes the application and the Secret with it", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   await place.deleteKyma();
   await leavesNothing(place);
 });
 
-test.concurrent("a Kyma that was deleted without its dependents leaves an EventingAuth that goes too, as long as it names that Kyma", async () => {
-  await using place = await issuingPlace(controlPlane(), target());
-  const operator = await place.ready();
-  await operator.stop();
-  // A reference to a Kyma that never existed: what a backup that was restored, or a garbage collector that is down, leaves behind.
-  const auth = await place.auth();
-  const owner = { ...auth?.metadata.ownerReferences?.[0], uid: "00000000-0000-0000-0000-000000000000", blockOwnerDeletion: false };
-  await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, { metadata: { ownerReferences: [owner] } });
-  await place.deleteKyma();
-  await place.startOperator();
-  await leavesNothing(place);
-});
+test(
+  "a Kyma that was deleted without its dependents leaves an EventingAuth that goes too, as long as it names that Kyma",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    const operator = await place.ready();
+    await operator.stop();
+    // A reference to a Kyma that never existed: what a backup that was restored, or a garbage collector that is down, leaves behind.
+    const auth = await place.auth();
+    const owner = { ...auth?.metadata.ownerReferences?.[0], uid: "00000000-0000-0000-0000-000000000000", blockOwnerDeletion: false };
+    await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, { metadata: { ownerReferences: [owner] } });
+    await place.deleteKyma();
+    await place.startOperator();
+    await leavesNothing(place);
+  },
+);
 
-test.concurrent("only a Secret of ours is deleted", async () => {
+test("only a Secret of ours is deleted", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const operator = await place.ready();
   await operator.stop();
@@ -58,7 +62,7 @@ test.concurrent("only a Secret of ours is deleted", async () => {
   expect(await place.credentials()).toMatchObject({ client_id: "theirs" });
 });
 
-test.concurrent("a runtime whose kubeconfig is gone is let go", async () => {
+test("a runtime whose kubeconfig is gone is let go", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   await place.deleteSecret(`kubeconfig-${place.runtime}`);
@@ -68,7 +72,7 @@ test.concurrent("a runtime whose kubeconfig is gone is let go", async () => {
   expect(place.tenant.applications()).toEqual([]);
 });
 
-describe.concurrent("a cluster that does not answer", () => {
+describe("a cluster that does not answer", { concurrent: true }, () => {
   /** Ready, and then the cluster cannot be reached any more. */
   async function cutOff(place: IssuingPlace, flags: Readonly<Record<string, string>> = {}): Promise<AsyncDisposable & { mend(): Promise<void> }> {
     const proxy = await startFaultProxy(target());
@@ -115,7 +119,7 @@ describe.concurrent("a cluster that does not answer", () => {
   });
 });
 
-describe.concurrent("an identity provider that cannot be asked", () => {
+describe("an identity provider that cannot be asked", { concurrent: true }, () => {
   test("holds the deletion up, the condition says why, and it ends when the credentials are back", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();
@@ -183,7 +187,7 @@ describe.concurrent("an identity provider that cannot be asked", () => {
   });
 });
 
-test.concurrent("several applications of the name: the one whose id is known goes, the others stay", async () => {
+test("several applications of the name: the one whose id is known goes, the others stay", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   const other = place.tenant.directory.create(place.runtime, {});

@@ -16,7 +16,7 @@ async function begin(place: IssuingPlace, flags: Readonly<Record<string, string>
   await place.startOperator({ flags });
 }
 
-describe.concurrent("a tenant that fails", () => {
+describe("a tenant that fails", { concurrent: true }, () => {
   const refusal: IasFailure = { type: "status", status: 403, body: { code: 403, message: "No right to do that.", details: [] } };
 
   // The one that waits longest comes first, so that all others pass beside it.
@@ -84,7 +84,7 @@ describe.concurrent("a tenant that fails", () => {
   });
 });
 
-describe.concurrent("credentials", () => {
+describe("credentials", { concurrent: true }, () => {
   test.each([
     ["that do not exist", undefined, "eventing-auth-ias-creds does not exist"],
     ["without a password", { password: "" }, "key password is not found in ias secret"],
@@ -122,7 +122,7 @@ describe.concurrent("credentials", () => {
   });
 });
 
-describe.concurrent("a kubeconfig", () => {
+describe("a kubeconfig", { concurrent: true }, () => {
   const edited = async (place: IssuingPlace, user: object, cluster: object = {}): Promise<string> => {
     const kubeconfig = parse(await readFile(place.parts.targetKubeconfig, "utf8")) as { clusters: { cluster: object }[]; users: { user: object }[] };
     const [firstCluster] = kubeconfig.clusters;
@@ -178,7 +178,7 @@ describe.concurrent("a kubeconfig", () => {
   });
 });
 
-describe.concurrent("the cluster of the runtime", () => {
+describe("the cluster of the runtime", { concurrent: true }, () => {
   test("that cannot be reached is said to be so, and gets its Secret when it can", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await using proxy = await startFaultProxy(target());

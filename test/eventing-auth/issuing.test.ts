@@ -8,7 +8,7 @@ import { issuingPlace } from "./issuing-place.ts";
 const controlPlane = useSharedCluster();
 const target = useSharedApiServer();
 
-describe.concurrent("a Kyma", () => {
+describe("a Kyma", { concurrent: true }, () => {
   test("gets an application and a Secret with working credentials in its cluster, and says so in the original's words", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();
@@ -96,7 +96,7 @@ describe.concurrent("a Kyma", () => {
   });
 });
 
-test.concurrent("an EventingAuth without a Kyma is served the same, and stays", async () => {
+test("an EventingAuth without a Kyma is served the same, and stays", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.putKubeconfig();
   await place.startOperator();
@@ -106,7 +106,7 @@ test.concurrent("an EventingAuth without a Kyma is served the same, and stays", 
   await place.isWhole();
 });
 
-test.concurrent("a dry run asks and makes nothing", async () => {
+test("a dry run asks and makes nothing", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.putKubeconfig();
   const metadata = { namespace: place.namespace, name: place.runtime };

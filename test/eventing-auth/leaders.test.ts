@@ -40,7 +40,7 @@ async function startSettled(place: IssuingPlace): Promise<void> {
   await settles(place);
 }
 
-describe.concurrent("two operators at once", () => {
+describe("two operators at once", { concurrent: true }, () => {
   test.each([1, 2, 3])("issue one set of credentials (round %i)", async () => {
     await using place = await slowPlace();
     await place.putKubeconfig();

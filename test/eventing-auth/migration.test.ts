@@ -14,7 +14,7 @@ async function run(block: string, namespace: string): Promise<string> {
   return runShell(controlPlane(), (await shellBlock(guide, block)).replaceAll("kcp-system", namespace));
 }
 
-test.concurrent("kubeconfigs that would be refused are listed, and no others", async () => {
+test("kubeconfigs that would be refused are listed, and no others", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const { system } = place.parts;
   await place.putKubeconfig();
@@ -35,7 +35,7 @@ test.concurrent("kubeconfigs that would be refused are listed, and no others", a
   );
 });
 
-test.concurrent("what is not ready is listed, with its reasons", async () => {
+test("what is not ready is listed, with its reasons", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.putKyma();
   await place.startOperator();
@@ -44,7 +44,7 @@ test.concurrent("what is not ready is listed, with its reasons", async () => {
   expect(line).toContain(`kubeconfig-${place.runtime}`);
 });
 
-test.concurrent("removing the original takes its Deployment and leaves the kind and its objects", async () => {
+test("removing the original takes its Deployment and leaves the kind and its objects", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   const { system } = place.parts;
   const labels = { "app.kubernetes.io/component": "eventing-auth-manager.kyma-project.io" };

@@ -7,7 +7,7 @@ import { issuingPlace } from "./issuing-place.ts";
 const controlPlane = useSharedCluster();
 const target = useSharedApiServer();
 
-describe.concurrent("an EventingAuth in another namespace than the kubeconfigs", () => {
+describe("an EventingAuth in another namespace than the kubeconfigs", { concurrent: true }, () => {
   test("is told so, reaches no cluster and no application, and disturbs nobody who has its name", async () => {
     await using place = await issuingPlace(controlPlane(), target(), { namespaces: 2 });
     const [, elsewhere = ""] = place.parts.namespaces;
@@ -45,7 +45,7 @@ describe.concurrent("an EventingAuth in another namespace than the kubeconfigs",
   });
 });
 
-describe.concurrent("an application of the runtime's name that was not made for its EventingAuth", () => {
+describe("an application of the runtime's name that was not made for its EventingAuth", { concurrent: true }, () => {
   test.each([1, 2])("stays, and nothing is made until somebody has put that right (%i of them)", async (count) => {
     await using place = await issuingPlace(controlPlane(), target());
     const foreign = Array.from({ length: count }, () => place.tenant.directory.create(place.runtime, {}));

@@ -90,9 +90,9 @@ const deletion: Phase<World> = {
   },
 };
 
-test.concurrent(
+test(
   "a crash in the creation leaves one client that works, and one more only between registering it and keeping its grant",
-  { timeout: 600_000 },
+  { concurrent: true, timeout: 600_000 },
   async () => {
     const points = await crashEverywhere(openWorld, creation);
     expect(points).toContain("before POST /reg at the identity provider");
@@ -100,9 +100,9 @@ test.concurrent(
   },
 );
 
-test.concurrent(
+test(
   "a crash in a rotation leaves the client, and another one only between the update and keeping its grant",
-  { timeout: 600_000 },
+  { concurrent: true, timeout: 600_000 },
   async () => {
     const points = await crashEverywhere(openWorld, rotation);
     expect(points).toContain("before PUT /reg at the identity provider");
@@ -110,7 +110,7 @@ test.concurrent(
   },
 );
 
-test.concurrent("a crash in the deletion leaves nothing", { timeout: 600_000 }, async () => {
+test("a crash in the deletion leaves nothing", { concurrent: true, timeout: 600_000 }, async () => {
   const points = await crashEverywhere(openWorld, deletion);
   expect(points).toContain("before DELETE /reg at the identity provider");
   expect(points).toContain("after DELETE /reg at the identity provider");

@@ -17,7 +17,7 @@ async function grants({ place }: OpenidPlace): Promise<readonly Secret[]> {
   return items.filter(({ metadata }) => metadata.name.startsWith("eventing-auth-grant-"));
 }
 
-test.concurrent("a Kyma gets a client of its own, whose token verifies, and leaves nothing behind when it goes", async () => {
+test("a Kyma gets a client of its own, whose token verifies, and leaves nothing behind when it goes", { concurrent: true }, async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place, server } = world;
   const operator = await place.ready({ flags: openid });
@@ -35,7 +35,7 @@ test.concurrent("a Kyma gets a client of its own, whose token verifies, and leav
   expect(await grants(world)).toEqual([]);
 });
 
-test.concurrent("a Secret that was deleted or edited comes back with the same client", async () => {
+test("a Secret that was deleted or edited comes back with the same client", { concurrent: true }, async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place } = world;
   await place.ready({ flags: openid });
@@ -49,7 +49,7 @@ test.concurrent("a Secret that was deleted or edited comes back with the same cl
   expect((await isWhole(world)).client_id).toBe(before.client_id);
 });
 
-test.concurrent("a client whose secret is too old gets another one, and stays the same client", async () => {
+test("a client whose secret is too old gets another one, and stays the same client", { concurrent: true }, async () => {
   await using world = await openidPlace(controlPlane(), target());
   const { place } = world;
   await place.ready({ flags: { ...openid, "eventing-auth.rotate-after": "24h" } });
@@ -60,7 +60,7 @@ test.concurrent("a client whose secret is too old gets another one, and stays th
   expect(await place.tokenStatus(before)).toBe(401);
 });
 
-test.concurrent("a server that issues no new secrets is told of, and the one that there is goes on working", async () => {
+test("a server that issues no new secrets is told of, and the one that there is goes on working", { concurrent: true }, async () => {
   await using world = await openidPlace(controlPlane(), target(), { rotatesSecrets: false });
   const { place } = world;
   await place.ready({ flags: { ...openid, "eventing-auth.rotate-after": "24h" } });
@@ -70,7 +70,7 @@ test.concurrent("a server that issues no new secrets is told of, and the one tha
   expect(await place.tokenStatus(before)).toBe(200);
 });
 
-test.concurrent("a client whose secret nobody knows any more is replaced, and none is left behind", async () => {
+test("a client whose secret nobody knows any more is replaced, and none is left behind", { concurrent: true }, async () => {
   await using world = await openidPlace(controlPlane(), target(), { rotatesSecrets: false, tellsSecretOn: [] });
   const { place } = world;
   await place.ready({ flags: openid });
@@ -81,21 +81,25 @@ test.concurrent("a client whose secret nobody knows any more is replaced, and no
   await isWhole(world);
 });
 
-test.concurrent("a client that the server no longer lets us manage is reported, not replaced, and left behind when somebody says so", async () => {
-  await using world = await openidPlace(controlPlane(), target());
-  const { place, server } = world;
-  const operator = await place.ready({ flags: openid });
-  const before = await isWhole(world);
-  await operator.stop();
-  await place.skipMinute();
-  // The server answers as it would to a registration access token that it has invalidated: with 401.
-  server.deleteClient(before.client_id ?? "");
-  await place.startOperator({ flags: openid });
-  expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("is not accepted any more");
-  expect(server.clients()).toEqual([]);
-  await place.deleteAuth();
-  await place.conditionSays("Ready", "False DeletionWaiting");
-  await controlPlane().kubectl("annotate", "eventingauth", place.runtime, "keyturn.io/abandon=application", "-n", place.namespace);
-  await soon(async () => expect((await place.credentials())?.client_id ?? before.client_id).not.toBe(before.client_id));
-  await isWhole(world);
-});
+test(
+  "a client that the server no longer lets us manage is reported, not replaced, and left behind when somebody says so",
+  { concurrent: true },
+  async () => {
+    await using world = await openidPlace(controlPlane(), target());
+    const { place, server } = world;
+    const operator = await place.ready({ flags: openid });
+    const before = await isWhole(world);
+    await operator.stop();
+    await place.skipMinute();
+    // The server answers as it would to a registration access token that it has invalidated: with 401.
+    server.deleteClient(before.client_id ?? "");
+    await place.startOperator({ flags: openid });
+    expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("is not accepted any more");
+    expect(server.clients()).toEqual([]);
+    await place.deleteAuth();
+    await place.conditionSays("Ready", "False DeletionWaiting");
+    await controlPlane().kubectl("annotate", "eventingauth", place.runtime, "keyturn.io/abandon=application", "-n", place.namespace);
+    await soon(async () => expect((await place.credentials())?.client_id ?? before.client_id).not.toBe(before.client_id));
+    await isWhole(world);
+  },
+);

@@ -22,7 +22,7 @@ async function hasOthers(place: IssuingPlace, before: Awaited<ReturnType<Issuing
   expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
 }
 
-describe.concurrent("the Secret in the cluster of the runtime", () => {
+describe("the Secret in the cluster of the runtime", { concurrent: true }, () => {
   test("comes back within moments when it is deleted, with a new secret of the same application", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready({ flags: noOverlap });
@@ -95,7 +95,7 @@ describe.concurrent("the Secret in the cluster of the runtime", () => {
   });
 });
 
-describe.concurrent("at the tenant", () => {
+describe("at the tenant", { concurrent: true }, () => {
   test("a secret that was deleted there is replaced at the next check", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready({ flags: { ...noOverlap, "eventing-auth.check-interval": "1s" } });

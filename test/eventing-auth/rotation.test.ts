@@ -16,27 +16,31 @@ async function age(place: IssuingPlace, agoMs: number): Promise<void> {
 
 const hourMs = 3_600_000;
 
-test.concurrent("an old client secret is replaced on the same application; the old one works for the overlap and is deleted then", async () => {
-  await using place = await issuingPlace(controlPlane(), target());
-  await place.ready({ flags: { "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "1h" } });
-  const old = await place.credentials();
-  await age(place, 25 * hourMs);
-  await soon(async () => expect((await place.credentials())?.client_secret).not.toBe(old?.client_secret));
-  await place.isWhole();
-  expect((await place.credentials())?.client_id).toBe(old?.client_id);
-  expect(await place.tokenStatus(old)).toBe(200);
-  expect(place.tenant.applications(place.runtime)[0]?.secrets).toHaveLength(2);
-  await place.eventSays("SecretRotated");
+test(
+  "an old client secret is replaced on the same application; the old one works for the overlap and is deleted then",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await place.ready({ flags: { "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "1h" } });
+    const old = await place.credentials();
+    await age(place, 25 * hourMs);
+    await soon(async () => expect((await place.credentials())?.client_secret).not.toBe(old?.client_secret));
+    await place.isWhole();
+    expect((await place.credentials())?.client_id).toBe(old?.client_id);
+    expect(await place.tokenStatus(old)).toBe(200);
+    expect(place.tenant.applications(place.runtime)[0]?.secrets).toHaveLength(2);
+    await place.eventSays("SecretRotated");
 
-  await age(place, 2 * hourMs);
-  await soon(() => expect(place.tenant.applications(place.runtime)[0]?.secrets).toHaveLength(1));
-  expect(await place.tokenStatus(old)).not.toBe(200);
-  await place.isWhole();
-  await place.eventSays("OldSecretsDeleted");
-  expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0, secretsCreated: 2, secretsDeleted: 1 });
-});
+    await age(place, 2 * hourMs);
+    await soon(() => expect(place.tenant.applications(place.runtime)[0]?.secrets).toHaveLength(1));
+    expect(await place.tokenStatus(old)).not.toBe(200);
+    await place.isWhole();
+    await place.eventSays("OldSecretsDeleted");
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0, secretsCreated: 2, secretsDeleted: 1 });
+  },
+);
 
-test.concurrent("by default nothing is rotated, however old it is", async () => {
+test("by default nothing is rotated, however old it is", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await place.ready();
   const before = await place.credentials();
@@ -46,7 +50,7 @@ test.concurrent("by default nothing is rotated, however old it is", async () => 
   expect(await place.credentials()).toEqual(before);
 });
 
-test.concurrent("an overlap that is as long as the time between two rotations is refused", () => {
+test("an overlap that is as long as the time between two rotations is refused", { concurrent: true }, () => {
   const given: Readonly<Record<string, string>> = { "eventing-auth.rotate-after": "1h", "eventing-auth.rotation-overlap": "1h" };
   expect(() => readSettings((flag) => flag.parse(given[flag.name]))).toThrow(
     "--eventing-auth.rotation-overlap must be shorter than --eventing-auth.rotate-after",

@@ -46,7 +46,7 @@ test.concurrent.each([
   expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0, secretsCreated: 1, secretsDeleted: 0 });
 });
 
-test.concurrent("what was taken over is cleaned up when its Kyma goes, even if it is the first thing that happens", async () => {
+test("what was taken over is cleaned up when its Kyma goes, even if it is the first thing that happens", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());
   await leftByOriginal(place, true);
   await place.deleteAuth();

@@ -38,7 +38,7 @@ const secrets: readonly BadSecret[] = [
   { what: "algorithm", reason: "AlgorithmMismatch", data: secretData(good.certificate), spec: { algorithm: "RS256" } },
 ];
 
-describe.concurrent("a Secret that turns bad", () => {
+describe("a Secret that turns bad", { concurrent: true }, () => {
   let place: PublishingNamespace;
   beforeAll(async () => {
     place = await publishingNamespace(cluster(), "bad");
@@ -96,7 +96,7 @@ describe.concurrent("a Secret that turns bad", () => {
   });
 });
 
-describe.concurrent("a certificate that is unusual but good", () => {
+describe("a certificate that is unusual but good", { concurrent: true }, () => {
   test("not valid yet: published, because verifiers should know a key before it signs", async () => {
     await using place = await publishingNamespace(cluster(), "early");
     await place.startOperator();
@@ -116,7 +116,7 @@ describe.concurrent("a certificate that is unusual but good", () => {
   });
 });
 
-describe.concurrent("a spec that is no good", () => {
+describe("a spec that is no good", { concurrent: true }, () => {
   test.each([
     ["two names that are one", { nginxConfigMapName: "site-jwks" }, "must differ"],
     ["a duration that is none", { oldKeysTTL: "soon" }, "oldKeysTTL"],

@@ -78,7 +78,7 @@ test.concurrent.each([true, false])(
   },
 );
 
-test.concurrent("cleanupOnDelete given up before the deletion: the document stays", async () => {
+test("cleanupOnDelete given up before the deletion: the document stays", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "changed");
   await place.startOperator();
   await place.putSecret("signer", certificate);
@@ -91,7 +91,7 @@ test.concurrent("cleanupOnDelete given up before the deletion: the document stay
   await place.published("site-jwks", [certificate]);
 });
 
-test.concurrent("of an object that never published anything, or whose spec is no good, does not hang", async () => {
+test("of an object that never published anything, or whose spec is no good, does not hang", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "nothing");
   await place.startOperator();
   await place.putConfig("site");
@@ -101,7 +101,7 @@ test.concurrent("of an object that never published anything, or whose spec is no
   await cluster().kubectl("delete", "jwksconfig/site", "jwks.rieset.io/bad", "-n", place.namespace, "--timeout=20s");
 });
 
-test.concurrent("of an object that is made again loses no key, also if the document was edited in between", async () => {
+test("of an object that is made again loses no key, also if the document was edited in between", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "again");
   await place.startOperator();
   const second = makeCertificate();
@@ -118,7 +118,7 @@ test.concurrent("of an object that is made again loses no key, also if the docum
   await place.published("site-jwks", [second, certificate]);
 });
 
-test.concurrent("of the whole namespace does not hang", async () => {
+test("of the whole namespace does not hang", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "namespace");
   await place.startOperator();
   await place.putSecret("signer", certificate);

@@ -13,7 +13,7 @@ const pods = {
   template: { metadata: { labels: { app: "shop" } }, spec: { containers: [{ name: "shop", image: "shop:1" }] } },
 };
 
-describe.concurrent("an object of somebody else", () => {
+describe("an object of somebody else", { concurrent: true }, () => {
   test.each<{ readonly kind: Kind; readonly name: string; readonly content: object }>([
     { kind: ConfigMap, name: "site-jwks", content: { data: { "jwks.json": '{"keys":[{"kid":"theirs"}]}' } } },
     { kind: ConfigMap, name: "site-nginx", content: { data: { "default.conf": "theirs" } } },
@@ -110,7 +110,7 @@ describe.concurrent("an object of somebody else", () => {
   });
 });
 
-describe.concurrent("two objects with one configMapName", () => {
+describe("two objects with one configMapName", { concurrent: true }, () => {
   test("the first has it, the second says so, publishes nothing, and gets it when the first has gone with its ConfigMap", async () => {
     await using place = await publishingNamespace(cluster(), "two");
     await place.startOperator();
@@ -157,17 +157,21 @@ describe.concurrent("two objects with one configMapName", () => {
   });
 });
 
-test.concurrent("another configMapName moves the document there with all its keys, and the old one stays for those who still read it", async () => {
-  await using place = await publishingNamespace(cluster(), "moved");
-  await place.startOperator();
-  const next = makeCertificate();
-  await place.putSecret("signer", certificate);
-  await place.putConfig("site");
-  await place.published("site-jwks", [certificate]);
-  await place.putSecret("signer", next);
-  await place.published("site-jwks", [next, certificate]);
-  await soon(async () => expect((await place.status("site")).keyCount).toBe(2));
-  await place.putConfig("site", { configMapName: "elsewhere" });
-  await place.published("elsewhere", [next, certificate]);
-  await place.published("site-jwks", [next, certificate]);
-});
+test(
+  "another configMapName moves the document there with all its keys, and the old one stays for those who still read it",
+  { concurrent: true },
+  async () => {
+    await using place = await publishingNamespace(cluster(), "moved");
+    await place.startOperator();
+    const next = makeCertificate();
+    await place.putSecret("signer", certificate);
+    await place.putConfig("site");
+    await place.published("site-jwks", [certificate]);
+    await place.putSecret("signer", next);
+    await place.published("site-jwks", [next, certificate]);
+    await soon(async () => expect((await place.status("site")).keyCount).toBe(2));
+    await place.putConfig("site", { configMapName: "elsewhere" });
+    await place.published("elsewhere", [next, certificate]);
+    await place.published("site-jwks", [next, certificate]);
+  },
+);

@@ -9,7 +9,7 @@ import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
 const cluster = useSharedCluster();
 const [first, second, third] = [makeCertificate(), makeCertificate(), makeCertificate()];
 
-describe.concurrent("a certificate", () => {
+describe("a certificate", { concurrent: true }, () => {
   test("is published when the object is created, and again within moments of a change of its Secret", async () => {
     await using place = await publishingNamespace(cluster(), "publish");
     await place.startOperator();
@@ -108,7 +108,7 @@ describe.concurrent("a certificate", () => {
   });
 });
 
-describe.concurrent("several Secrets", () => {
+describe("several Secrets", { concurrent: true }, () => {
   test("publish the next certificate before it signs, and the one before after it did", async () => {
     await using place = await publishingNamespace(cluster(), "several");
     await place.startOperator();
@@ -145,7 +145,7 @@ describe.concurrent("several Secrets", () => {
   });
 });
 
-describe.concurrent("a replaced key", () => {
+describe("a replaced key", { concurrent: true }, () => {
   test("goes when its time is over, not before", async () => {
     await using place = await publishingNamespace(cluster(), "ttl");
     await place.startOperator();
@@ -211,7 +211,7 @@ describe.concurrent("a replaced key", () => {
   });
 });
 
-describe.concurrent("the annotation keyturn.io/revoke", () => {
+describe("the annotation keyturn.io/revoke", { concurrent: true }, () => {
   test("withdraws a key at once, past every limit; the key does not return while the annotation stands", async () => {
     await using place = await publishingNamespace(cluster(), "revoke");
     const flags = { "jwks.reconcile-interval": "1h", "jwks.reconciles-per-minute": "1", "jwks.configmap-interval": "1h" };
@@ -241,7 +241,7 @@ describe.concurrent("the annotation keyturn.io/revoke", () => {
   });
 });
 
-test.concurrent("a Secret that goes takes nothing with it", async () => {
+test("a Secret that goes takes nothing with it", { concurrent: true }, async () => {
   await using place = await publishingNamespace(cluster(), "gone");
   await place.startOperator();
   await place.putSecret("signer", first);

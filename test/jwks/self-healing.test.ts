@@ -21,7 +21,7 @@ async function rotated(place: PublishingNamespace, spec: Readonly<Record<string,
 
 const history = "keyturn.io/jwks-history";
 
-describe.concurrent("the published ConfigMap", () => {
+describe("the published ConfigMap", { concurrent: true }, () => {
   test.each([
     ["its document was edited", { data: { "jwks.json": '{"keys":[]}' } }],
     ["its document was made into no JSON", { data: { "jwks.json": "oops" } }],
@@ -86,7 +86,7 @@ describe.concurrent("the published ConfigMap", () => {
   });
 });
 
-describe.concurrent("nginx's objects", () => {
+describe("nginx's objects", { concurrent: true }, () => {
   test("come back when they were deleted, and are put right when they were edited", async () => {
     await using place = await publishingNamespace(cluster(), "nginx");
     await place.startOperator();

@@ -14,7 +14,7 @@ const podsOf = async ({ namespace }: PublishingNamespace): Promise<readonly stri
 const replicaSetsOf = async ({ namespace }: PublishingNamespace): Promise<number> =>
   (await cluster().client.list(ReplicaSet, { namespace })).items.length;
 
-describe.concurrent("nginx", () => {
+describe("nginx", { concurrent: true }, () => {
   test("runs under Pod Security restricted; the object is Published first and Ready when pods are available", async () => {
     await using place = await publishingNamespace(cluster(), "restricted");
     const enforce = { metadata: { labels: { "pod-security.kubernetes.io/enforce": "restricted" } } };

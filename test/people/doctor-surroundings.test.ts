@@ -2,7 +2,8 @@
 import { Lease, managedByLabel } from "@keyturn/runtime";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, it } from "vitest";
-import { agentLeaseLabel, agentLeaseName } from "../../packages/keyturn/src/agent/status.ts";
+import { agentLeaseName } from "../../packages/keyturn/src/agent/status.ts";
+import { agentLeaseLabel } from "../../packages/keyturn/src/controllers/checksum/agent-lease.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";

@@ -64,13 +64,13 @@ describe.concurrent("keyturn status", () => {
     const { pending } = await place.status("t1");
     expect(rotate.objects.find(({ name }) => name === "t1")).toMatchObject({
       kind: "RotationTarget",
-      health: "moving",
+      health: "progressing",
       reason: "Rotating",
       next: { at: pending?.notBefore, what: "gets version 2" },
     });
 
     const { out: text } = await typed("status", ...where);
-    expect(text).toMatch(/^rotate +1 moving, 1 healthy +\S+ +in \d+m: rotationtarget\/status-\S+\/t1 gets version 2$/m);
+    expect(text).toMatch(/^rotate +1 progressing, 1 healthy +\S+ +in \d+m: rotationtarget\/status-\S+\/t1 gets version 2$/m);
     expect(text).not.toContain("NEEDS ATTENTION");
     expect(text).not.toContain("\u001b");
 
@@ -91,7 +91,7 @@ describe.concurrent("keyturn status", () => {
     for (const subject of ["t9", "my-key", "key-latest", "secret/key-latest", "rotationtarget/t2"]) {
       const one = await typed("status", subject, ...where);
       expect(one.code).toBe(0);
-      expect(one.out).toMatch(/^rotate +rotationtarget\/\S+\/t1 +moving +Rotating +\w+ +set my-key, order 1, v1 +in \d+m: gets version 2$/m);
+      expect(one.out).toMatch(/^rotate +rotationtarget\/\S+\/t1 +progressing +Rotating +\w+ +set my-key, order 1, v1 +in \d+m: gets version 2$/m);
     }
     const nothing = await typed("status", "no-such-name", ...where);
     expect(nothing.code).toBe(2);
@@ -125,7 +125,7 @@ describe.concurrent("with few rights, keyturn status", () => {
     const kubeconfig = await cluster().kubeconfigFor({ user: `reader-${place.namespace}`, namespacedRules: { [place.namespace]: [rule] } });
     const { code, out } = await typed("status", "-n", place.namespace, "--kubeconfig", kubeconfig);
     expect(code).toBe(0);
-    expect(out).toMatch(/^rotate +1 moving, 1 healthy +not readable/m);
+    expect(out).toMatch(/^rotate +1 progressing, 1 healthy \(as last reported\) +not readable/m);
     expect(out).toMatch(/^roll out +not readable/m);
     // Which of the two is asked for first depends on the server.
     expect(out).toMatch(
@@ -179,7 +179,7 @@ describe.concurrent("of an API server that is not quite itself, keyturn status",
     using _refused = proxy.inject(answerWith({ status: 403 }, { path: /^\/version/ }));
     const { code, out } = await typed("status", "-n", place.namespace, "--kubeconfig", kubeconfig);
     expect(code).toBe(0);
-    expect(out).toMatch(/^rotate +1 moving, 1 healthy/m);
+    expect(out).toMatch(/^rotate +1 progressing, 1 healthy/m);
     await soon(async () => {
       const doctor = await typed("doctor", "--controllers=rotation", `--operator-namespace=${place.namespace}`, "--kubeconfig", kubeconfig);
       expect(doctor.out).toMatch(/warn +server version +you may not ask for the server's version/);
@@ -195,7 +195,7 @@ describe.concurrent("keyturn status --watch", () => {
     await using proxy = await startFaultProxy(cluster());
     const kubeconfig = proxy.through(cluster().adminKubeconfig);
     const keyturn = startKeyturn(["status", "--watch", "-n", place.namespace, "--kubeconfig", kubeconfig]);
-    await soon(() => expect(keyturn.output.out).toMatch(/^rotate +1 moving, 1 healthy/m));
+    await soon(() => expect(keyturn.output.out).toMatch(/^rotate +1 progressing, 1 healthy/m));
     const asked = (): number => proxy.requests({ method: "GET" }).filter(({ path }) => path.includes("rotationtargets")).length;
     const before = asked();
     for (const name of ["t7", "t8"]) {
@@ -232,13 +232,13 @@ describe.concurrent("keyturn status --watch", () => {
   it("redraws in place and in colour on a terminal", async () => {
     await using place = await settlingPlace("redraw");
     const command = startTyped(["status", "-w", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig], { height: () => 40 });
-    await soon(() => expect(command.output.out).toContain("\u001b[36m1 moving\u001b[0m"));
+    await soon(() => expect(command.output.out).toContain("\u001b[36m1 progressing\u001b[0m"));
     await cluster().kubectl("delete", "rotationtarget", "t2", "-n", place.namespace);
     // The last drawing begins where the one before began.
     const erased = "A\u001b[J";
     await soon(() => {
       expect(command.output.out).toContain(erased);
-      expect(command.output.out.split(erased).at(-1)).toMatch(/rotate +\S+1 moving\S+ {3}/);
+      expect(command.output.out.split(erased).at(-1)).toMatch(/rotate +\S+1 progressing\S+ {3}/);
     });
     command.interrupt();
     expect(await command.exit).toBe(0);
@@ -263,7 +263,7 @@ describe.concurrent("keyturn status --watch", () => {
     );
     await cluster().apply({ apiVersion: "v1", kind: "Secret", metadata: { namespace: place.namespace, name: "t9" } });
     await place.putTarget("t9", { rotationOrder: 9 });
-    await soon(() => expect(lines().some(({ object: { name, health } }) => name === "t9" && health === "attention")).toBe(true));
+    await soon(() => expect(lines().some(({ object: { name, health } }) => name === "t9" && health === "failed")).toBe(true));
     command.interrupt();
     expect(await command.exit).toBe(0);
   });

@@ -61,6 +61,10 @@ it("roll out: which restarts are under way and until when, and which are stuck",
   await place.startOperator();
   await shows(place.namespace, /^roll out +none/m);
   await place.upgrade({ tag: "1.27.0" });
-  await shows(place.namespace, /^roll out +1 moving +\S+ +in \d+[ms]: deployment\/\S+\/web counts as stuck unless/m, "--sidecars.rollout-timeout=1h");
+  await shows(
+    place.namespace,
+    /^roll out +1 progressing +\S+ +in \d+[ms]: deployment\/\S+\/web counts as stuck unless/m,
+    "--sidecars.rollout-timeout=1h",
+  );
   await shows(place.namespace, /roll out: deployment\/\S+\/web RolloutStuck, for \d+/, "--sidecars.rollout-timeout=1s");
 });

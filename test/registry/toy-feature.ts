@@ -60,6 +60,11 @@ export const toyFeature: Feature = {
       answer: (_query, { flag }) => Promise.resolve({ text: `a ${flag(flags.colour)} toy`, data: {} }),
     },
   },
+  records: {
+    stage: "play",
+    watch: () => ({ step: "toys", resources: [], caches: () => [], ids: () => [], make: () => undefined }),
+    story: () => ({ history: [], commands: [] }),
+  },
   controllers: (flag) => [
     {
       name: "toys",

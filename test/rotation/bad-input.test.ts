@@ -8,7 +8,7 @@ import { rotatingNamespace, valueIn } from "./rotating-namespace.ts";
 const cluster = useSharedCluster();
 const annotations = { [rotationSetAnnotation]: "my-key", [sourceAnnotation]: "true" };
 
-test.concurrent("two sources: neither is guessed to be the one, until one annotation is taken away", async () => {
+test("two sources: neither is guessed to be the one, until one annotation is taken away", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "two-sources");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -32,7 +32,7 @@ test.concurrent("two sources: neither is guessed to be the one, until one annota
   expect(await place.condition("t1", "SourceConflict")).toBeUndefined();
 });
 
-test.concurrent("a target's own object as the source: it is not written to", async () => {
+test("a target's own object as the source: it is not written to", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "self");
   await place.startOperator();
   await place.putTarget("key-latest", { rotationOrder: 1 });
@@ -43,7 +43,7 @@ test.concurrent("a target's own object as the source: it is not written to", asy
   expect(valueIn(rest)).toBe("mine");
 });
 
-test.concurrent("a path that points at nothing is no deletion: cascade does not delete", async () => {
+test("a path that points at nothing is no deletion: cascade does not delete", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "path");
   await place.startOperator();
   await place.putTargets(["0s"], { deletionMode: "cascade" });
@@ -60,7 +60,7 @@ test.concurrent("a path that points at nothing is no deletion: cascade does not 
   await soon(async () => expect(await place.condition("t1", "PathNotFound")).toBeUndefined());
 });
 
-test.concurrent("an object of somebody else under the target's name is left alone, and the rank before goes on", async () => {
+test("an object of somebody else under the target's name is left alone, and the rank before goes on", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "foreign");
   const theirs = await cluster().client.create(Secret, { metadata: { namespace: place.namespace, name: "t2" }, data: { someKey: "dGhlaXJz" } });
   await place.startOperator();
@@ -78,7 +78,7 @@ test.concurrent("an object of somebody else under the target's name is left alon
   await place.conditionSays("t2", "Ready", "True UpToDate");
 });
 
-test.concurrent("a version record's name that is taken is passed over, whoever has it", async () => {
+test("a version record's name that is taken is passed over, whoever has it", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "record-name");
   const theirs = await cluster().client.create(Secret, { metadata: { namespace: place.namespace, name: "my-key-1" }, data: { x: "eA==" } });
   await place.startOperator();
@@ -89,7 +89,7 @@ test.concurrent("a version record's name that is taken is passed over, whoever h
   expect((await place.get(Secret, "my-key-1"))?.metadata.resourceVersion).toBe(theirs.metadata.resourceVersion);
 });
 
-test.concurrent("what the API server refuses for one target does not hold up the ranks before it", async () => {
+test("what the API server refuses for one target does not hold up the ranks before it", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "refused");
   await cluster().kubectl("create", "quota", "few", "--hard=count/secrets=3", "-n", place.namespace);
   await soon(async () =>
@@ -105,7 +105,7 @@ test.concurrent("what the API server refuses for one target does not hold up the
   expect(await place.eventSays("t1", "WriteRefused")).toContain("exceeded quota");
 });
 
-test.concurrent("an odd name of a set is fine", async () => {
+test("an odd name of a set is fine", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "odd-set");
   await place.startOperator();
   await place.putTarget("t1", { rotationSet: "My_Key.2", rotationOrder: 1 });
@@ -114,7 +114,7 @@ test.concurrent("an odd name of a set is fine", async () => {
   expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual([expect.stringMatching(/^my-key-2-[0-9a-f]{8}-1$/)]);
 });
 
-test.concurrent("with a clock that disagrees with the API server's nothing moves, and what is held is repaired all the same", async () => {
+test("with a clock that disagrees with the API server's nothing moves, and what is held is repaired all the same", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "skewed");
   const sound = await place.startOperator();
   await place.putTargets(["0s"]);

@@ -45,37 +45,41 @@ spec:
   deletionMode: cascade
 `;
 
-test.concurrent("the guide's example: the fallback gets the live content one delay after a change, and live the source's after the other", async () => {
-  await using place = await rotatingNamespace(cluster(), "document");
-  await place.startOperator();
-  using witness = await Witness.of(place);
-  await cluster().apply(documented(place.namespace));
-  await place.holds({ "key-live": "first", "key-fallback": "first" });
-  await place.conditionSays("key-fallback", "Filled", "False InsufficientHistory");
+test(
+  "the guide's example: the fallback gets the live content one delay after a change, and live the source's after the other",
+  { concurrent: true },
+  async () => {
+    await using place = await rotatingNamespace(cluster(), "document");
+    await place.startOperator();
+    using witness = await Witness.of(place);
+    await cluster().apply(documented(place.namespace));
+    await place.holds({ "key-live": "first", "key-fallback": "first" });
+    await place.conditionSays("key-fallback", "Filled", "False InsufficientHistory");
 
-  const secondAtMs = Date.now();
-  await place.putSource("second");
-  await soon(async () => expect((await place.status("key-live")).pending?.notBefore).toBeDefined());
-  await place.holds({ "key-live": "second", "key-fallback": "first" });
-  const thirdAtMs = Date.now();
-  await place.putSource("third");
-  await place.holds({ "key-live": "third", "key-fallback": "second" });
-  await place.conditionSays("key-fallback", "Filled", "True HasOwnVersion");
-  await place.conditionSays("key-live", "Ready", "True UpToDate");
+    const secondAtMs = Date.now();
+    await place.putSource("second");
+    await soon(async () => expect((await place.status("key-live")).pending?.notBefore).toBeDefined());
+    await place.holds({ "key-live": "second", "key-fallback": "first" });
+    const thirdAtMs = Date.now();
+    await place.putSource("third");
+    await place.holds({ "key-live": "third", "key-fallback": "second" });
+    await place.conditionSays("key-fallback", "Filled", "True HasOwnVersion");
+    await place.conditionSays("key-live", "Ready", "True UpToDate");
 
-  await witness.caughtUp();
-  expect(witness.valuesOf("key-live")).toEqual(["first", "second", "third"]);
-  expect(witness.valuesOf("key-fallback")).toEqual(["first", "second"]);
-  witness.expectOrder(["key-live", "key-fallback"]);
-  expect(witness.firstOf("key-live", "second").appliedAtMs).toBeGreaterThanOrEqual(secondAtMs + 6_000);
-  expect(witness.firstOf("key-live", "third").appliedAtMs).toBeGreaterThanOrEqual(thirdAtMs + 6_000);
-  expect(witness.firstOf("key-fallback", "second").appliedAtMs).toBeGreaterThanOrEqual(thirdAtMs + 1_000);
-  expect(witness.firstOf("key-fallback", "second").appliedAtMs).toBeLessThanOrEqual(witness.firstOf("key-live", "third").appliedAtMs);
-  // "first" is in no target any more, and so not in the history either.
-  await soon(async () => expect(await place.records()).toHaveLength(2));
-});
+    await witness.caughtUp();
+    expect(witness.valuesOf("key-live")).toEqual(["first", "second", "third"]);
+    expect(witness.valuesOf("key-fallback")).toEqual(["first", "second"]);
+    witness.expectOrder(["key-live", "key-fallback"]);
+    expect(witness.firstOf("key-live", "second").appliedAtMs).toBeGreaterThanOrEqual(secondAtMs + 6_000);
+    expect(witness.firstOf("key-live", "third").appliedAtMs).toBeGreaterThanOrEqual(thirdAtMs + 6_000);
+    expect(witness.firstOf("key-fallback", "second").appliedAtMs).toBeGreaterThanOrEqual(thirdAtMs + 1_000);
+    expect(witness.firstOf("key-fallback", "second").appliedAtMs).toBeLessThanOrEqual(witness.firstOf("key-live", "third").appliedAtMs);
+    // "first" is in no target any more, and so not in the history either.
+    await soon(async () => expect(await place.records()).toHaveLength(2));
+  },
+);
 
-test.concurrent("a target's object is like the source, and has none of its labels, annotations and owners", async () => {
+test("a target's object is like the source, and has none of its labels, annotations and owners", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "copies");
   await place.startOperator();
   await cluster().apply(documented(place.namespace));
@@ -91,7 +95,7 @@ test.concurrent("a target's object is like the source, and has none of its label
   expect(live?.metadata.ownerReferences).toBeUndefined();
 });
 
-test.concurrent("a label does what an annotation does", async () => {
+test("a label does what an annotation does", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "labels");
   await place.startOperator();
   await cluster().apply(documented(place.namespace).replace("  annotations:\n", "  labels:\n"));

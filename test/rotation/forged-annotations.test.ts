@@ -120,7 +120,7 @@ async function rotated(place: RotatingNamespace): Promise<void> {
   await soon(async () => expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual(["my-key-1", "my-key-2"]));
 }
 
-test.concurrent("logs that cannot be read stop the set and delete nothing; it goes on when they are back", async () => {
+test("logs that cannot be read stop the set and delete nothing; it goes on when they are back", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "bad-log");
   await rotated(place);
   const before = await place.records();
@@ -138,7 +138,7 @@ test.concurrent("logs that cannot be read stop the set and delete nothing; it go
   await place.holds({ t1: "three", t2: "two" });
 });
 
-test.concurrent("a record that lost an annotation or a label stops the set and says so, and so does one that was made up", async () => {
+test("a record that lost an annotation or a label stops the set and says so, and so does one that was made up", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "lost-annotation");
   await rotated(place);
   const [, newest] = await place.records();
@@ -160,23 +160,27 @@ test.concurrent("a record that lost an annotation or a label stops the set and s
   expect(await place.records()).toHaveLength(3);
 });
 
-test.concurrent("a made-up version on a target's own object, of a time to come, is put back, and the next change comes in time", async () => {
-  await using place = await rotatingNamespace(cluster(), "made-up");
-  await rotated(place);
-  const data = { someKey: encoded("evil") };
-  const annotations = {
-    [`${domain}/version`]: "500",
-    [`${domain}/digest`]: digestOf(storedContent("secrets", { data })),
-    [`${domain}/applied-at`]: "9899-01-01T00:00:00.000Z",
-  };
-  await cluster().client.mergePatch(Secret, { namespace: place.namespace, name: "t1" }, { metadata: { annotations }, data });
-  await place.holds({ t1: "two", t2: "one" });
-  await soon(async () => expect(await place.versionOf("t1")).toBe(2));
-  await place.putSource("three");
-  await place.holds({ t1: "three", t2: "two" });
-});
+test(
+  "a made-up version on a target's own object, of a time to come, is put back, and the next change comes in time",
+  { concurrent: true },
+  async () => {
+    await using place = await rotatingNamespace(cluster(), "made-up");
+    await rotated(place);
+    const data = { someKey: encoded("evil") };
+    const annotations = {
+      [`${domain}/version`]: "500",
+      [`${domain}/digest`]: digestOf(storedContent("secrets", { data })),
+      [`${domain}/applied-at`]: "9899-01-01T00:00:00.000Z",
+    };
+    await cluster().client.mergePatch(Secret, { namespace: place.namespace, name: "t1" }, { metadata: { annotations }, data });
+    await place.holds({ t1: "two", t2: "one" });
+    await soon(async () => expect(await place.versionOf("t1")).toBe(2));
+    await place.putSource("three");
+    await place.holds({ t1: "three", t2: "two" });
+  },
+);
 
-test.concurrent("a copy of a target's object, with its labels and annotations, is left alone", async () => {
+test("a copy of a target's object, with its labels and annotations, is left alone", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "copy");
   await rotated(place);
   const { metadata, data } = (await place.get(Secret, "t1")) ?? {};
@@ -191,7 +195,7 @@ test.concurrent("a copy of a target's object, with its labels and annotations, i
   expect((await place.get(Secret, "t1-backup"))?.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
 });
 
-test.concurrent("a target named constructor is rotated like any other", async () => {
+test("a target named constructor is rotated like any other", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "constructor");
   await place.startOperator();
   await place.putTarget("constructor", { rotationOrder: 1 });

@@ -28,7 +28,7 @@ async function put(place: RotatingNamespace, source: object): Promise<void> {
   await cluster().apply({ metadata: { namespace: place.namespace, name: "latest", annotations: sourceMetadata }, ...source });
 }
 
-test.concurrent("a ConfigMap is rotated with its binary data, and nothing of its metadata", async () => {
+test("a ConfigMap is rotated with its binary data, and nothing of its metadata", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "configmap");
   await place.startOperator();
   await place.putTargets(["0s", "0s"]);
@@ -66,7 +66,7 @@ test.concurrent("a ConfigMap is rotated with its binary data, and nothing of its
   await soon(async () => expect((await place.get(ConfigMap, "t2"))?.data).toEqual({ text: "one" }));
 });
 
-test.concurrent("a Secret's type goes with it: a target of another type is made anew", async () => {
+test("a Secret's type goes with it: a target of another type is made anew", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "type");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -86,7 +86,7 @@ test.concurrent("a Secret's type goes with it: a target of another type is made 
   expect(await place.eventSays("t1", "VersionRotated")).toBe("version 2 has taken the place of version 1");
 });
 
-test.concurrent("an immutable source makes immutable targets, which are made anew for the next version", async () => {
+test("an immutable source makes immutable targets, which are made anew for the next version", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "immutable");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -97,7 +97,7 @@ test.concurrent("an immutable source makes immutable targets, which are made ane
   await soon(async () => expect(await place.get(ConfigMap, "t1")).toMatchObject({ immutable: true, data: { text: "two" } }));
 });
 
-test.concurrent("a custom resource is rotated once its kind is named, with exactly the rights that this adds", async () => {
+test("a custom resource is rotated once its kind is named, with exactly the rights that this adds", { concurrent: true }, async () => {
   await cluster().apply(crdOf(Widget));
   await using place = await rotatingNamespace(cluster(), "custom", { "rotation.kinds": "widgets.v1.rotated.example" });
   await place.startOperator();
@@ -125,7 +125,7 @@ test.concurrent("a custom resource is rotated once its kind is named, with exact
   await soon(async () => expect((await place.get(Widget, "t2"))?.spec?.size).toBe(1));
 });
 
-test.concurrent("a source may be known by labels, and the paths say what is watched and what is rotated", async () => {
+test("a source may be known by labels, and the paths say what is watched and what is rotated", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "paths");
   await place.startOperator();
   await place.putTargets(["0s"], { targetName: "current" });

@@ -7,7 +7,7 @@ import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
 
-test.concurrent("two leaders at once: every version is recorded once, and every target gets each in its turn", async () => {
+test("two leaders at once: every version is recorded once, and every target gets each in its turn", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "leaders");
   await place.startOperator({ elects: false });
   await place.startOperator({ elects: false });
@@ -27,7 +27,7 @@ test.concurrent("two leaders at once: every version is recorded once, and every 
   witness.expectOrder(["t1", "t2", "t3"]);
 });
 
-test.concurrent("a standby that has seen nothing for a while takes over, and believes its caches in nothing", async () => {
+test("a standby that has seen nothing for a while takes over, and believes its caches in nothing", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "standby");
   await using proxy = await startFaultProxy(cluster());
   const leader = await place.startOperator({ elects: false });

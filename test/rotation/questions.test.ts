@@ -7,7 +7,7 @@ import { Witness } from "./witness.ts";
 
 const cluster = useSharedCluster();
 
-describe.concurrent("fewer states than targets", () => {
+describe("fewer states than targets", { concurrent: true }, () => {
   test("the oldest state is in every target that has none of its own, so that pods can mount it", async () => {
     await using place = await rotatingNamespace(cluster(), "few");
     await place.startOperator();
@@ -41,27 +41,31 @@ describe.concurrent("fewer states than targets", () => {
   });
 });
 
-test.concurrent("a lower order with the smaller delay: the displaced content is kept, and the target says for how long it is nowhere", async () => {
-  await using place = await rotatingNamespace(cluster(), "gap");
-  await place.startOperator();
-  using witness = await Witness.of(place);
-  await place.putTargets(["1s", "5s"]);
-  await place.putSource("one");
-  await place.holds({ t1: "one", t2: "one" });
-  expect(await place.conditionSays("t2", "VisibilityGap", "True DelayLongerThanBefore")).toContain("4s");
-  await place.putSource("two");
-  await place.holds({ t1: "two", t2: "one" });
-  await place.putSource("three");
-  await place.holds({ t1: "three", t2: "two" });
-  await witness.caughtUp();
-  expect(witness.valuesOf("t2")).toEqual(["one", "two"]);
-  const [left, arrived] = [witness.firstOf("t1", "three").appliedAtMs, witness.firstOf("t2", "two").appliedAtMs];
-  expect(arrived - left).toBeGreaterThanOrEqual(0);
-  // "one" stays for its delay after "two" became live, and so does every other.
-  expect(arrived - witness.firstOf("t1", "two").appliedAtMs).toBeGreaterThanOrEqual(5_000);
-});
+test(
+  "a lower order with the smaller delay: the displaced content is kept, and the target says for how long it is nowhere",
+  { concurrent: true },
+  async () => {
+    await using place = await rotatingNamespace(cluster(), "gap");
+    await place.startOperator();
+    using witness = await Witness.of(place);
+    await place.putTargets(["1s", "5s"]);
+    await place.putSource("one");
+    await place.holds({ t1: "one", t2: "one" });
+    expect(await place.conditionSays("t2", "VisibilityGap", "True DelayLongerThanBefore")).toContain("4s");
+    await place.putSource("two");
+    await place.holds({ t1: "two", t2: "one" });
+    await place.putSource("three");
+    await place.holds({ t1: "three", t2: "two" });
+    await witness.caughtUp();
+    expect(witness.valuesOf("t2")).toEqual(["one", "two"]);
+    const [left, arrived] = [witness.firstOf("t1", "three").appliedAtMs, witness.firstOf("t2", "two").appliedAtMs];
+    expect(arrived - left).toBeGreaterThanOrEqual(0);
+    // "one" stays for its delay after "two" became live, and so does every other.
+    expect(arrived - witness.firstOf("t1", "two").appliedAtMs).toBeGreaterThanOrEqual(5_000);
+  },
+);
 
-describe.concurrent("the source is deleted", () => {
+describe("the source is deleted", { concurrent: true }, () => {
   test("keep keeps, cascade deletes after its delay and not before", async () => {
     await using place = await rotatingNamespace(cluster(), "deleted");
     await place.startOperator();
@@ -131,7 +135,7 @@ describe.concurrent("the source is deleted", () => {
   });
 });
 
-test.concurrent("keys that left the source leave its copies", async () => {
+test("keys that left the source leave its copies", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "keys");
   await place.startOperator();
   await place.putTargets(["0s"]);
@@ -143,7 +147,7 @@ test.concurrent("keys that left the source leave its copies", async () => {
   await soon(async () => expect(Object.keys((await place.get(Secret, "t1"))?.data ?? {})).toEqual(["someKey"]));
 });
 
-describe.concurrent("the source changes faster than the delays", () => {
+describe("the source changes faster than the delays", { concurrent: true }, () => {
   test("what did not stay is never live, and the last one is; what was live is the fallback", async () => {
     await using place = await rotatingNamespace(cluster(), "fast");
     await place.startOperator();

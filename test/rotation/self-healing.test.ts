@@ -21,7 +21,7 @@ async function filled(place: RotatingNamespace, spec: Readonly<Record<string, un
   await place.holds({ t1: "three", t2: "two", t3: "one" });
 }
 
-describe.concurrent("a target's object", () => {
+describe("a target's object", { concurrent: true }, () => {
   test("that was edited or deleted is put back as it was: same version, same date", async () => {
     await using place = await rotatingNamespace(cluster(), "drift");
     await place.startOperator();
@@ -76,7 +76,7 @@ describe.concurrent("a target's object", () => {
   });
 });
 
-describe.concurrent("targets edited at run time", () => {
+describe("targets edited at run time", { concurrent: true }, () => {
   test("one added to the end holds the oldest version there is; one taken out of the middle lets the next move up", async () => {
     await using place = await rotatingNamespace(cluster(), "edited");
     await place.startOperator();
@@ -132,7 +132,7 @@ describe.concurrent("targets edited at run time", () => {
   });
 });
 
-describe.concurrent("the history", () => {
+describe("the history", { concurrent: true }, () => {
   test("that somebody deletes costs no target its content, and rotation goes on", async () => {
     await using place = await rotatingNamespace(cluster(), "amnesia");
     await place.startOperator();
@@ -194,7 +194,7 @@ describe.concurrent("the history", () => {
   });
 });
 
-test.concurrent("an edit of the source that changes nothing watched makes no version and no write", async () => {
+test("an edit of the source that changes nothing watched makes no version and no write", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "metadata");
   await place.startOperator();
   await place.putTargets(["0s", "0s"]);

@@ -13,7 +13,7 @@ const oldImage = "docker.io/istio/proxyv2:1.26.0";
 const newImage = "docker.io/istio/proxyv2:1.27.0";
 const container = { name: "app", image: "example.com/app:1" };
 
-describe.concurrent("reported, not restarted", () => {
+describe("reported, not restarted", { concurrent: true }, () => {
   test("a paused Deployment, until it is resumed; OnDelete and partitioned ones", async () => {
     await using place = await meshNamespace(cluster(), "strategy");
     await Promise.all([
@@ -148,7 +148,7 @@ describe.concurrent("reported, not restarted", () => {
   });
 });
 
-test.concurrent("a dry run in which the API server takes nothing counts no failure", async () => {
+test("a dry run in which the API server takes nothing counts no failure", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "refused-dry");
   await place.put(Deployment, "web", { replicas: 1 });
   await using proxy = await startFaultProxy(cluster());
@@ -179,7 +179,7 @@ test.concurrent.each([
   await place.hasSidecar(Deployment, "web", newImage);
 });
 
-test.concurrent("what would get an injected init container whose image cannot be run", async () => {
+test("what would get an injected init container whose image cannot be run", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "init-image");
   await place.put(Deployment, "web", { replicas: 1 });
   await place.startOperator();
@@ -193,7 +193,7 @@ test.concurrent("what would get an injected init container whose image cannot be
   expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
 });
 
-test.concurrent("pods that have failed, or are on their way out, do not count", async () => {
+test("pods that have failed, or are on their way out, do not count", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "evicted");
   await place.put(Deployment, "web", { replicas: 1 });
   const [pod] = await place.pods("web");
@@ -223,7 +223,7 @@ test.concurrent("pods that have failed, or are on their way out, do not count", 
   await cluster().kubectl("-n", place.namespace, "patch", "pod", pod.metadata.name, "-p", '{"metadata":{"finalizers":null}}');
 });
 
-describe.concurrent("Argo Rollouts", () => {
+describe("Argo Rollouts", { concurrent: true }, () => {
   test("are restarted by spec.restartAt once their CRD is there", async () => {
     await using place = await meshNamespace(cluster(), "argo");
     const { client } = cluster();

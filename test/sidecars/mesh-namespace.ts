@@ -118,7 +118,8 @@ export class MeshNamespace implements AsyncDisposable {
       controllers,
       dryRun,
       namespaces: [namespace],
-      leaderElection: { namespace, durations: { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 400 } },
+      // Tried often, so that a new leader is there at once, and long enough that a busy machine loses no lease.
+      leaderElection: { namespace, durations: { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 400 } },
     });
     this.#operators.push(operator);
     return operator;

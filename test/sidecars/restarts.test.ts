@@ -12,7 +12,7 @@ const oldImage = "docker.io/istio/proxyv2:1.26.0";
 const newImage = "docker.io/istio/proxyv2:1.27.0";
 const newestImage = "docker.io/istio/proxyv2:1.28.0";
 
-test.concurrent("each workload is restarted once, with Fortsa's annotation, by server-side apply under our own name", async () => {
+test("each workload is restarted once, with Fortsa's annotation, by server-side apply under our own name", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "once");
   const kinds = [Deployment, StatefulSet, DaemonSet] as const;
   // All of one name: they are told apart by their kind.
@@ -42,7 +42,7 @@ test.concurrent("each workload is restarted once, with Fortsa's annotation, by s
   );
 });
 
-test.concurrent("a new leader restarts nothing that was restarted already", async () => {
+test("a new leader restarts nothing that was restarted already", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "leader");
   await place.put(Deployment, "web");
   const first = await place.startOperator();
@@ -56,7 +56,7 @@ test.concurrent("a new leader restarts nothing that was restarted already", asyn
   expect(await place.restartedAt(Deployment, "web")).toBe(restartedAt);
 });
 
-test.concurrent("no more workloads roll at a time than may, and each that is finished makes room for the next", async () => {
+test("no more workloads roll at a time than may, and each that is finished makes room for the next", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "budget");
   const names = ["a", "b", "c", "d", "e"];
   await Promise.all(names.map((name) => place.put(Deployment, name, { replicas: 1 })));
@@ -77,7 +77,7 @@ test.concurrent("no more workloads roll at a time than may, and each that is fin
   expect(most).toBeLessThanOrEqual(2);
 });
 
-test.concurrent("a rollout that does not get healthy stops all further ones, until it does", async () => {
+test("a rollout that does not get healthy stops all further ones, until it does", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "stuck");
   // Each needs a pod more than it has, for a moment, and there may be no more pods.
   await place.put(Deployment, "a", { replicas: 1 });
@@ -96,7 +96,7 @@ test.concurrent("a rollout that does not get healthy stops all further ones, unt
   await place.hasSidecar(Deployment, "b", newImage);
 });
 
-test.concurrent("while istiod answers nobody, workloads that it was asked about before are not restarted either", async () => {
+test("while istiod answers nobody, workloads that it was asked about before are not restarted either", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "frozen");
   const { webhooks = [], ...configuration } = place.istiod.revisionConfiguration();
   await place.putWebhooks({ ...configuration, webhooks: webhooks.map((webhook) => Object.assign({}, webhook, { timeoutSeconds: 1 })) });
@@ -119,7 +119,7 @@ test.concurrent("while istiod answers nobody, workloads that it was asked about 
   expect(await metric(operator, 'keyturn_sidecars_restarts_total{reason="ImageDiffers"}')).toBe(3);
 });
 
-test.concurrent("between any two restarts there is the whole delay, even if somebody has written a restart in the future", async () => {
+test("between any two restarts there is the whole delay, even if somebody has written a restart in the future", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "delay");
   const future = { [restartedAtAnnotation]: new Date(Date.now() + 365 * 24 * 3_600_000).toISOString() };
   const names = ["a", "b", "c"];
@@ -135,7 +135,7 @@ test.concurrent("between any two restarts there is the whole delay, even if some
   expect([b - a, c - b].every((apartMs) => apartMs >= 5000)).toBe(true);
 });
 
-describe.concurrent("nothing that is due gets lost", () => {
+describe("nothing that is due gets lost", { concurrent: true }, () => {
   test("while the webhook fails, and when it refuses without saying why", async () => {
     await using place = await meshNamespace(cluster(), "failing");
     await place.put(Deployment, "web");
@@ -217,7 +217,7 @@ describe.concurrent("nothing that is due gets lost", () => {
   });
 });
 
-test.concurrent("a restart that does not help is not repeated, and said so", async () => {
+test("a restart that does not help is not repeated, and said so", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "inept");
   await place.put(Deployment, "web", { replicas: 1 });
   // Somebody else's webhook, of which we know nothing, puts the old image back.

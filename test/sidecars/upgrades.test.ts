@@ -66,7 +66,7 @@ function proxy(tag: string): string {
   return `docker.io/istio/proxyv2:${tag}`;
 }
 
-describe.concurrent("an upgrade in place", () => {
+describe("an upgrade in place", { concurrent: true }, () => {
   test("restarts each workload once, and each further upgrade once more", async () => {
     await using place = await meshNamespace(cluster(), "in-place");
     await putAll(place);
@@ -92,7 +92,7 @@ describe.concurrent("an upgrade in place", () => {
   });
 });
 
-test.concurrent("a tag that is led to another revision takes its namespaces along", async () => {
+test("a tag that is led to another revision takes its namespaces along", { concurrent: true }, async () => {
   await using next = await startNext("1.27.0");
   await using place = await meshNamespace(cluster(), "tag", { namespace: next.settings.namespace });
   const tag = `${place.istiod.settings.revision}-stable`;
@@ -108,7 +108,7 @@ test.concurrent("a tag that is led to another revision takes its namespaces alon
   await allHave(place, proxy("1.26.0"), 2);
 });
 
-test.concurrent("a namespace that names another revision gets that one's sidecars, also when their image is the same", async () => {
+test("a namespace that names another revision gets that one's sidecars, also when their image is the same", { concurrent: true }, async () => {
   await using next = await startNext("1.26.0");
   await using place = await meshNamespace(cluster(), "moved", { namespace: next.settings.namespace, tag: "1.26.0" });
   await place.install(next);
@@ -121,7 +121,7 @@ test.concurrent("a namespace that names another revision gets that one's sidecar
   await allHave(place, proxy("1.26.0"), 1);
 });
 
-test.concurrent("injection that is switched off takes the sidecars away, and switched on again brings them back", async () => {
+test("injection that is switched off takes the sidecars away, and switched on again brings them back", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "switched");
   const { revision, tag } = place.istiod.settings;
   await putAll(place);

@@ -4,12 +4,12 @@ import {
   type AgentRecord,
   type ChecksumRecord,
   type DashboardRecord,
-  type Health,
   type HeldStretch,
   type IssuedRecord,
   type KeySetRecord,
   type KeyView,
   type ObjectRef,
+  type ObjectReport,
   type RotationLane,
   type RotationSetRecord,
   type StageRecord,
@@ -30,12 +30,16 @@ function refOf(kind: string, resource: string, { index, name }: { readonly index
 }
 
 /** Most are well; every 11th waits, every 17th warns, every 29th fails. */
-function healthOf(index: number): { readonly health: Health; readonly reason: string; readonly message: string } {
+function healthOf(index: number): Pick<ObjectReport, "health" | "reason" | "message" | "detail" | "about"> {
+  return { ...faring(index), detail: "", about: [] };
+}
+
+function faring(index: number): Pick<ObjectReport, "health" | "reason" | "message"> {
   if (index % 29 === 28)
-    return { health: "error", reason: "NameConflict", message: "an object of that name exists and is not ours; rename or delete it" };
-  if (index % 17 === 16) return { health: "warning", reason: "CertificateExpired", message: "the certificate's validity is over; renew it" };
-  if (index % 11 === 10) return { health: "busy", reason: "Rotating", message: "the next version is on its way" };
-  return { health: "ok", reason: "Ready", message: "all is as the spec asks" };
+    return { health: "failed", reason: "NameConflict", message: "an object of that name exists and is not ours; rename or delete it" };
+  if (index % 17 === 16) return { health: "degraded", reason: "CertificateExpired", message: "the certificate's validity is over; renew it" };
+  if (index % 11 === 10) return { health: "progressing", reason: "Rotating", message: "the next version is on its way" };
+  return { health: "healthy", reason: "Ready", message: "all is as the spec asks" };
 }
 
 /** The five steps, all of them on. */
@@ -73,13 +77,13 @@ export function issuedRecord(index: number, nowMs: number): IssuedRecord {
     sinceMs: nowMs - (index % 50) * minute,
     createdMs: nowMs - 20 * day,
     conditions: [
-      { type: "Ready", status: state.health === "error" ? "False" : "True", reason: state.reason, message: state.message, sinceMs: nowMs - hour },
+      { type: "Ready", status: state.health === "failed" ? "False" : "True", reason: state.reason, message: state.message, sinceMs: nowMs - hour },
     ],
     application: { name, id: digestOf(name).slice(0, 12) },
     target: { clusterId: name, secret: "kyma-system/eventing-webhook-auth" },
     issuedMs: nowMs - (index % 60) * day,
     nextRotationMs: nowMs + (60 - (index % 60)) * day,
-    nextMs: nowMs + (60 - (index % 60)) * day,
+    next: { atMs: nowMs + (60 - (index % 60)) * day, what: "gets new credentials" },
   };
 }
 
@@ -107,7 +111,7 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
       backfilled: seq === newest - 4,
     });
     return {
-      target: refOf("RotationTarget", "rotationtargets.rotator.k8s.telekom.com", { index, name: `${set}-${role}` }),
+      ref: refOf("RotationTarget", "rotationtargets.rotator.k8s.telekom.com", { index, name: `${set}-${role}` }),
       object: refOf("Secret", "secrets", { index, name: `${set}-${role}` }),
       rank: place + 1,
       order: place,
@@ -120,7 +124,9 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
     };
   };
   const lanes = ["next", "live", "previous"].map(laneOf);
-  const nextMs = Math.min(...lanes.flatMap(({ planned }) => planned.map(({ atMs }) => atMs)));
+  const [next] = lanes
+    .flatMap(({ ref, planned }) => planned.map(({ atMs, seq }) => ({ atMs, what: `${ref.name} gets version ${seq}` })))
+    .toSorted((left, right) => left.atMs - right.atMs);
   return {
     type: "rotationSet",
     id: `rotation/${namespaceOf(index)}/${set}`,
@@ -141,7 +147,7 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
       isSource: back === 0,
     })),
     frozen: index % 6 === 2 ? [{ fromMs: nowMs - 33 * minute, toMs: nowMs - 27 * minute }] : [],
-    ...(Number.isFinite(nextMs) ? { nextMs } : {}),
+    ...(next && { next }),
   };
 }
 
@@ -183,7 +189,7 @@ function keySetRecord(index: number, nowMs: number): KeySetRecord {
     updatedMs: nowMs - 2 * day,
     nextRemovalMs: nowMs + 5 * day,
     nextExpiryMs: nowMs + 40 * day,
-    nextMs: nowMs + 5 * day,
+    next: { atMs: nowMs + 5 * day, what: "withdraws a key that was replaced" },
     ...(index % 3 === 0 ? { served: { holds: index % 6 === 0, reason: index % 6 === 0 ? "Serving" : "PodsNotAvailable", message: "" } } : {}),
   };
 }
@@ -192,7 +198,7 @@ export function checksumRecord(index: number, nowMs: number): ChecksumRecord {
   const namespace = numbered("shop", index);
   const name = `secret-${digestOf(namespace).slice(0, 8)}`;
   const standing = index % 29 === 28 ? "differs" : index % 17 === 16 ? "awaited" : "current";
-  const health = standing === "differs" ? "error" : standing === "awaited" ? "busy" : "ok";
+  const health = standing === "differs" ? "failed" : standing === "awaited" ? "progressing" : "healthy";
   const reason = standing === "differs" ? "ChecksumDamaged" : standing === "awaited" ? "Awaited" : "Published";
   return {
     type: "checksum",
@@ -202,6 +208,8 @@ export function checksumRecord(index: number, nowMs: number): ChecksumRecord {
     health,
     reason,
     message: standing === "current" ? "the checksum is that of the objects as they are" : "the objects are not as the checksum says",
+    detail: "",
+    about: [],
     sinceMs: nowMs - (index % 100) * minute,
     conditions: [],
     standing,
@@ -231,9 +239,11 @@ function agentRecord(index: number, nowMs: number): AgentRecord {
     id: `agent/${namespace}/${identity}`,
     step: "checksum",
     ref: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", resource: "leases.coordination.k8s.io", namespace, name: identity },
-    health: behind ? "warning" : "ok",
+    health: behind ? "degraded" : "healthy",
     reason: behind ? "Behind" : "Serving",
     message: behind ? "its set is not the one that counts" : "its set is the one that counts",
+    detail: "",
+    about: [],
     sinceMs: nowMs - 3 * hour,
     conditions: [],
     identity,
@@ -258,7 +268,14 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
   const ref: ObjectRef = { apiVersion: "apps/v1", kind, resource: `${kind.toLowerCase()}s.apps`, namespace: namespaceOf(index), name };
   const phases = ["done", "waiting", "done", "rolling", "outdated", "heldBack", "done", "waiting", "done", "unknown"] as const;
   const phase = phases[index % phases.length] ?? "done";
-  const healths = { done: "ok", waiting: "waiting", rolling: "busy", outdated: "busy", heldBack: "warning", unknown: "unknown" } as const;
+  const healths = {
+    done: "healthy",
+    waiting: "paused",
+    rolling: "progressing",
+    outdated: "progressing",
+    heldBack: "degraded",
+    unknown: "unknown",
+  } as const;
   const decisions = {
     done: undefined,
     waiting: { type: "wait", reason: "RolloutLimit", untilMs: nowMs + 6 * minute },
@@ -276,6 +293,8 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
     health: healths[phase],
     reason: phase === "done" ? "SidecarRolloutFinished" : decision !== undefined && "reason" in decision ? decision.reason : "Outdated",
     message: phase === "done" ? "its pods are current" : "its pods have istio-proxy 1.27.0, new ones would get 1.27.1",
+    detail: "",
+    about: [],
     sinceMs: nowMs - (index % 45) * minute,
     conditions: [],
     phase,
@@ -284,7 +303,7 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
     ...(decision === undefined ? {} : { decision }),
     stuck: false,
     ...(phase === "done" || phase === "rolling" ? { restartedMs: nowMs - (index % 40) * minute } : {}),
-    ...(phase === "waiting" ? { nextMs: nowMs + 6 * minute } : {}),
+    ...(phase === "waiting" ? { next: { atMs: nowMs + 6 * minute, what: "may be restarted" } } : {}),
   };
 }
 

@@ -11,9 +11,11 @@ export {
   type IssuedRecord,
   type KeySetRecord,
   type KeyView,
+  type NextStep,
+  type ObjectRecord,
   type ObjectRef,
+  type ObjectReport,
   type PlannedStep,
-  type RecordBase,
   type RecordId,
   type RotationLane,
   type RotationSetRecord,
@@ -25,6 +27,20 @@ export {
   type WatchTrouble,
   type WorkloadRecord,
 } from "./records.ts";
+export {
+  believed,
+  countHealth,
+  type Doubt,
+  doubtsAbout,
+  type HealthCounts,
+  healthOrder,
+  isDoubted,
+  isShown,
+  needsAttention,
+  stageHealth,
+  sumCounts,
+  worstHealth,
+} from "./health.ts";
 export {
   type Changes,
   type CommandView,

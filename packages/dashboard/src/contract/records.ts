@@ -21,10 +21,11 @@ export interface ObjectRef {
 }
 
 /**
- * How something fares. `ok`: as it should be, and nothing is under way. `busy`: as it should be, and something is under way. `waiting`: held back by a rule,
- * such as a maintenance window. `warning`: somebody should look when there is time. `error`: it does not work. `unknown`: nothing can be said.
+ * How something fares. `healthy`: as it should be. `progressing`: on its way there by itself. `paused`: left alone because somebody asked for it, or held
+ * back by a rule such as a maintenance window. `degraded`: it works, and somebody should look. `failed`: it does not work, and somebody should look.
+ * `unknown`: nothing certain can be said about now, see `doubtsAbout`.
  */
-export type Health = "ok" | "busy" | "waiting" | "warning" | "error" | "unknown";
+export type Health = "healthy" | "progressing" | "paused" | "degraded" | "failed" | "unknown";
 
 /** A condition of an object, as its status has it. */
 export interface ConditionView {
@@ -36,23 +37,42 @@ export interface ConditionView {
   readonly sinceMs?: number;
 }
 
-/** What every record has. Times are milliseconds since 1970 by the server's clock, see `Hello`. Absent fields are not known, or there is none. */
-export interface RecordBase {
-  readonly id: RecordId;
-  readonly step: StageName;
-  /** The object whose page this record leads to, and whose kind's rights decide who gets the record. */
+/** What happens next if nothing changes but the time. */
+export interface NextStep {
+  readonly atMs: number;
+  /** Completes "the object …", such as `gets version 4`. */
+  readonly what: string;
+}
+
+/** What is said about one object, by `keyturn status` and the page alike. Times are milliseconds since 1970 by the server's clock, see `Hello`. Absent fields are not known, or there is none. */
+export interface ObjectReport {
   readonly ref: ObjectRef;
+  /** What people call it, where that is not its object's kind and name. */
+  readonly called?: { readonly kind: string; readonly name: string };
   readonly health: Health;
-  /** Why, as one word of the controller's own. Empty if there is nothing to say. */
+  /** Why, as one word of the controller's own wherever it has reported one. Empty if there is nothing to say. */
   readonly reason: string;
   /** The same as a sentence. */
   readonly message: string;
   /** Since when it fares so. */
   readonly sinceMs?: number;
-  readonly createdMs?: number;
+  /** What is particular about it, short enough for a cell of a table. */
+  readonly detail: string;
+  readonly next?: NextStep;
+  /** The names under which people may look for it: its own, and those of the Secrets and sets that it is about. All in its namespace. */
+  readonly about: readonly string[];
   readonly conditions: readonly ConditionView[];
-  /** When something happens next by itself, the earliest of all. */
-  readonly nextMs?: number;
+}
+
+/** One record of a step. */
+export interface ObjectRecord extends ObjectReport {
+  readonly id: RecordId;
+  readonly step: StageName;
+  /** The object whose page this record leads to, and whose kind's rights decide who gets the record. */
+  readonly ref: ObjectRef;
+  readonly createdMs?: number;
+  /** Of a record about several objects: each of them. The record then fares as the worst. */
+  readonly lanes?: readonly ObjectReport[];
 }
 
 // How one of the five controllers fares.
@@ -96,6 +116,8 @@ export interface StageRecord {
 export interface StageLeader {
   readonly state: "led" | "none" | "unknown";
   readonly message: string;
+  /** With `none`: some of its controllers are led, so that what it says about their objects is up to date. */
+  readonly partly?: true;
 }
 
 // A published JWKS and its keys.
@@ -119,7 +141,7 @@ export interface KeyView {
 }
 
 /** A JWKSConfig or a JWKS. */
-export interface KeySetRecord extends RecordBase {
+export interface KeySetRecord extends ObjectRecord {
   readonly type: "keySet";
   /** `jwks/<kind>/<namespace>/<name>`. */
   readonly id: string;
@@ -165,8 +187,7 @@ export interface PlannedStep {
 }
 
 /** A target of a set: one lane. */
-export interface RotationLane {
-  readonly target: ObjectRef;
+export interface RotationLane extends ObjectReport {
   /** The object that is kept for it; absent while there is none. */
   readonly object?: ObjectRef;
   /** The place in the chain, counted from 1. Targets of one rank stand side by side. */
@@ -181,10 +202,6 @@ export interface RotationLane {
   readonly pending?: { readonly seq: number; readonly notBeforeMs: number; readonly reason: "Settling" | "Following" };
   /** How long a version is in no target at all on its way here; 0 if never. */
   readonly gapMs: number;
-  readonly health: RecordBase["health"];
-  readonly reason: string;
-  readonly message: string;
-  readonly conditions: readonly ConditionView[];
 }
 
 /** A state of the source that is remembered. */
@@ -204,7 +221,7 @@ export interface FreezeStretch {
 }
 
 /** A rotation set. Its `ref` is the target of the first rank; conditions are with the lanes, and here there are none. */
-export interface RotationSetRecord extends RecordBase {
+export interface RotationSetRecord extends ObjectRecord {
   readonly type: "rotationSet";
   /** `rotation/<namespace>/<set>`. */
   readonly id: string;
@@ -249,7 +266,7 @@ export interface ChecksumProblem {
 }
 
 /** The checksums of one kind in one namespace. Its `ref` is the newest of them. The exact difference is in `ObjectDetail`. */
-export interface ChecksumRecord extends RecordBase {
+export interface ChecksumRecord extends ObjectRecord {
   readonly type: "checksum";
   /** `checksum/<kind>/<namespace>`, the kind being SecretCheckSum or IngressCheckSum. */
   readonly id: string;
@@ -266,7 +283,7 @@ export interface ChecksumRecord extends RecordBase {
 }
 
 /** An agent: a gateway's copy of the certificates of a namespace. Its `ref` is its Lease. */
-export interface AgentRecord extends RecordBase {
+export interface AgentRecord extends ObjectRecord {
   readonly type: "agent";
   /** `agent/<namespace>/<name of the Lease>`. */
   readonly id: string;
@@ -293,7 +310,7 @@ export interface AgentRecord extends RecordBase {
 // An EventingAuth: an application at the identity provider and its credentials in a runtime's cluster.
 
 /** A runtime with its application. */
-export interface IssuedRecord extends RecordBase {
+export interface IssuedRecord extends ObjectRecord {
   readonly type: "issued";
   /** `issued/<namespace>/<name>`. */
   readonly id: string;
@@ -312,9 +329,9 @@ export interface IssuedRecord extends RecordBase {
 
 /**
  * A workload. Those whose pods all have the sidecar that new ones would get are shown as `done` if Keyturn has restarted them, and else not at all.
- * `health` is made from the decision: restart and rolling are busy, wait is waiting, skip is a warning, stuck is an error.
+ * `health` is made from the decision: restart and rolling are progressing, wait is paused, skip is degraded, stuck is failed.
  */
-export interface WorkloadRecord extends RecordBase {
+export interface WorkloadRecord extends ObjectRecord {
   readonly type: "workload";
   /** `workload/<kind>/<namespace>/<name>`. */
   readonly id: string;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { StageRecord } from "../contract/index.ts";
-import { type Connection, firstConnection } from "./live-picture.ts";
-import { doubtsAbout, limitText, namespacesText, sharedDoubts, shownNamespaces, stageHealth } from "./doubt.ts";
-import { countHealth } from "./record-list.ts";
+import { countHealth, type StageRecord } from "../contract/index.ts";
+import { believedTable, type Connection, firstConnection } from "./live-picture.ts";
+import { doubtsOn, healthOn, limitText, namespacesText, sharedDoubts, shownNamespaces } from "./doubt.ts";
+import { keySet } from "./timeline/records.fixture.ts";
 
 const live: Connection = { state: "live", sinceMs: 0, attempt: 0 };
 const cut: Connection = { state: "cut", attempt: 0, cutAtMs: 7, retryAtMs: 8, why: "the server does not answer" };
@@ -23,13 +23,13 @@ function step(changes: Partial<StageRecord> = {}): StageRecord {
   };
 }
 const trouble = (state: StageRecord["troubles"][number]["state"]): StageRecord["troubles"] => [{ resource: "jwks.a", state, message: "why" }];
-const ok = countHealth([{ health: "ok" }]);
+const ok = countHealth([{ health: "healthy" }]);
 
 it("a step that is known in full is as well as its objects", () => {
-  expect(doubtsAbout(step(), live)).toEqual([]);
-  expect(stageHealth(step(), live, ok)).toBe("ok");
+  expect(doubtsOn(live, step())).toEqual([]);
+  expect(healthOn(live, step(), ok)).toBe("healthy");
   // One of two kinds that is not installed has no objects.
-  expect(stageHealth(step({ state: "limited", troubles: trouble("missing") }), live, ok)).toBe("ok");
+  expect(healthOn(live, step({ state: "limited", troubles: trouble("missing") }), ok)).toBe("healthy");
 });
 
 describe("a step is unknown, however well its objects looked last,", () => {
@@ -54,16 +54,16 @@ describe("a step is unknown, however well its objects looked last,", () => {
     ["if it is not known who leads", step({ leader: { state: "unknown", message: "why" } }), live, [{ about: "leader" }]],
     ["while it is listed for the first time", step({ troubles: trouble("syncing") }), live, [{ about: "loading" }]],
   ])("%s", (_when, record, connection, doubts) => {
-    expect(doubtsAbout(record, connection)).toMatchObject(doubts);
-    expect(stageHealth(record, connection, ok)).toBe("unknown");
+    expect(doubtsOn(connection, record)).toMatchObject(doubts);
+    expect(healthOn(connection, record, ok)).toBe("unknown");
   });
 });
 
 it("a step of which only some namespaces can be seen is not well, but what is wrong there is", () => {
   const limited = step({ shownIn: ["shop"] });
-  expect(doubtsAbout(limited, live)).toEqual([]);
-  expect(stageHealth(limited, live, ok)).toBe("unknown");
-  expect(stageHealth(limited, live, countHealth([{ health: "error" }, { health: "ok" }]))).toBe("error");
+  expect(doubtsOn(live, limited)).toEqual([]);
+  expect(healthOn(live, limited, ok)).toBe("unknown");
+  expect(healthOn(live, limited, countHealth([{ health: "failed" }, { health: "healthy" }]))).toBe("failed");
   expect(shownNamespaces([step(), limited, step({ shownIn: ["a", "shop"] })])).toEqual(["a", "shop"]);
   expect(shownNamespaces([step(), step({ state: "off", shownIn: ["shop"] })])).toBeUndefined();
   expect(limitText(["shop"])).toBe("shown: namespace shop; others are not visible to you");
@@ -72,17 +72,17 @@ it("a step of which only some namespaces can be seen is not well, but what is wr
 
 it.each(["off", "absent"] as const)("a step that is %s is not well, and nothing is doubtful about it", (state) => {
   const record = step({ state, leader: { state: "none", message: "why" } });
-  expect(doubtsAbout(record, live)).toEqual([]);
-  expect(stageHealth(record, live, countHealth([]))).toBe("unknown");
+  expect(doubtsOn(live, record)).toEqual([]);
+  expect(healthOn(live, record, countHealth([]))).toBe("unknown");
 });
 
 it("steps share a doubt, and say apart what is not the same", () => {
-  const down = doubtsAbout(step({ troubles: trouble("retrying"), asOfMs: 5 }), live);
-  const older = doubtsAbout(
-    step({ troubles: [{ resource: "jwks.b", state: "retrying", message: "another why" }], asOfMs: 3, leader: { state: "none", message: "why" } }),
+  const down = doubtsOn(live, step({ troubles: trouble("retrying"), asOfMs: 5 }));
+  const older = doubtsOn(
     live,
+    step({ troubles: [{ resource: "jwks.b", state: "retrying", message: "another why" }], asOfMs: 3, leader: { state: "none", message: "why" } }),
   );
-  const other = doubtsAbout(step({ leader: { state: "none", message: "another reason" } }), live);
+  const other = doubtsOn(live, step({ leader: { state: "none", message: "another reason" } }));
   const shared = sharedDoubts([
     { name: "Issue", doubts: down },
     { name: "Rotate", doubts: older },
@@ -98,4 +98,16 @@ it("steps share a doubt, and say apart what is not the same", () => {
       asOfMs: undefined,
     },
   ]);
+});
+
+it("what was well is unknown while its step is outdated, and says what it said last; what was wrong stays wrong", () => {
+  const unled = step({ leader: { state: "none", message: "why" } });
+  const table = [keySet({}), keySet({ health: "progressing" }), keySet({ health: "paused" }), keySet({ health: "failed" })];
+  const shown = believedTable(table, [unled], live);
+  expect(shown.map(({ health }) => health)).toEqual(["unknown", "unknown", "paused", "failed"]);
+  expect(shown[0]).toMatchObject({ reason: "NotLed", message: "nobody leads: why; last reported: Ready: all is well" });
+  expect(believedTable(table, [step()], cut).map(({ reason }) => reason)).toEqual(["NotHeard", "NotHeard", "Ready", "Ready"]);
+  expect(believedTable(table, [step()], live)).toBe(table);
+  // Who may not read who leads sees what was reported; the step itself is unknown.
+  expect(believedTable(table, [step({ leader: { state: "unknown", message: "why" } })], live)).toBe(table);
 });

@@ -1,49 +1,22 @@
 // What is not known, and why. A step about which there is a doubt is not well, whatever its objects said last.
-import type { Health, StageRecord } from "../contract/index.ts";
+import { type Doubt, doubtsAbout, type Health, type HealthCounts, isShown, stageHealth, type StageRecord } from "../contract/index.ts";
 import type { Connection } from "./live-picture.ts";
 import { usePage } from "./page-state.ts";
-import { type HealthCounts, worstHealth } from "./record-list.ts";
 import { stageInfos } from "./stages.ts";
 
-/** Why nothing certain can be said about a step. `loading` ends by itself. */
-interface Doubt {
-  readonly about: "page" | "server" | "rights" | "leader" | "loading";
-  readonly message: string;
-  /** When what is shown was last known to be so. */
-  readonly asOfMs?: number;
+/** Since when this page is cut off from its server, if it is. */
+export function cutAtMs(connection: Connection): number | undefined {
+  return connection.state === "cut" || connection.state === "connecting" ? connection.cutAtMs : undefined;
 }
 
-/** All that is doubtful about a step. Nothing is about one that is switched off or not installed. */
-export function doubtsAbout(record: StageRecord | undefined, connection: Connection): readonly Doubt[] {
-  const cutAtMs = connection.state === "cut" || connection.state === "connecting" ? connection.cutAtMs : undefined;
-  if (cutAtMs !== undefined) return [{ about: "page", message: "this page is cut off from its server", asOfMs: cutAtMs }];
-  if (record === undefined) return [{ about: "loading", message: "nothing has been read yet" }];
-  if (!isShown(record)) return [];
-  const { troubles, hidden, leader, asOfMs } = record;
-  const doubts: Doubt[] = [];
-  const failing = troubles.find(({ state }) => state === "retrying");
-  if (failing) doubts.push({ about: "server", message: `no answer: ${failing.message}`, ...(asOfMs !== undefined && { asOfMs }) });
-  const refused = troubles
-    .filter(({ state }) => state === "forbidden")
-    .map(({ resource, namespace }) => (namespace === undefined ? resource : `${resource} in ${namespace}`));
-  if (refused.length + hidden.length > 0)
-    doubts.push({ about: "rights", message: `no right to list ${[...new Set([...refused, ...hidden])].join(", ")}` });
-  if (leader?.state === "none") doubts.push({ about: "leader", message: `nobody leads: ${leader.message}` });
-  if (leader?.state === "unknown") doubts.push({ about: "leader", message: `whether somebody leads is not known: ${leader.message}` });
-  if (leader === undefined || troubles.some(({ state }) => state === "syncing")) doubts.push({ about: "loading", message: "being listed" });
-  return doubts;
+/** All that is doubtful about a step on this page. */
+export function doubtsOn(connection: Connection, record: StageRecord | undefined): readonly Doubt[] {
+  return doubtsAbout(record, cutAtMs(connection));
 }
 
-/** Whether a step is there at all: switched on, and installed. */
-export function isShown({ state }: StageRecord): boolean {
-  return state !== "off" && state !== "absent";
-}
-
-/** How a step fares: as the worst of its objects, if that can be said. It is not well if some of them cannot be seen, however well the others are. */
-export function stageHealth(record: StageRecord | undefined, connection: Connection, counts: HealthCounts): Health {
-  if (!record || !isShown(record) || doubtsAbout(record, connection).length > 0) return "unknown";
-  const worst = worstHealth(counts);
-  return record.shownIn !== undefined && worst !== "error" && worst !== "warning" ? "unknown" : worst;
+/** How a step fares on this page. */
+export function healthOn(connection: Connection, record: StageRecord | undefined, counts: HealthCounts): Health {
+  return record ? stageHealth(record, doubtsOn(connection, record), counts) : "unknown";
 }
 
 /** The only namespaces that this viewer sees objects of, in one of the steps at least; undefined if they may see all there are. */
@@ -108,9 +81,9 @@ export function useDoubts(): readonly SharedDoubt[] {
   return sharedDoubts(
     stageInfos.map(({ step, verb }) => ({
       name: verb,
-      doubts: doubtsAbout(
-        live.tables.step.value.find((record) => record.step === step),
+      doubts: doubtsOn(
         live.connection.value,
+        live.tables.step.value.find((record) => record.step === step),
       ),
     })),
   );

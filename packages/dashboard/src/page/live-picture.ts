@@ -1,6 +1,7 @@
-// The picture that the server sends, live: the connection, tried again for ever, and what it brings.
-import { batch, type ReadonlySignal, signal } from "@preact/signals";
-import type { Hello } from "../contract/index.ts";
+// The picture that the server tells, live: the connection, tried again for ever, and what it brings.
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import { believed, type Hello, type ObjectRecord, type StageRecord } from "../contract/index.ts";
+import { doubtsOn } from "./doubt.ts";
 import { readStream, type StreamEnd } from "./event-stream.ts";
 import { forgetAccessToken, keepAccessToken, type PageClock, takeAccessToken } from "./page-state.ts";
 import { addToPicture, emptyPicture, joinChanges, type Picture, type PictureEvent, type Tables } from "./picture.ts";
@@ -91,7 +92,19 @@ function retry(connection: Connection): Connection {
 /** A signal for each table, so that a change concerns only who shows that table. */
 export type LiveTables = { readonly [T in keyof Tables]: ReadonlySignal<Tables[T]> };
 
-/** What the server sends, live. */
+/** The records of a table as far as they can be believed; the same array if all of them can. */
+export function believedTable<R extends ObjectRecord>(records: readonly R[], stages: readonly StageRecord[], connection: Connection): readonly R[] {
+  const [first] = records;
+  const doubts = first
+    ? doubtsOn(
+        connection,
+        stages.find(({ step }) => step === first.step),
+      )
+    : [];
+  return doubts.some(({ outdates }) => outdates !== undefined) ? records.map((record) => believed(record, doubts)) : records;
+}
+
+/** What the server tells, live. */
 export interface LivePicture {
   readonly tables: LiveTables;
   readonly hello: ReadonlySignal<Hello | undefined>;
@@ -116,7 +129,7 @@ export function startLivePicture(clock: PageClock): LivePicture {
   const connection = signal<Connection>(firstConnection);
   const hello = signal<Hello | undefined>(undefined);
   const progress = signal(0);
-  const tables = {
+  const told = {
     step: signal(picture.tables.step),
     rotationSet: signal(picture.tables.rotationSet),
     keySet: signal(picture.tables.keySet),
@@ -125,6 +138,17 @@ export function startLivePicture(clock: PageClock): LivePicture {
     issued: signal(picture.tables.issued),
     workload: signal(picture.tables.workload),
   };
+  const believable = <R extends ObjectRecord>(table: ReadonlySignal<readonly R[]>): ReadonlySignal<readonly R[]> =>
+    computed(() => believedTable(table.value, told.step.value, connection.value));
+  const tables: LiveTables = {
+    step: told.step,
+    rotationSet: believable(told.rotationSet),
+    keySet: believable(told.keySet),
+    checksum: believable(told.checksum),
+    agent: believable(told.agent),
+    issued: believable(told.issued),
+    workload: believable(told.workload),
+  };
 
   function show(): void {
     const events = waiting;
@@ -132,13 +156,13 @@ export function startLivePicture(clock: PageClock): LivePicture {
     for (const event of joinChanges(events)) picture = addToPicture(picture, event);
     const { incoming, complete } = picture;
     batch(() => {
-      tables.step.value = picture.tables.step;
-      tables.rotationSet.value = picture.tables.rotationSet;
-      tables.keySet.value = picture.tables.keySet;
-      tables.checksum.value = picture.tables.checksum;
-      tables.agent.value = picture.tables.agent;
-      tables.issued.value = picture.tables.issued;
-      tables.workload.value = picture.tables.workload;
+      told.step.value = picture.tables.step;
+      told.rotationSet.value = picture.tables.rotationSet;
+      told.keySet.value = picture.tables.keySet;
+      told.checksum.value = picture.tables.checksum;
+      told.agent.value = picture.tables.agent;
+      told.issued.value = picture.tables.issued;
+      told.workload.value = picture.tables.workload;
       hello.value = picture.hello;
       progress.value = complete ? 1 : incoming === undefined ? 0 : incoming.records.length / Math.max(1, incoming.total);
     });

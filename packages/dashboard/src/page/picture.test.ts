@@ -10,7 +10,18 @@ function issued(name: string, reason = "Ready"): IssuedRecord {
     namespace: "n",
     name,
   };
-  return { type: "issued", id: `issued/n/${name}`, step: "eventing-auth", ref, health: "ok", reason, message: "", conditions: [] };
+  return {
+    type: "issued",
+    id: `issued/n/${name}`,
+    step: "eventing-auth",
+    ref,
+    health: "healthy",
+    reason,
+    message: "",
+    detail: "",
+    about: [],
+    conditions: [],
+  };
 }
 
 const part = (records: readonly DashboardRecord[], { first = false, last = false, id }: { first?: boolean; last?: boolean; id?: string } = {}) =>

@@ -1,33 +1,40 @@
 // Lists of records: what somebody should look at first, what happens next, and what a search leaves.
-import type { Health, RecordBase } from "../contract/index.ts";
+import {
+  countHealth,
+  type Health,
+  type HealthCounts,
+  healthOrder,
+  isDoubted,
+  needsAttention,
+  type ObjectRecord,
+  sumCounts,
+} from "../contract/index.ts";
 
-/** Errors before warnings before what is not known, the newest of each first, at most `most` of them; and how many there are. */
-export function concernsIn<T extends RecordBase>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
-  const concerned = records.filter(({ health }) => severities.includes(health));
+/**
+ * What failed before what is degraded before what is unknown, the newest of each first, at most `most` of them; and how many there are. What is only
+ * in doubt because all of its step is, is told once, with the step.
+ */
+export function concernsIn<T extends ObjectRecord>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
+  const concerned = records.filter((record) => needsAttention(record) && !isDoubted(record));
   const first = concerned
     .toSorted((left, right) => severity(left) - severity(right) || (right.sinceMs ?? 0) - (left.sinceMs ?? 0) || (left.id < right.id ? -1 : 1))
     .slice(0, most);
   return { first, count: concerned.length };
 }
 
-const severities: readonly Health[] = ["error", "warning", "unknown"];
-
-function severity({ health }: RecordBase): number {
-  return severities.indexOf(health);
+function severity({ health }: ObjectRecord): number {
+  return healthOrder.indexOf(health);
 }
 
 /** The next things that happen by themselves, soonest first. */
-export function comingUp<T extends RecordBase>(records: readonly T[], nowMs: number, most: number): readonly T[] {
+export function comingUp<T extends ObjectRecord>(records: readonly T[], nowMs: number, most: number): readonly T[] {
   return records
-    .filter(({ nextMs }) => nextMs !== undefined && nextMs > nowMs)
-    .toSorted((left, right) => (left.nextMs ?? 0) - (right.nextMs ?? 0) || (left.id < right.id ? -1 : 1))
+    .filter(({ next }) => next !== undefined && next.atMs > nowMs)
+    .toSorted((left, right) => (left.next?.atMs ?? 0) - (right.next?.atMs ?? 0) || (left.id < right.id ? -1 : 1))
     .slice(0, most);
 }
 
 // Which records of a list are shown: those that a search and a choice of health leave.
-
-/** The order in which records want attention. */
-export const healthOrder: readonly Health[] = ["error", "warning", "unknown", "busy", "waiting", "ok"];
 
 /** What is searched: every word must be in one of the texts. */
 export function matches(texts: readonly string[], search: string): boolean {
@@ -38,7 +45,7 @@ export function matches(texts: readonly string[], search: string): boolean {
 }
 
 /** The records that are left; the same array if that is all of them. `textsOf` gives what else than names and reasons is searched. */
-export function filterRecords<T extends RecordBase>(
+export function filterRecords<T extends ObjectRecord>(
   records: readonly T[],
   { search, health }: { readonly search: string; readonly health: string },
   textsOf: (record: T) => readonly string[] = () => [],
@@ -51,30 +58,15 @@ export function filterRecords<T extends RecordBase>(
   );
 }
 
-/** How many there are of each health. */
-export type HealthCounts = Readonly<Record<Health, number>>;
-
 /** Several parts of the page count the same tables, which are new arrays when anything in them is. */
 const counted = new WeakMap<readonly { readonly health: Health }[], HealthCounts>();
 
 /** How many records there are of each health; of several tables in all. */
-export function countHealth(...tables: readonly (readonly { readonly health: Health }[])[]): HealthCounts {
-  const counts = { ok: 0, busy: 0, waiting: 0, warning: 0, error: 0, unknown: 0 };
-  for (const table of tables) {
-    const part = counted.get(table) ?? countOne(table);
-    counted.set(table, part);
-    for (const health of healthOrder) counts[health] += part[health];
-  }
-  return counts;
-}
-
-function countOne(records: readonly { readonly health: Health }[]): HealthCounts {
-  const counts = { ok: 0, busy: 0, waiting: 0, warning: 0, error: 0, unknown: 0 };
-  for (const record of records) counts[record.health]++;
-  return counts;
-}
-
-/** The health that a whole has: that of the part that wants attention most. */
-export function worstHealth(counts: HealthCounts): Health {
-  return healthOrder.find((health) => counts[health] > 0) ?? "ok";
+export function countTables(...tables: readonly (readonly { readonly health: Health }[])[]): HealthCounts {
+  const parts = tables.map((table) => {
+    const counts = counted.get(table) ?? countHealth(table);
+    counted.set(table, counts);
+    return counts;
+  });
+  return sumCounts(parts);
 }

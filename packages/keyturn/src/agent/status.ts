@@ -1,9 +1,9 @@
 // What the agent says about itself: one description for `/status`, `status.json`, the Lease, metrics and the log.
 import { join } from "node:path";
-import { type Client, type Clock, type DeepReadonly, Lease, type Logger, managedByLabel, sleep, type Stored } from "@keyturn/runtime";
+import { type Client, type Clock, Lease, type Logger, managedByLabel, sleep } from "@keyturn/runtime";
+import { agentAnnotations, agentLeaseLabel } from "../controllers/checksum/agent-lease.ts";
 import type { SecretDifference } from "../controllers/checksum/difference.ts";
 import { keyturn } from "../feature/feature.ts";
-import { type Summary, timeMs, type HealthReport } from "../feature/summary.ts";
 import type { Decision } from "./decision.ts";
 import { type Disk, replaceFile } from "./disk.ts";
 import type { NoticeResult } from "./gateway.ts";
@@ -100,21 +100,6 @@ function timeOf(ms: number | undefined): string | undefined {
 }
 
 // As a Lease with annotations, which `keyturn status` and dashboards list.
-
-/** The label by which the Leases of agents are found. */
-export const agentLeaseLabel = { key: "app.kubernetes.io/component", value: "agent" } as const;
-
-/** The annotations of such a Lease. */
-export const agentAnnotations = {
-  state: "keyturn.io/agent-state",
-  checksum: "keyturn.io/agent-checksum",
-  generation: "keyturn.io/agent-generation",
-  promotedAt: "keyturn.io/agent-promoted-at",
-  verifiedAt: "keyturn.io/agent-verified-at",
-  secrets: "keyturn.io/agent-secrets",
-  differences: "keyturn.io/agent-differences",
-  alarms: "keyturn.io/agent-alarms",
-} as const;
 
 const renewEveryMs = 60_000;
 const fieldManager = "keyturn-agent";
@@ -235,48 +220,6 @@ export class AgentLease {
 /** A MicroTime, as Leases have it. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
-}
-
-// For people, from that Lease.
-
-/** From an agent's Lease. */
-export function agentSummary({ metadata, spec }: DeepReadonly<Stored<Lease>>, nowMs: number): Summary {
-  const note = (name: keyof typeof agentAnnotations): string => metadata.annotations?.[agentAnnotations[name]] ?? "";
-  const checksum = note("checksum");
-  const report = silence(spec, nowMs) ?? standing(note);
-  return {
-    kind: "Agent",
-    namespace: metadata.namespace ?? "",
-    name: spec?.holderIdentity ?? metadata.name,
-    ...report,
-    detail: `${note("secrets") || 0} ${note("secrets") === "1" ? "Secret" : "Secrets"}, ${checksum ? `checksum ${checksum.slice(0, 12)}` : "nothing promoted yet"}`,
-    next: undefined,
-    names: [spec?.holderIdentity ?? metadata.name],
-  };
-}
-
-/** An agent that no longer renews its Lease. One that ends on purpose takes it away. */
-function silence(spec: DeepReadonly<Stored<Lease>>["spec"], nowMs: number): HealthReport | undefined {
-  const renewedMs = timeMs(spec?.renewTime);
-  const lastsMs = (spec?.leaseDurationSeconds ?? 0) * 1000;
-  if (renewedMs !== undefined && renewedMs + lastsMs > nowMs) return undefined;
-  const message = "the agent has not been heard of; what it promoted is still served, and nobody verifies it";
-  return { health: "attention", reason: "AgentSilent", message, sinceMs: renewedMs };
-}
-
-function standing(note: (name: keyof typeof agentAnnotations) => string): HealthReport {
-  const state = note("state");
-  const verifiedMs = timeMs(note("verifiedAt"));
-  const [alarm, ...others] = note("alarms")
-    .split(",")
-    .filter((name) => name !== "");
-  if (alarm !== undefined) {
-    const message = `stays with what it has: ${[alarm, ...others].join(", ")} (${note("differences")})`;
-    return { health: "attention", reason: alarm, message, sinceMs: verifiedMs };
-  }
-  if (state === "verified")
-    return { health: "healthy", reason: "Verified", message: "what it serves is what the checksum says", sinceMs: timeMs(note("promotedAt")) };
-  return { health: "moving", reason: "Waiting", message: state === "" ? "has just started" : `is ${state}`, sinceMs: verifiedMs };
 }
 
 // As a file in the agent's folder, for whoever has the disk and no network.

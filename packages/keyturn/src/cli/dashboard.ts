@@ -1,10 +1,11 @@
 // `keyturn dashboard`: the page, served on this machine and read with the person's own kubeconfig and rights.
 import { once } from "node:events";
-import { createCaches, createLogger, createMetrics, managedBySelector, systemClock, systemRandom } from "@keyturn/runtime";
+import { createCaches, createLogger, createMetrics, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames, features } from "../registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { standaloneSidecarsView } from "../controllers/sidecars/fleet.ts";
-import { type FlagReader, keyturn } from "../feature/feature.ts";
+import { fleetRecords } from "../controllers/sidecars/records.ts";
+import type { FlagReader } from "../feature/feature.ts";
 import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
 import { readStaticFiles, unbuiltText } from "../dashboard/static-files.ts";
@@ -67,13 +68,15 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
       clock,
       log,
       metrics: createMetrics(),
-      features: features.map(({ name }) => name),
+      features: features.map(({ name }) => name).filter((name) => name !== "sidecars" || planSidecars),
       files,
       contact,
       leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace, contact }, Object.values(controllers).flat()), controllers),
       flag,
-      sidecars: planSidecars ? standaloneSidecarsView({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal }) : undefined,
-      rotationObjects: { labels: managedBySelector(keyturn) },
+      viewer: "page",
+      through: {
+        sidecars: (scope) => fleetRecords(scope, standaloneSidecarsView({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal })),
+      },
       shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
       access: () => access,
     });

@@ -1,9 +1,10 @@
 // `keyturn status`: how credentials fare in the five stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames } from "../registry.ts";
-import { servesRollouts } from "../controllers/sidecars/workload.ts";
+import { Rollout, servesRollouts } from "../controllers/sidecars/workload.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
-import { placeOf } from "../feature/summary.ts";
+import type { FlagReader } from "../feature/feature.ts";
+import { placeOf } from "../feature/record.ts";
 import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
 import {
   type CredentialStatus,
@@ -11,12 +12,12 @@ import {
   leaseData,
   parseSubject,
   placed,
+  reportData,
   statusData,
   type Subject,
-  summaryData,
 } from "../status/credentials.ts";
 import { keepContact } from "../status/server-contact.ts";
-import { changesOf, type StatusChange, type StatusWatches, watchStatus } from "../status/status-watches.ts";
+import { changesOf, type StatusChange, type StatusWatches, type StatusWatchOptions, watchStatus } from "../status/status-watches.ts";
 import { blindText, credentialText, healthText, leadersText, overviewText, unreadText, whenSettled } from "../status/status-text.ts";
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { type Paint, paintFor } from "../text.ts";
@@ -44,7 +45,7 @@ export async function statusCommand(
   console: Console,
   [subject]: readonly string[],
 ): Promise<void> {
-  const { output, watch, ...where } = readFlags(flags, given, console.environment);
+  const { output, watch, allNamespaces, operatorNamespace } = readFlags(flags, given, console.environment);
   const view: View = {
     subject: subject === undefined ? undefined : parseSubject(subject),
     output,
@@ -53,11 +54,16 @@ export async function statusCommand(
   await inSession(given, console, async (session) => {
     // A server that does not answer is reported at once, and not once for each of a dozen kinds.
     await answered(session);
-    const argoRollouts = await looksAtRollouts(session);
-    const namespace = where.allNamespaces ? undefined : session.namespace;
+    const unserved = (await looksAtRollouts(session)) ? [] : [Rollout];
+    const namespace = allNamespaces ? undefined : session.namespace;
     const stop = new AbortController();
     const controllers = controllerNames(given, console.environment);
-    const watches = startWatches(session, { ...where, namespace, argoRollouts, controllers, signal: AbortSignal.any([session.signal, stop.signal]) });
+    const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, console.environment).flag;
+    const watches = startWatches(
+      session,
+      { namespace, operatorNamespace, unserved, controllers, flag },
+      AbortSignal.any([session.signal, stop.signal]),
+    );
     try {
       await whenSettled(
         watches.caches.map(({ status }) => status),
@@ -106,31 +112,17 @@ interface View {
 
 function startWatches(
   { transport, client, now }: Session,
-  options: {
-    readonly controllers: ReturnType<typeof controllerNames>;
-    readonly namespace: string | undefined;
-    readonly operatorNamespace: string | undefined;
-    readonly rolloutTimeout: number;
-    readonly argoRollouts: boolean;
-    readonly signal: AbortSignal;
-  },
+  options: Pick<StatusWatchOptions, "namespace" | "operatorNamespace" | "unserved" | "controllers" | "flag">,
+  signal: AbortSignal,
 ): StatusWatches {
-  const { namespace, operatorNamespace, rolloutTimeout, argoRollouts, controllers, signal } = options;
+  const { namespace } = options;
+  const clock = { ...systemClock, now };
   // What goes wrong with a watch is part of the answer.
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   const cachesIn = (namespaces: readonly string[]): Caches => createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
   const caches = cachesIn(namespace === undefined ? [] : [namespace]);
   const everywhere = cachesIn([]);
-  const watches = watchStatus({
-    caches,
-    everywhere,
-    namespace,
-    operatorNamespace,
-    controllers,
-    rolloutTimeoutMs: rolloutTimeout,
-    argoRollouts,
-    contact: keepContact({ client, clock: { ...systemClock, now } }, signal),
-  });
+  const watches = watchStatus({ ...options, caches, everywhere, clock, log, contact: keepContact({ client, clock }, signal) });
   caches.start(signal);
   everywhere.start(signal);
   return watches;
@@ -185,11 +177,11 @@ function changeText(change: StatusChange, status: CredentialStatus, paint: Paint
     case "leaders":
       return `${about}  led by ${leadersText(change.stage, status, paint)}`;
     case "removed":
-      return `${about}  ${placeOf(change.summary)}  is gone`;
+      return `${about}  ${placeOf(change.report)}  is gone`;
     case "added":
     case "changed":
     default:
-      return `${about}  ${placeOf(change.summary)}  ${healthText(change.summary, paint)} (${change.summary.detail})`;
+      return `${about}  ${placeOf(change.report)}  ${healthText(change.report, paint)} (${change.report.detail})`;
   }
 }
 
@@ -197,5 +189,5 @@ function changeData(change: StatusChange, { atMs }: CredentialStatus): object {
   const { type, step = null } = change;
   const about = { time: new Date(atMs).toISOString(), type, step };
   if (change.type === "unread") return { ...about, unread: change.unread };
-  return change.type === "leaders" ? { ...about, leases: change.stage.leases.map(leaseData) } : { ...about, object: summaryData(change.summary) };
+  return change.type === "leaders" ? { ...about, leases: change.stage.leases.map(leaseData) } : { ...about, object: reportData(change.report) };
 }

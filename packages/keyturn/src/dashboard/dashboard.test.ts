@@ -2,7 +2,7 @@ import type { StageRecord } from "@keyturn/dashboard/contract";
 import { type Cache, Lease, resourceOf, type WatchStatus } from "@keyturn/runtime";
 import { expect, it } from "vitest";
 import type { ServerContact } from "../status/server-contact.ts";
-import type { RecordSource } from "./record-source.ts";
+import type { RecordSource } from "../feature/record.ts";
 import type { StageLeaders } from "./stage-leaders.ts";
 import { stagesSource } from "./dashboard.ts";
 
@@ -15,7 +15,7 @@ function heardAt(lastMs: () => number, silentForMs = () => 0): ServerContact {
 function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Partial<StageLeaders> = {}, contact: ServerContact = heardAt(() => 0)) {
   const resources = ["secretchecksums.a", "ingresschecksums.a", resourceOf(Lease)];
   const caches = resources.map((resource) => ({ resource }) as unknown as Cache<unknown>);
-  const source: RecordSource = { step: "checksum", resources, caches: () => caches, make: () => undefined };
+  const source: RecordSource = { step: "checksum", resources, caches: () => caches, ids: () => [], make: () => undefined };
   const statusOf = (cache: Cache<unknown>): WatchStatus => {
     const index = caches.indexOf(cache);
     const state = states()[index] ?? { type: "live" };

@@ -2,37 +2,24 @@
 import { randomBytes } from "node:crypto";
 import { type Hello, type StageName, type StageRecord, steps, type WatchTrouble } from "@keyturn/dashboard/contract";
 import {
+  type Cache,
   type Client,
   type Clock,
-  type ControllerScope,
   Lease,
   type Logger,
   type MetricRow,
   type Metrics,
   metricsOf,
   resourceOf,
-  type Selection,
   type WatchStatus,
 } from "@keyturn/runtime";
-import { IngressCheckSum, SecretCheckSum } from "../controllers/checksum/api.ts";
-import { checksumFlags, memberFlags } from "../controllers/checksum/flags.ts";
-import { eventingAuthFlags } from "../controllers/eventing-auth/flags.ts";
-import { rotationFlags } from "../controllers/rotation/feature.ts";
-import { sourceKinds } from "../controllers/rotation/source.ts";
-import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
-import type { SidecarsView } from "../controllers/sidecars/fleet.ts";
 import type { FeatureName, FlagReader } from "../feature/feature.ts";
+import { type RecordScope, type RecordSource, shownText } from "../feature/record.ts";
 import { features } from "../registry.ts";
 import { ObjectDetails } from "./object-detail.ts";
 import { RecordKeeper } from "./record-keeper.ts";
-import { type RecordSource, shownText, type SourceSetup, type StatusOf } from "./record-source.ts";
 import { RecordStore } from "./record-store.ts";
 import { type DashboardServer, type DashboardServerOptions, startDashboardServer } from "./server.ts";
-import { checksumSource, type ChecksumSourceOptions } from "./sources/checksum.ts";
-import { issuedSource } from "./sources/issued.ts";
-import { jwksSource } from "./sources/jwks.ts";
-import { rotationSource } from "./sources/rotation.ts";
-import { sidecarsSource } from "./sources/sidecars.ts";
 import { believedStatus, type ServerContact } from "../status/server-contact.ts";
 import { readStaticFiles, type StaticFiles } from "./static-files.ts";
 import type { StageLeaders } from "./stage-leaders.ts";
@@ -61,7 +48,10 @@ export const dashboardMetrics = {
 /** Watches notify nobody when their state changes. */
 const lookEveryMs = 2000;
 
-/** What the stages are shown from. */
+/** How a cache fares, asked of whoever made it. */
+type StatusOf = (cache: Cache<unknown>) => WatchStatus;
+
+/** What the steps are told from. */
 interface StagesOptions {
   readonly sources: () => readonly RecordSource[];
   readonly statusOf: StatusOf;
@@ -135,7 +125,7 @@ function troubleOf({ resource, namespace, state, synced }: WatchStatus): WatchTr
 
 /** What a dashboard is made with. */
 export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "maxStreams"> {
-  readonly watch: ControllerScope["watch"];
+  readonly watch: RecordScope["watch"];
   readonly statusOf: StatusOf;
   readonly client: Client;
   readonly clock: Clock;
@@ -149,10 +139,9 @@ export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddr
   readonly contact: ServerContact;
   /** The controllers' flags: plans and times are made with them. */
   readonly flag: FlagReader;
-  /** Through whose eyes workloads are looked at; undefined to leave them out. */
-  readonly sidecars: SidecarsView | undefined;
-  /** Which objects may be kept for rotation targets, see `RotationSourceOptions`. */
-  readonly rotationObjects: Pick<Selection, "labels">;
+  readonly viewer: "operator" | "page";
+  /** Records of features through the eyes of a controller, instead of through watches of their own. */
+  readonly through: Partial<Record<FeatureName, (scope: RecordScope) => RecordSource>>;
   readonly shown: Pick<Hello, "cluster" | "namespaces">;
   /** How viewers are checked; gets what there is to check them for. */
   readonly access: (shown: ShownObjects) => AccessCheck;
@@ -176,25 +165,20 @@ export interface Dashboard extends AsyncDisposable {
 
 /** Declares the watches and starts the server. Rejects with a `UsageError` if the address cannot be had. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { clock, log, watch, client, flag } = options;
+  const { clock, log, client, flag, through } = options;
   const stop = new AbortController();
   const metrics = metricsOf(options.metrics, dashboardMetrics);
   const store = new RecordStore(randomBytes(9).toString("base64url"));
   store.onChange(() => metrics.keyturn_dashboard_records.set(store.size));
-  const keeper = new RecordKeeper({ store, clock, log, watch });
-  for (const setUp of sourcesOf(options)) keeper.add(setUp);
+  const keeper = new RecordKeeper({ ...options, store, unserved: [] });
+  for (const { name, records } of features) if (options.features.includes(name)) keeper.add(through[name] ?? records.watch);
   const sources = (): typeof keeper.sources => keeper.sources;
   const shown: ShownObjects = {
     resources: () => [...new Set(sources().flatMap(({ resources }) => resources))],
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
   keeper.addStages((touch) => stagesSource(touch, { ...options, sources }));
-  const secrets = {
-    rules: { versionAnnotations: flag(memberFlags.versionAnnotations) },
-    labels: flag(memberFlags.secretSelector),
-    types: flag(memberFlags.secretTypes),
-  };
-  const details = new ObjectDetails({ client, clock, log, store, sources, secrets, signal: stop.signal });
+  const details = new ObjectDetails({ client, clock, log, store, sources, flag, signal: stop.signal });
   const server: DashboardServer = await startDashboardServer({
     ...options,
     files: options.files ?? (await readStaticFiles()),
@@ -212,26 +196,5 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       stop.abort();
       await keeping;
     },
-  };
-}
-
-function sourcesOf({ features, flag, sidecars, rotationObjects }: DashboardOptions): readonly SourceSetup[] {
-  const setups: Readonly<Record<FeatureName, SourceSetup | undefined>> = {
-    "eventing-auth": (scope) => issuedSource(scope, { rotateAfterMs: flag(eventingAuthFlags.rotateAfter) }),
-    rotation: (scope) => rotationSource(scope, { kinds: sourceKinds(flag(rotationFlags.kinds)), objects: rotationObjects }),
-    jwks: jwksSource,
-    checksum: (scope) => checksumSource(scope, checksumPlaces(flag)),
-    sidecars: sidecars && ((scope) => sidecarsSource(scope, { view: sidecars, argoRollouts: flag(sidecarsFlags.argoRollouts) })),
-  };
-  return features.flatMap((name) => setups[name] ?? []);
-}
-
-/** Where the controller publishes, and of what: elsewhere the operator may have no right to look. */
-function checksumPlaces(flag: FlagReader): ChecksumSourceOptions {
-  const kinds = { secrets: SecretCheckSum, ingresses: IngressCheckSum };
-  const names = flag(checksumFlags.namespaces);
-  return {
-    kinds: flag(checksumFlags.kinds).map((kind) => kinds[kind]),
-    places: names.length > 0 ? names.map((namespace) => ({ namespace })) : [{}],
   };
 }

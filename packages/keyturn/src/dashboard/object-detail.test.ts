@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { objectCommands, objectHistory } from "./object-detail.ts";
 
 const ref: ObjectRef = { apiVersion: "x/v1", kind: "JWKSConfig", resource: "jwksconfigs.keyturn.io", namespace: "shop", name: "tokens" };
-const common = { ref, health: "ok", reason: "Ready", message: "", conditions: [], createdMs: 1 } as const;
+const common = { ref, health: "healthy", reason: "Ready", message: "", detail: "", about: [], conditions: [], createdMs: 1 } as const;
 
 const keySet: KeySetRecord = {
   ...common,
@@ -30,17 +30,19 @@ const rotationSet: RotationSetRecord = {
   versions: [{ seq: 1, digest: "0123456789abcdef", seenMs: 2, isSource: true }],
   frozen: [{ fromMs: 6, toMs: 7 }, { fromMs: 8 }],
   lanes: ["tokens", "other"].map((name) => ({
-    target: { ...ref, name },
+    ref: { ...ref, name },
+    health: "healthy" as const,
+    reason: "",
+    message: "",
+    detail: "",
+    about: [],
+    conditions: [],
     rank: 1,
     order: 1,
     delayMs: 0,
     held: [{ seq: 1, digest: "0123456789abcdef", fromMs: 4, backfilled: name === "other" }],
     planned: [],
     gapMs: 0,
-    health: "ok" as const,
-    reason: "",
-    message: "",
-    conditions: [],
   })),
 };
 

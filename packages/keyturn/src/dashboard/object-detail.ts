@@ -1,76 +1,31 @@
 // What is shown of one object beyond its record: commands, Events, history. Many may ask at a time: the API server is asked once.
 import type { CommandView, DashboardRecord, DifferenceView, EventView, HistoryEntry, ObjectDetail, ObjectRef } from "@keyturn/dashboard/contract";
-import { type Client, type Clock, Event, isApiError, type Kind, type Logger, resourceOf, Secret } from "@keyturn/runtime";
-import { SecretCheckSum } from "../controllers/checksum/api.ts";
-import { differenceInWords, type DiffOptions, namespaceDiffs } from "../controllers/checksum/difference.ts";
-import { abandonAnnotation } from "../controllers/eventing-auth/api.ts";
-import { revokeAnnotation } from "../controllers/jwks/api.ts";
-import { consentLabel } from "../controllers/sidecars/annotations.ts";
-import { pausedAnnotation } from "../feature/pause-and-selection.ts";
-import { timeMs } from "../feature/summary.ts";
-import { objectRef, type RecordSource, shownText } from "./record-source.ts";
+import { type Client, type Clock, Event, isApiError, type Kind, type Logger, resourceOf } from "@keyturn/runtime";
+import type { FlagReader } from "../feature/feature.ts";
+import { inNamespace, noStory, objectRef, type ObjectStory, type RecordSource, shownText, timeMs } from "../feature/record.ts";
+import { features } from "../registry.ts";
 import type { RecordStore } from "./record-store.ts";
 import type { AskedObject, Asker } from "./server.ts";
 import { SharedAnswers } from "./viewer-gate.ts";
 
 // The commands that somebody would type to see, or to change, what the page of an object shows.
 
-/** The commands for an object. Names of objects need no quotes: Kubernetes allows no character in them that a shell would take for something else. */
+/** The commands for an object: those that any object has, and those of its feature. */
 export function objectCommands(ref: ObjectRef, record: DashboardRecord | undefined): readonly CommandView[] {
-  const { resource, namespace, name } = ref;
-  const where = namespace === "" ? "" : ` -n ${namespace}`;
+  const { resource, name } = ref;
+  const where = inNamespace(ref);
   const object = `${resource} ${name}${where}`;
   return [
     { what: "see it", command: `kubectl get ${object} -o yaml` },
     { what: "see it in words, with its Events", command: `kubectl describe ${object}` },
     { what: "follow its Events", command: `kubectl events${where} --for ${resource}/${name} --watch` },
-    ...(record ? ownCommands(ref, record, where) : []),
+    ...storyOf(ref, record).commands,
   ];
 }
 
-function ownCommands({ resource, name }: ObjectRef, record: DashboardRecord, where: string): readonly CommandView[] {
-  const pause = { what: "leave it as it is for now", command: `kubectl annotate ${resource} ${name}${where} ${pausedAnnotation}=true` };
-  switch (record.type) {
-    case "rotationSet":
-      return [
-        { what: "what happens next, and when", command: `keyturn plan ${record.set}${where}` },
-        { what: "what has happened", command: `keyturn history ${record.set}${where}` },
-        pause,
-      ];
-    case "keySet": {
-      const [key] = record.keys;
-      const document = `kubectl get configmap ${record.configMap}${where} -o jsonpath='{.data.jwks\\.json}'`;
-      return [
-        { what: "see the JWKS document", command: document },
-        ...(key ? [{ what: "withdraw a key at once", command: `kubectl annotate ${resource} ${name}${where} ${revokeAnnotation}=${key.kid}` }] : []),
-        pause,
-      ];
-    }
-    case "checksum":
-    case "agent":
-      return [{ what: "which Secrets differ", command: `keyturn diff${where}` }, ...(record.type === "checksum" ? [pause] : [])];
-    case "issued":
-      return [
-        pause,
-        ...(record.deletingSinceMs === undefined
-          ? []
-          : [
-              {
-                what: "let it go although its cluster does not answer",
-                command: `kubectl annotate ${resource} ${name}${where} ${abandonAnnotation}=target`,
-              },
-            ]),
-      ];
-    case "workload":
-      return [
-        { what: "what would be restarted", command: `keyturn plan sidecars${where}` },
-        { what: "how its rollout fares", command: `kubectl rollout status ${resource}/${name}${where}` },
-        { what: "never restart it for its sidecar", command: `kubectl label ${resource} ${name}${where} ${consentLabel}=disabled` },
-      ];
-    case "step":
-    default:
-      return [];
-  }
+function storyOf(ref: ObjectRef, record: DashboardRecord | undefined): ObjectStory {
+  const feature = record && features.find(({ name }) => name === record.step);
+  return feature ? feature.records.story(ref, record) : noStory;
 }
 
 // The Events of one object, read when somebody looks.
@@ -114,66 +69,9 @@ function eventView(event: Event & OldEvent): EventView {
 
 /** The newest first. */
 export function objectHistory(ref: ObjectRef, record: DashboardRecord | undefined): readonly HistoryEntry[] {
-  const entries = record ? entriesOf(ref, record) : [];
-  return entries.filter(({ atMs }) => atMs > 0).toSorted((left, right) => right.atMs - left.atMs);
-}
-
-function entriesOf(ref: ObjectRef, record: DashboardRecord): readonly HistoryEntry[] {
-  switch (record.type) {
-    case "rotationSet":
-      return [
-        ...created(record),
-        ...record.versions.map(({ seq, digest, seenMs }) => ({ atMs: seenMs, what: `the source became version ${seq} (${short(digest)})` })),
-        ...record.lanes.flatMap(({ target, held }) =>
-          held.map(({ seq, fromMs, backfilled }) => ({
-            atMs: fromMs,
-            what: `${target.name === ref.name ? "got" : `${target.name} got`} version ${seq}${backfilled ? ", filled in for want of an older one" : ""}`,
-          })),
-        ),
-        ...record.frozen.flatMap(({ fromMs, toMs }) => [
-          { atMs: fromMs, what: "the source was gone or could not be read" },
-          ...(toMs === undefined ? [] : [{ atMs: toMs, what: "the source was back" }]),
-        ]),
-      ];
-    case "keySet":
-      return [
-        ...created(record),
-        ...record.keys.flatMap(({ kid, sinceMs, replacedMs, removeMs, state }) => [
-          { atMs: sinceMs, what: `key ${short(kid)} was published` },
-          ...(replacedMs === undefined ? [] : [{ atMs: replacedMs, what: `key ${short(kid)} was replaced` }]),
-          ...(state === "Removed" && removeMs !== undefined ? [{ atMs: removeMs, what: `key ${short(kid)} went` }] : []),
-        ]),
-      ];
-    case "checksum":
-      return record.checksums.map(({ checksum, count, sinceMs, timestampMs, announcedUntilMs }) => ({
-        atMs: sinceMs ?? timestampMs,
-        what: `checksum ${short(checksum)} of ${count} objects was ${announcedUntilMs === undefined ? "published" : "announced"}`,
-      }));
-    case "agent":
-      return [
-        ...created(record),
-        ...(record.promotedMs === undefined ? [] : [{ atMs: record.promotedMs, what: `took over checksum ${short(record.checksum)}` }]),
-      ];
-    case "issued":
-      return [
-        ...created(record),
-        ...(record.issuedMs === undefined ? [] : [{ atMs: record.issuedMs, what: "its credentials were issued" }]),
-        ...(record.deletingSinceMs === undefined ? [] : [{ atMs: record.deletingSinceMs, what: "somebody asked for its deletion" }]),
-      ];
-    case "workload":
-      return record.restartedMs === undefined ? [] : [{ atMs: record.restartedMs, what: "was restarted for its sidecar" }];
-    case "step":
-    default:
-      return [];
-  }
-}
-
-function created({ createdMs }: { readonly createdMs?: number }): readonly HistoryEntry[] {
-  return createdMs === undefined ? [] : [{ atMs: createdMs, what: "was created" }];
-}
-
-function short(digest: string): string {
-  return digest.slice(0, 12);
+  return storyOf(ref, record)
+    .history.filter(({ atMs }) => atMs > 0)
+    .toSorted((left, right) => right.atMs - left.atMs);
 }
 
 // Details that a page asks for. Many may ask at a time: the API server is asked once.
@@ -185,8 +83,8 @@ interface ObjectDetailsOptions {
   readonly log: Logger;
   readonly store: RecordStore;
   readonly sources: () => readonly RecordSource[];
-  /** Which Secrets count for checksums. */
-  readonly secrets: Omit<DiffOptions, "allNamespaces">;
+  /** The controllers' flags: what counts depends on them. */
+  readonly flag: FlagReader;
   readonly signal: AbortSignal;
 }
 
@@ -219,7 +117,7 @@ export class ObjectDetails {
       ...(await this.#eventsOf(ref, asker)),
       history: objectHistory(ref, record),
       commands: objectCommands(ref, record),
-      ...(resource === resourceOf(SecretCheckSum) && (await this.#differencesIn(namespace, asker))),
+      ...(await this.#differencesOf(ref, asker)),
     };
   }
 
@@ -247,24 +145,18 @@ export class ObjectDetails {
     );
   }
 
-  async #differencesIn(namespace: string, asker: Asker): Promise<Pick<ObjectDetail, "differences" | "differencesHidden">> {
-    if (!(await asker.mayList(Secret, namespace))) return { differencesHidden: `you may not list secrets in namespace ${namespace}` };
+  async #differencesOf({ resource, namespace }: ObjectRef, asker: Asker): Promise<Pick<ObjectDetail, "differences" | "differencesHidden">> {
+    const differences = features.map(({ records }) => records.differences).find((each) => each && resourceOf(each.of) === resource);
+    if (!differences) return {};
+    const { needs, find } = differences;
+    if (!(await asker.mayList(needs, namespace))) return { differencesHidden: `you may not list ${resourceOf(needs)} in namespace ${namespace}` };
+    const { client, flag } = this.#options;
     return this.#differences
-      .get(namespace, () => this.#compare(namespace))
+      .get(`${resource}/${namespace}`, () => find({ client, namespace, signal: this.#patience() }, flag))
       .then(
-        (differences) => ({ differences }),
-        (error: unknown) => ({ differencesHidden: this.#reason(error, Secret, namespace) }),
+        (found) => ({ differences: found }),
+        (error: unknown) => ({ differencesHidden: this.#reason(error, needs, namespace) }),
       );
-  }
-
-  async #compare(namespace: string): Promise<readonly DifferenceView[]> {
-    const { client, secrets } = this.#options;
-    const [diff] = await namespaceDiffs({ client, namespace, signal: this.#patience() }, { ...secrets, allNamespaces: false });
-    return (diff?.differences ?? []).map((difference) => ({
-      direction: difference.direction,
-      name: difference.secret ?? "",
-      message: shownText(differenceInWords(difference)),
-    }));
   }
 
   #patience(): AbortSignal {

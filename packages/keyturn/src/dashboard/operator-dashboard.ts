@@ -6,6 +6,7 @@ import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
 import { sidecarsControllerOf } from "../controllers/sidecars/controller.ts";
 import { controllerName as sidecarsControllerName } from "../controllers/sidecars/rollouts.ts";
 import type { SidecarsView } from "../controllers/sidecars/fleet.ts";
+import { fleetRecords } from "../controllers/sidecars/records.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
@@ -44,6 +45,7 @@ export function operatorDashboard(
         const stop = new AbortController();
         const contact = keepContact({ client, clock }, stop.signal);
         const renewals = watchRenewals({ client, clock, namespace: options.leaseNamespace, statuses }, stop.signal);
+        const view = sidecars;
         const starting = startDashboard({
           ...options,
           contact,
@@ -54,9 +56,9 @@ export function operatorDashboard(
           log,
           metrics,
           leaders: ownLeaders({ statuses, controllers: controllerNames(), contact, renewals }),
-          sidecars,
-          // All of them, as the controller watches them: the caches are shared.
-          rotationObjects: {},
+          features: options.features.filter((name) => name !== "sidecars" || view),
+          viewer: "operator",
+          through: view ? { sidecars: (scope) => fleetRecords(scope, view) } : {},
           shown: { cluster: options.cluster, ...(namespaces.length > 0 && { namespaces }) },
           access: (shown) =>
             options.access ??

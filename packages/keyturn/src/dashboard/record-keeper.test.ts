@@ -3,7 +3,7 @@ import { createLogger } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { afterEach, expect, it } from "vitest";
 import { RecordKeeper } from "./record-keeper.ts";
-import type { Made, SourceScope } from "./record-source.ts";
+import type { Made, RecordScope } from "../feature/record.ts";
 import { issuedFixture, stageFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
 
@@ -19,15 +19,18 @@ function keep(make: (key: string, nowMs: number) => Made | undefined) {
   const clock = new VirtualClock();
   const store = new RecordStore("boot");
   const logged: string[] = [];
-  const watch: SourceScope["watch"] = () => {
+  const watch: RecordScope["watch"] = () => {
     throw new Error("nothing is watched here");
   };
+  const flag: RecordScope["flag"] = () => {
+    throw new Error("no flag is read here");
+  };
   const log = createLogger({ destination: { write: (line) => logged.push(line) } });
-  const keeper = new RecordKeeper({ store, clock, log, watch });
-  let touch: SourceScope["touch"] = () => {};
+  const keeper = new RecordKeeper({ store, clock, log, watch, flag, viewer: "page", unserved: [] });
+  let touch: RecordScope["touch"] = () => {};
   keeper.add((scope) => {
     touch = scope.touch;
-    return { step: "eventing-auth", resources: [], caches: () => [], make };
+    return { step: "eventing-auth", resources: [], caches: () => [], ids: () => [], make };
   });
   keeper.addStages((touchStep) => {
     touchStep("step/eventing-auth");

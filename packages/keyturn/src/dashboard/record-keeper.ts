@@ -1,8 +1,8 @@
 // Keeps the records up to date: collects what was touched, makes those records anew a few at a time, and hands changes to the store together.
 import { setImmediate } from "node:timers/promises";
 import type { DashboardRecord } from "@keyturn/dashboard/contract";
-import { type Clock, type Logger, sleep } from "@keyturn/runtime";
-import type { RecordSource, SourceScope, SourceSetup } from "./record-source.ts";
+import { sleep } from "@keyturn/runtime";
+import type { RecordScope, RecordSource } from "../feature/record.ts";
 import type { RecordStore } from "./record-store.ts";
 
 // Wakes one who waits, however many reasons there are to.
@@ -30,11 +30,8 @@ export class Signal {
 }
 
 /** What the records are kept with. */
-interface RecordKeeperOptions {
+interface RecordKeeperOptions extends Omit<RecordScope, "touch"> {
   readonly store: RecordStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly watch: SourceScope["watch"];
 }
 
 /** Changes that come together are sent together, and nobody sees a shorter delay. */
@@ -67,13 +64,12 @@ export class RecordKeeper {
   }
 
   /** Adds a source; its watches are declared at once. */
-  add(setUp: SourceSetup): void {
-    const { clock, log, watch } = this.#options;
-    this.#kept.push(this.#keep((touch) => setUp({ watch, clock, log, touch })));
+  add(setUp: (scope: RecordScope) => RecordSource): void {
+    this.#kept.push(this.#keep((touch) => setUp({ ...this.#options, touch })));
   }
 
   /** Adds the records about the sources themselves. */
-  addStages(setUp: (touch: SourceScope["touch"]) => Pick<RecordSource, "make">): void {
+  addStages(setUp: (touch: RecordScope["touch"]) => Pick<RecordSource, "make">): void {
     this.#steps = this.#keep(setUp);
   }
 
@@ -91,7 +87,7 @@ export class RecordKeeper {
     await looking;
   }
 
-  #keep<S extends Kept["source"]>(setUp: (touch: SourceScope["touch"]) => S): Kept & { readonly source: S } {
+  #keep<S extends Kept["source"]>(setUp: (touch: RecordScope["touch"]) => S): Kept & { readonly source: S } {
     const touched = new Set<string>();
     const source = setUp((key) => {
       touched.add(key);

@@ -8,9 +8,11 @@ export function issuedFixture(namespace: string, name: string, message = ""): Da
     id: `issued/${namespace}/${name}`,
     step: "eventing-auth",
     ref: { apiVersion: "a/v1", kind: "EventingAuth", resource: "eventingauths.a", namespace, name },
-    health: "ok",
+    health: "healthy",
     reason: "Ready",
     message,
+    detail: "",
+    about: [name],
     conditions: [],
   };
 }

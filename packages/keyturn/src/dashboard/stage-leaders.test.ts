@@ -1,7 +1,7 @@
 import type { WatchStatus } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
-import type { LeaseSummary } from "../feature/summary.ts";
+import type { LeaseSummary } from "../feature/lease-summary.ts";
 import { controllerNames } from "../registry.ts";
 import type { WatchedLeases } from "../status/status-watches.ts";
 import { leaseLeaders, ownLeaders, watchRenewals } from "./stage-leaders.ts";
@@ -36,7 +36,7 @@ it.each([
   ["held, and one left behind elsewhere", [lease("expired", { namespace: "default" }), lease("held")], "led", ""],
 ] as const)("a Lease that is %s", (what, leases, state, message) => {
   const names = what.endsWith("of one of two controllers") ? { ...controllers, rotation: ["rotation", "rotation-more"] } : controllers;
-  expect(leader(leases, { names })).toEqual({ state, message });
+  expect(leader(leases, { names })).toEqual({ state, message, ...(names !== controllers && { partly: true }) });
 });
 
 it("Leases that cannot be read say nothing about who leads, even if they were read before", () => {
@@ -59,6 +59,18 @@ it.each([
   ["stopped", false, { state: "none", message: "controller rotation: stopped" }],
 ] as const)("a controller of this process that is %s", (state, ready, expected) => {
   expect(ownLeaders({ ...own(state, ready), renewals: { of: () => true } }).of("rotation", 0)).toEqual(expected);
+});
+
+it("a controller of two that does its work is told, so that what it says about its objects is believed", () => {
+  const activity = { queued: 0, delayed: 0, running: 0 };
+  const statuses = (state: string) => () => [
+    { name: "jwks", state, ready: true, activity } as never,
+    { name: "jwks-rieset", state: "waiting for CRD jwks.a", ready: true, activity } as never,
+  ];
+  const leaderIf = (state: string) => ownLeaders({ ...own("active"), statuses: statuses(state), renewals: { of: () => false } }).of("jwks", 0);
+  const idle = { state: "none", message: "controller jwks-rieset: waiting for CRD jwks.a" };
+  expect(leaderIf("active")).toEqual({ ...idle, partly: true });
+  expect(leaderIf("standby")).toEqual(idle);
 });
 
 /** This process, with one controller in a state. */

@@ -2,9 +2,9 @@
 import type { StageLeader, StageName } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Lease, type RunnableHost, sleep } from "@keyturn/runtime";
 import { type FeatureName, keyturn } from "../feature/feature.ts";
-import type { LeaseSummary } from "../feature/summary.ts";
+import { leaderOf } from "../status/credentials.ts";
 import { isContactLost, type ServerContact } from "../status/server-contact.ts";
-import type { WatchedLeases } from "../status/status-watches.ts";
+import { unreadOf, type WatchedLeases } from "../status/status-watches.ts";
 
 /** Who works on the steps. */
 export interface StageLeaders {
@@ -24,29 +24,13 @@ export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">
   return {
     switchedOn: false,
     of(step, nowMs) {
-      const { state, synced } = leases.status();
-      if (state.type === "forbidden")
-        return { state: "unknown", message: `the right to ${state.rule} is missing; --operator-namespace says where to look` };
-      if (state.type === "retrying" || state.type === "missing") return { state: "unknown", message: "the Leases of operators cannot be read" };
-      if (!synced) return undefined;
+      const status = leases.status();
+      const unread = unreadOf(status);
+      if (!unread && !status.synced) return undefined;
       const own = leases.summaries(nowMs).filter(({ controller }) => controllers[step]?.includes(controller));
-      if (own.length === 0) return { state: "none", message: "there is no Lease of an operator" };
-      const idle = (controllers[step] ?? []).flatMap((controller) => {
-        // Another operator, or an earlier place, may have left a Lease behind: one that is held is enough.
-        const some = own.filter((lease) => lease.controller === controller);
-        return some.some((lease) => lease.state === "held") ? [] : [unheldText(controller, some)];
-      });
-      return idle[0] === undefined ? led : { state: "none", message: idle[0] };
+      return leaderOf({ controllers: controllers[step] ?? [], leases: own }, unread);
     },
   };
-}
-
-function unheldText(controller: string, leases: readonly LeaseSummary[]): string {
-  if (leases.length === 0) return `controller ${controller} has no Lease; it may wait for a CRD, or not be switched on`;
-  const silent = leases.find(({ state }) => state === "expired");
-  if (!silent) return "the last operator has given its Lease back";
-  const since = silent.renewedMs === undefined ? "" : ` since ${new Date(silent.renewedMs).toISOString()}`;
-  return `${silent.holder} has not renewed its Lease${since}`;
 }
 
 /** What the operator's own process knows. */
@@ -68,10 +52,11 @@ export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLead
       }
       const idle = own.find(({ ready, state }) => !ready || state.startsWith("waiting for CRD "));
       if (own.length === 0 || idle?.state === "starting") return undefined;
-      if (idle) return { state: "none", message: `controller ${idle.name}: ${idle.state}` };
+      const partly = own.some(({ name, state }) => state === "active" || (state === "standby" && renewals.of(name))) && { partly: true as const };
+      if (idle) return { state: "none", message: `controller ${idle.name}: ${idle.state}`, ...partly };
       const standby = own.filter(({ state }) => state === "standby").map(({ name }) => ({ name, renewed: renewals.of(name) }));
       const alone = standby.find(({ renewed }) => renewed === false);
-      if (alone) return { state: "none", message: `nobody renews the Lease of controller ${alone.name}` };
+      if (alone) return { state: "none", message: `nobody renews the Lease of controller ${alone.name}`, ...partly };
       return standby.some(({ renewed }) => renewed === undefined) ? undefined : led;
     },
   };

@@ -1,8 +1,9 @@
 // Does one operator, and only one, lead each controller; and how do the agents on gateways fare?
+import { needsAttention } from "@keyturn/dashboard/contract";
 import { isApiError, Lease, managedBySelector, type Stored } from "@keyturn/runtime";
-import { agentLeaseLabel, agentSummary } from "../agent/status.ts";
+import { agentLeaseLabel, agentRecord } from "../controllers/checksum/agent-lease.ts";
 import { keyturn } from "../feature/feature.ts";
-import { type LeaseSummary, leaseSummary } from "../feature/summary.ts";
+import { type LeaseSummary, leaseSummary } from "../feature/lease-summary.ts";
 import { renderAge } from "../text.ts";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "../feature/finding.ts";
@@ -83,9 +84,10 @@ export async function checkAgents({ client, features, now, signal }: CheckContex
 export function agentFindings(leases: readonly Stored<Lease>[], nowMs: number): readonly Finding[] {
   if (leases.length === 0) return [ok(agentCheck, "no agent has shown itself (one that runs with --lease=false does not)")];
   return leases.map((lease) => {
-    const { health, reason, message, namespace, name } = agentSummary(lease, nowMs);
-    const said = `agent ${name} in ${namespace}: ${message}`;
-    return health === "attention"
+    const { health, reason, message, ref, identity } = agentRecord(lease, { counting: undefined, nowMs }).record;
+    const { namespace } = ref;
+    const said = `agent ${identity} in ${namespace}: ${message}`;
+    return needsAttention({ health })
       ? fail(agentCheck, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
       : ok(agentCheck, said);
   });

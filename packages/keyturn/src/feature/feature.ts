@@ -2,6 +2,7 @@
 import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
 import type { Finding } from "./finding.ts";
 import type { Flag } from "./flag.ts";
+import type { Records } from "./record.ts";
 
 /** In `--controllers`, in the chart's values, before its flags. Never changes. */
 export type FeatureName = string;
@@ -33,6 +34,8 @@ export interface Feature {
   readonly checks?: readonly DoctorCheck[];
   /** What it answers on the command line, by command. */
   readonly queries?: { readonly [Command in QueryCommand]?: FeatureQuery };
+  /** What people see of it: one record for `keyturn status` and the page alike. */
+  readonly records: Records;
   /** The controllers that do the work, made from the values of `flags` as given on the command line; each says which rights it then needs. */
   controllers(flags: FlagReader): readonly ControllerDefinition[];
 }

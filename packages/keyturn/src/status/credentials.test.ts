@@ -1,24 +1,30 @@
 import { describe, expect, it } from "vitest";
 import { statusData, credentialStatusOf, parseSubject, placed } from "./credentials.ts";
-import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
+import { statusWith, nowMs, report } from "./credential-status.fixture.ts";
 
 const status = statusWith({
-  issue: [summary({ kind: "EventingAuth", name: "runtime-1" })],
+  issue: [report({ kind: "EventingAuth", name: "runtime-1" })],
   rotate: [
-    summary({ name: "key-live", names: ["key-live", "keys", "key"] }),
-    summary({ name: "key-old", names: ["key-old", "keys", "key"] }),
-    summary({ name: "other", names: ["other", "others"] }),
-    summary({ name: "key-live", namespace: "elsewhere", names: ["key-live", "keys"] }),
+    report({ name: "key-live", about: ["key-live", "keys", "key"] }),
+    report({ name: "key-old", about: ["key-old", "keys", "key"] }),
+    report({ name: "other", about: ["other", "others"] }),
+    report({ name: "key-live", namespace: "elsewhere", about: ["key-live", "keys"] }),
   ],
   publish: [
-    summary({ kind: "JWKSConfig", name: "tokens", names: ["tokens", "key-live", "tokens-jwks"] }),
-    summary({ kind: "JWKSConfig", name: "unrelated", names: ["unrelated", "signer"] }),
+    report({ kind: "JWKSConfig", name: "tokens", about: ["tokens", "key-live", "tokens-jwks"] }),
+    report({ kind: "JWKSConfig", name: "unrelated", about: ["unrelated", "signer"] }),
   ],
-  verify: [summary({ kind: "SecretCheckSum", name: "secret-1" }), summary({ kind: "Agent", name: "edge-1", namespace: "elsewhere" })],
+  verify: [report({ kind: "SecretCheckSum", name: "secret-1" }), report({ kind: "Agent", name: "edge-1", namespace: "elsewhere" })],
 });
 
 function found(subject: string): readonly string[] {
-  return placed(credentialStatusOf(status, parseSubject(subject))).map(({ summary: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`);
+  return placed(credentialStatusOf(status, parseSubject(subject))).map(
+    ({
+      report: {
+        ref: { kind, namespace, name },
+      },
+    }) => `${kind} ${namespace}/${name}`,
+  );
 }
 
 describe("the status of one credential", () => {
@@ -45,7 +51,7 @@ describe("the status of one credential", () => {
 });
 
 it("has every fact, with times that programs can read", () => {
-  const status = statusWith({ rotate: [summary({ next: { atMs: nowMs + 1000, what: "gets version 2" } })] });
+  const status = statusWith({ rotate: [report({ next: { atMs: nowMs + 1000, what: "gets version 2" } })] });
   expect(statusData(status)).toMatchObject({
     time: "2026-01-02T03:04:05.000Z",
     namespace: "shop",
@@ -53,7 +59,9 @@ it("has every fact, with times that programs can read", () => {
       { step: "issue", controller: "eventing-auth", counts: { healthy: 0 } },
       {
         step: "rotate",
-        counts: { attention: 0, unknown: 0, moving: 0, paused: 0, healthy: 1 },
+        health: "healthy",
+        doubts: [],
+        counts: { failed: 0, degraded: 0, unknown: 0, progressing: 0, paused: 0, healthy: 1 },
         leases: [{ controller: "rotation", holder: "keyturn-0", state: "held" }],
         objects: [{ name: "a", since: "2026-01-02T02:59:05.000Z", next: { at: "2026-01-02T03:04:06.000Z", what: "gets version 2" }, about: ["a"] }],
       },

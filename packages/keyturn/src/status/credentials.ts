@@ -1,7 +1,21 @@
 // Credential status at one moment, across the five stages: what `keyturn status` shows. Plain data.
+import {
+  believed,
+  countHealth,
+  type Doubt,
+  doubtsAbout,
+  type Health,
+  healthOrder,
+  isDoubted,
+  needsAttention,
+  type NextStep,
+  type ObjectReport,
+  stageHealth,
+  type StageLeader,
+} from "@keyturn/dashboard/contract";
 import type { FeatureName } from "../feature/feature.ts";
-import { compareSummaries, type Health, healths, type LeaseSummary, type NextStep, type Summary } from "../feature/summary.ts";
-import type { StageName } from "./status-watches.ts";
+import type { LeaseSummary } from "../feature/lease-summary.ts";
+import { calledBy, compareReports } from "../feature/record.ts";
 
 /** A kind of objects that could not be read, and why. */
 export interface Unread {
@@ -12,17 +26,67 @@ export interface Unread {
   readonly message: string;
 }
 
-/** One step. */
-export interface StageStatus {
-  readonly step: StageName;
+/** What was read of one step. */
+export interface ReadStage {
+  readonly step: string;
   readonly feature: FeatureName;
-  /** What matters most first. */
-  readonly objects: readonly Summary[];
+  /** Its objects are about every credential of their namespace. */
+  readonly perNamespace: boolean;
+  /** As they say themselves. */
+  readonly objects: readonly ObjectReport[];
   readonly unread: readonly Unread[];
   /** Each of them should have a Lease of its name. */
   readonly controllers: readonly string[];
   /** Of the step's controllers; there can be several of one controller if several operators run. */
   readonly leases: readonly LeaseSummary[];
+  /** None of its kinds is served. */
+  readonly absent: boolean;
+}
+
+/** One step. */
+export interface StageStatus extends ReadStage {
+  readonly health: Health;
+  /** What matters most first, each as far as it can be believed. */
+  readonly objects: readonly ObjectReport[];
+  readonly doubts: readonly Doubt[];
+}
+
+/** What may be said about a step, by the page's own rules. */
+export function stageStatus(read: ReadStage, leasesUnread: Unread | undefined): StageStatus {
+  const { absent, unread, objects } = read;
+  const states = { missing: "missing", forbidden: "forbidden", failing: "retrying" } as const;
+  const stage = {
+    state: absent ? ("absent" as const) : ("on" as const),
+    troubles: unread.map(({ resource, reason, message }) => ({ resource, state: states[reason], message })),
+    hidden: [],
+    leader: leaderOf(read, leasesUnread),
+  };
+  const doubts = doubtsAbout(stage);
+  const said = objects.map((object) => believed(object, doubts)).sort(compareReports);
+  return { ...read, objects: said, doubts, health: stageHealth(stage, doubts, countHealth(said)) };
+}
+
+/** Who leads a step, in a sentence if that is not somebody. */
+export function leaderOf({ controllers, leases }: Pick<ReadStage, "controllers" | "leases">, leasesUnread: Unread | undefined): StageLeader {
+  if (leasesUnread?.reason === "forbidden")
+    return { state: "unknown", message: `the right to ${leasesUnread.message} is missing; --operator-namespace says where to look` };
+  if (leasesUnread) return { state: "unknown", message: "the Leases of operators cannot be read" };
+  if (leases.length === 0) return { state: "none", message: "there is no Lease of an operator" };
+  const idle = controllers.flatMap((controller) => {
+    // Another operator, or an earlier place, may have left a Lease behind: one that is held is enough.
+    const own = leases.filter((lease) => lease.controller === controller);
+    return own.some(({ state }) => state === "held") ? [] : [unheldText(controller, own)];
+  });
+  if (idle[0] === undefined) return { state: "led", message: "" };
+  return { state: "none", message: idle[0], ...(idle.length < controllers.length && { partly: true }) };
+}
+
+function unheldText(controller: string, leases: readonly LeaseSummary[]): string {
+  if (leases.length === 0) return `controller ${controller} has no Lease; it may wait for a CRD, or not be switched on`;
+  const silent = leases.find(({ state }) => state === "expired");
+  if (!silent) return "the last operator has given its Lease back";
+  const since = silent.renewedMs === undefined ? "" : ` since ${new Date(silent.renewedMs).toISOString()}`;
+  return `${silent.holder} has not renewed its Lease${since}`;
 }
 
 /** All steps at one moment. */
@@ -37,13 +101,14 @@ export interface CredentialStatus {
 
 /** An object with the step that it belongs to. */
 export interface Placed {
-  readonly step: StageName;
-  readonly summary: Summary;
+  readonly step: string;
+  readonly report: ObjectReport;
 }
 
 /** How many objects of a step fare how; what nobody fares like is left out. */
 export function countsOf({ objects }: Pick<StageStatus, "objects">): readonly { readonly health: Health; readonly count: number }[] {
-  return healths.map((health) => ({ health, count: objects.filter((object) => object.health === health).length })).filter(({ count }) => count > 0);
+  const counts = countHealth(objects);
+  return healthOrder.map((health) => ({ health, count: counts[health] })).filter(({ count }) => count > 0);
 }
 
 /** Who leads each controller of a step: `holders` is empty if nobody does, and `silent` then says who did so last. */
@@ -68,28 +133,23 @@ export function leadershipOf(
   });
 }
 
-/** Whether every controller of a step is led; undefined if that cannot be known. What nobody leads is only as it was last reported. */
-export function isLed(stage: StageStatus, status: Pick<CredentialStatus, "leasesUnread">): boolean | undefined {
-  return leadershipOf(stage, status)?.every(({ holders }) => holders.length > 0);
-}
-
-/** Everything that somebody should look at, what matters most first. */
+/** Everything that somebody should look at, what matters most first. What is only in doubt because all of its step is, is told with the step. */
 export function concernsOf(status: Pick<CredentialStatus, "steps">): readonly Placed[] {
   return placed(status)
-    .filter(({ summary }) => summary.health === "attention" || summary.health === "unknown")
-    .sort((left, right) => compareSummaries(left.summary, right.summary));
+    .filter(({ report }) => needsAttention(report) && !isDoubted(report))
+    .sort((left, right) => compareReports(left.report, right.report));
 }
 
 /** Everything that happens by itself, the soonest first. */
 export function upcomingOf(status: Pick<CredentialStatus, "steps">): readonly (Placed & { readonly next: NextStep })[] {
   return placed(status)
-    .flatMap(({ step, summary }) => (summary.next ? [{ step, summary, next: summary.next }] : []))
-    .sort((left, right) => left.next.atMs - right.next.atMs || compareSummaries(left.summary, right.summary));
+    .flatMap(({ step, report }) => (report.next ? [{ step, report, next: report.next }] : []))
+    .sort((left, right) => left.next.atMs - right.next.atMs || compareReports(left.report, right.report));
 }
 
 /** Every object, in the order of the steps. */
 export function placed({ steps: all }: Pick<CredentialStatus, "steps">): readonly Placed[] {
-  return all.flatMap(({ step, objects }) => objects.map((summary) => ({ step, summary })));
+  return all.flatMap(({ step, objects }) => objects.map((report) => ({ step, report })));
 }
 
 // One credential out of all: the objects of every step that are about it.
@@ -112,22 +172,27 @@ export function parseSubject(text: string): Subject {
  * Secret or a set with them; and the checksums and agents of the namespaces in which they are.
  */
 export function credentialStatusOf(status: CredentialStatus, subject: Subject): CredentialStatus {
-  const all = placed(status).filter(({ step }) => step !== "verify");
-  const found = new Set(all.filter(({ summary }) => isMeant(summary, subject)).map(({ summary }) => summary));
+  const all = placed({ steps: status.steps.filter(({ perNamespace }) => !perNamespace) }).map(({ report }) => report);
+  const found = new Set(all.filter((report) => isMeant(report, subject)));
   for (let before = -1; before < found.size;) {
     before = found.size;
-    const known = new Set([...found].flatMap((summary) => summary.names.map((name) => `${summary.namespace}/${name}`)));
-    for (const { summary } of all) if (summary.names.some((name) => known.has(`${summary.namespace}/${name}`))) found.add(summary);
+    const known = new Set([...found].flatMap(namesOf));
+    for (const report of all) if (namesOf(report).some((name) => known.has(name))) found.add(report);
   }
-  const namespaces = new Set([...found].map(({ namespace }) => namespace));
-  const belongs = (step: StageStatus["step"], summary: Summary): boolean =>
-    step === "verify" ? namespaces.has(summary.namespace) || isMeant(summary, subject) : found.has(summary);
-  return { ...status, steps: status.steps.map((each) => ({ ...each, objects: each.objects.filter((summary) => belongs(each.step, summary)) })) };
+  const namespaces = new Set([...found].map(({ ref }) => ref.namespace));
+  const belongs = ({ perNamespace }: StageStatus, report: ObjectReport): boolean =>
+    perNamespace ? namespaces.has(report.ref.namespace) || isMeant(report, subject) : found.has(report);
+  return { ...status, steps: status.steps.map((stage) => ({ ...stage, objects: stage.objects.filter((report) => belongs(stage, report)) })) };
+}
+
+function namesOf({ ref, about }: ObjectReport): readonly string[] {
+  return about.map((name) => `${ref.namespace}/${name}`);
 }
 
 /** True if the object is what the person has typed. `secret/x` is any object that is about a Secret of that name. */
-function isMeant({ kind, name, names }: Summary, subject: Subject): boolean {
-  if (subject.kind === undefined || /^secrets?$|^set$/.test(subject.kind)) return names.includes(subject.name);
+function isMeant(report: ObjectReport, subject: Subject): boolean {
+  if (subject.kind === undefined || /^secrets?$|^set$/.test(subject.kind)) return report.about.includes(subject.name);
+  const { kind, name } = calledBy(report);
   const own = kind.toLowerCase();
   return name === subject.name && (subject.kind === own || subject.kind === `${own}s` || subject.kind.startsWith(`${own}s.`));
 }
@@ -139,31 +204,32 @@ export function statusData({ atMs, namespace, steps, leasesUnread }: CredentialS
   return {
     time: time(atMs),
     namespace: namespace ?? null,
-    steps: steps.map(({ step, feature, objects, unread, leases }) => ({
+    steps: steps.map(({ step, feature, health, doubts, objects, unread, leases }) => ({
       step,
       controller: feature,
-      counts: Object.fromEntries(healths.map((health) => [health, objects.filter((object) => object.health === health).length])),
+      health,
+      doubts: doubts.map(({ about, message }) => ({ about, message })),
+      counts: countHealth(objects),
       leases: leases.map(leaseData),
       unread,
-      objects: objects.map(summaryData),
+      objects: objects.map(reportData),
     })),
     ...(leasesUnread && { leasesUnread }),
   };
 }
 
 /** One object of it. */
-export function summaryData({ kind, namespace, name, health, reason, message, sinceMs, detail, next, names }: Summary): object {
+export function reportData(report: ObjectReport): object {
+  const { health, reason, message, sinceMs, detail, next, about } = report;
   return {
-    kind,
-    namespace,
-    name,
+    ...calledBy(report),
     health,
     reason,
     message,
     ...(sinceMs !== undefined && { since: time(sinceMs) }),
     detail,
     ...(next && { next: { at: time(next.atMs), what: next.what } }),
-    about: names,
+    about,
   };
 }
 

@@ -1,19 +1,19 @@
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { coloured, plain } from "../text.ts";
-import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
+import { statusWith, nowMs, report } from "./credential-status.fixture.ts";
 import { blindText, credentialText, overviewText, whenSettled } from "./status-text.ts";
 
 const busy = statusWith(
   {
     rotate: [
-      summary({ name: "key-live", health: "attention", reason: "NameConflict", message: "a Secret of that name is not this target's" }),
-      summary({ name: "key-next", next: { atMs: nowMs + 2_520_000, what: "gets version 4" } }),
+      report({ name: "key-live", health: "failed", reason: "NameConflict", message: "a Secret of that name is not this target's" }),
+      report({ name: "key-next", next: { atMs: nowMs + 2_520_000, what: "gets version 4" } }),
     ],
-    publish: [summary({ kind: "JWKSConfig", name: "tokens", health: "moving", reason: "UpdateDeferred" })],
+    publish: [report({ kind: "JWKSConfig", name: "tokens", health: "progressing", reason: "UpdateDeferred" })],
   },
   {
-    issue: { unread: [{ resource: "eventingauths.operator.kyma-project.io", reason: "missing", message: "" }], leases: [] },
+    issue: { unread: [{ resource: "eventingauths.operator.kyma-project.io", reason: "missing", message: "" }], leases: [], absent: true },
     verify: { unread: [{ resource: "leases.coordination.k8s.io", reason: "forbidden", message: "list leases in namespace shop" }] },
     "roll out": { leases: [{ controller: "sidecars", namespace: "ops", holder: "keyturn-1", state: "expired", renewedMs: 0, acquiredMs: 0 }] },
   },
@@ -21,12 +21,12 @@ const busy = statusWith(
 
 it("shows each step, what needs attention, what comes next, and what could not be read", () => {
   expect(overviewText(busy, plain)).toMatchInlineSnapshot(`
-    "STEP       OBJECTS                  LED BY                         NEXT
-    issue      not installed            nobody                         -
-    rotate     1 attention, 1 healthy   keyturn-0                      in 42m: rotationtarget/shop/key-next gets version 4
-    publish    1 moving                 keyturn-0                      -
-    verify     not readable             keyturn-0                      -
-    roll out   none                     nobody (keyturn-1 is silent)   -
+    "STEP       OBJECTS               LED BY                         NEXT
+    issue      not installed         nobody                         -
+    rotate     1 failed, 1 healthy   keyturn-0                      in 42m: rotationtarget/shop/key-next gets version 4
+    publish    1 progressing         keyturn-0                      -
+    verify     not readable          keyturn-0                      -
+    roll out   none                  nobody (keyturn-1 is silent)   -
 
     NEEDS ATTENTION (1)
       rotate: rotationtarget/shop/key-live NameConflict, for 5m
@@ -42,18 +42,18 @@ it("shows each step, what needs attention, what comes next, and what could not b
 
 it("what was read before a watch broke off is said to be so, and that nothing could be read is an error of its own", () => {
   const failing = { resource: "rotationtargets.rotator.k8s.telekom.com", reason: "failing", message: "connect ECONNREFUSED" } as const;
-  const broken = statusWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { unread: [failing] } });
-  expect(overviewText(broken, plain)).toMatch(/^rotate +1 healthy \(as last read\)/m);
+  const broken = statusWith({ rotate: [report({ name: "key-live" })] }, { rotate: { unread: [failing] } });
+  expect(overviewText(broken, plain)).toMatch(/^rotate +1 unknown +keyturn-0/m);
   expect(blindText(broken)).toBe("nothing could be read: connect ECONNREFUSED");
   expect(blindText(busy)).toBe("nothing could be read: you lack the right to list leases in namespace shop");
 });
 
 it("shows one credential step by step", () => {
   expect(credentialText(busy, plain)).toMatchInlineSnapshot(`
-    "STEP      OBJECT                         HEALTH      REASON           SINCE   DETAIL   NEXT
-    rotate    rotationtarget/shop/key-live   attention   NameConflict     5m      v1       -
-    rotate    rotationtarget/shop/key-next   healthy     UpToDate         5m      v1       in 42m: gets version 4
-    publish   jwksconfig/shop/tokens         moving      UpdateDeferred   5m      v1       -
+    "STEP      OBJECT                         HEALTH        REASON           SINCE   DETAIL   NEXT
+    rotate    rotationtarget/shop/key-live   failed        NameConflict     5m      v1       -
+    rotate    rotationtarget/shop/key-next   healthy       UpToDate         5m      v1       in 42m: gets version 4
+    publish   jwksconfig/shop/tokens         progressing   UpdateDeferred   5m      v1       -
 
     NEEDS ATTENTION (1)
       rotate: rotationtarget/shop/key-live NameConflict, for 5m
@@ -76,7 +76,7 @@ it("says little when there is little to say", () => {
 });
 
 it("cuts a long list, and says so", () => {
-  const many = Array.from({ length: 25 }, (_, index) => summary({ name: `t${index}`, health: "attention", reason: "Conflict" }));
+  const many = Array.from({ length: 25 }, (_, index) => report({ name: `t${index}`, health: "failed", reason: "Conflict" }));
   const text = overviewText(statusWith({ rotate: many }), plain);
   expect(text).toContain("NEEDS ATTENTION (25)");
   expect(text).toContain("… and 5 more; -o json has them all");
@@ -85,7 +85,7 @@ it("cuts a long list, and says so", () => {
 it("has the same words in colour", () => {
   // oxlint-disable-next-line no-control-regex -- the escape character is what it is about
   expect(overviewText(busy, coloured).replaceAll(/\u001b\[\d*m/g, "")).toBe(overviewText(busy, plain));
-  expect(overviewText(busy, coloured)).toContain("\u001b[31m1 attention\u001b[0m");
+  expect(overviewText(busy, coloured)).toContain("\u001b[31m1 failed\u001b[0m");
 });
 
 it("waits for a watch that is syncing, not for one that is refused or not served, and for one that fails only so long", async () => {
@@ -111,24 +111,27 @@ it("waits for a watch that is syncing, not for one that is refused or not served
 
 describe("a step that nobody leads", () => {
   const silent = { controller: "rotation", namespace: "ops", holder: "keyturn-1", state: "expired", renewedMs: 0, acquiredMs: 0 } as const;
-  const unled = statusWith({ rotate: [summary({ name: "key-live" })] }, { rotate: { leases: [silent] } });
+  const unled = statusWith({ rotate: [report({ name: "key-live" })] }, { rotate: { leases: [silent] } });
 
-  it("is as it was last reported, not well, and needs attention", () => {
-    expect(overviewText(unled, plain)).toMatch(/^rotate +1 healthy \(as last reported\) +nobody \(keyturn-1 is silent\)/m);
-    expect(overviewText(unled, plain)).toContain("NEEDS ATTENTION (1)\n  rotate: led by nobody (keyturn-1 is silent)\n");
+  it("is unknown, whatever was last reported, and needs attention", () => {
+    expect(overviewText(unled, plain)).toMatch(/^rotate +1 unknown +nobody \(keyturn-1 is silent\)/m);
+    expect(overviewText(unled, plain)).toContain(
+      "NEEDS ATTENTION (1)\n  rotate: NotLed\n    nobody leads: keyturn-1 has not renewed its Lease since 1970-01-01T00:00:00.000Z",
+    );
     expect(overviewText(unled, coloured)).not.toContain("\u001b[32m");
-    expect(overviewText(statusWith({ rotate: [summary()] }), coloured)).toContain("\u001b[32m1 healthy");
+    expect(overviewText(statusWith({ rotate: [report()] }), coloured)).toContain("\u001b[32m1 healthy");
   });
 
   it("is also one of whose controllers one has no Lease", () => {
-    const half = statusWith({ publish: [summary()] }, { publish: { controllers: ["jwks", "jwks-rieset"] } });
+    const half = statusWith({ publish: [report()] }, { publish: { controllers: ["jwks", "jwks-rieset"] } });
     expect(overviewText(half, plain)).toMatch(/^publish +1 healthy \(as last reported\) +keyturn-0, nobody \(jwks-rieset has no Lease\)/m);
   });
 
   it("is not known to be one while Leases cannot be read, and not green either", () => {
     const leasesUnread = { resource: "leases.coordination.k8s.io", reason: "failing", message: "reset" } as const;
-    const unknown = { ...statusWith({ rotate: [summary()] }), leasesUnread };
+    const unknown = statusWith({ rotate: [report()] }, {}, leasesUnread);
     expect(overviewText(unknown, plain)).not.toContain("NEEDS ATTENTION");
+    expect(unknown.steps.map(({ health }) => health)).toEqual(["unknown", "unknown", "unknown", "unknown", "unknown"]);
     expect(overviewText(unknown, coloured)).not.toContain("\u001b[32m");
   });
 });

@@ -1,12 +1,12 @@
 // Credential status as a text for people, and when there is enough of it to print.
+import { type Health, isDoubted, type ObjectReport } from "@keyturn/dashboard/contract";
 import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
-import { type Health, placeOf, type Summary } from "../feature/summary.ts";
+import { placeOf } from "../feature/record.ts";
 import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
 import {
   concernsOf,
   countsOf,
   type CredentialStatus,
-  isLed,
   leadershipOf,
   type Placed,
   placed,
@@ -15,7 +15,14 @@ import {
   upcomingOf,
 } from "./credentials.ts";
 
-const tones: Readonly<Record<Health, Tone>> = { healthy: "good", moving: "busy", paused: "faint", unknown: "doubtful", attention: "bad" };
+const tones: Readonly<Record<Health, Tone>> = {
+  healthy: "good",
+  progressing: "busy",
+  paused: "faint",
+  unknown: "doubtful",
+  degraded: "bad",
+  failed: "bad",
+};
 
 /** As many as one takes in at a glance. */
 const maxConcerns = 20;
@@ -28,21 +35,21 @@ export function overviewText(status: CredentialStatus, paint: Paint): string {
 
 /** One credential: every object that is about it, step by step. */
 export function credentialText(status: CredentialStatus, paint: Paint): string {
-  const rows = placed(status).map(({ step, summary }) => [
+  const rows = placed(status).map(({ step, report }) => [
     step,
-    placeOf(summary),
-    paint(tones[summary.health], summary.health),
-    summary.reason,
-    sinceText(summary, status.atMs),
-    summary.detail,
-    summary.next ? `${nextText(summary.next.atMs, status.atMs)} ${summary.next.what}` : "-",
+    placeOf(report),
+    paint(tones[report.health], report.health),
+    report.reason,
+    sinceText(report, status.atMs),
+    report.detail,
+    report.next ? `${nextText(report.next.atMs, status.atMs)} ${report.next.what}` : "-",
   ]);
   const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
   return sections([renderRows([header, ...rows]), concernsText(status, paint), notesOf(status)]);
 }
 
 /** An object's place and how it fares, in one line. */
-export function healthText({ health, reason, message }: Summary, paint: Paint): string {
+export function healthText({ health, reason, message }: ObjectReport, paint: Paint): string {
   return `${paint(tones[health], health)}  ${reason}: ${message}`;
 }
 
@@ -54,24 +61,22 @@ function stagesTable(status: CredentialStatus, paint: Paint): string {
   const header = ["STEP", "OBJECTS", "LED BY", "NEXT"].map((title) => paint("strong", title));
   return renderRows([
     header,
-    ...status.steps.map((step) => {
+    ...status.steps.map((step): readonly string[] => {
       const [soonest] = upcomingOf({ steps: [step] });
-      const next = soonest ? `${nextText(soonest.next.atMs, status.atMs)} ${placeOf(soonest.summary)} ${soonest.next.what}` : "-";
-      return [step.step, countsText(step, status, paint), leadersText(step, status, paint), next];
+      const next = soonest ? `${nextText(soonest.next.atMs, status.atMs)} ${placeOf(soonest.report)} ${soonest.next.what}` : "-";
+      return [step.step, countsText(step, paint), leadersText(step, status, paint), next];
     }),
   ]);
 }
 
-function countsText(step: StageStatus, status: CredentialStatus, paint: Paint): string {
-  const led = isLed(step, status);
-  // A watch that has broken off still has what it read before.
-  const isOld = step.unread.some(({ reason }) => reason === "failing");
-  // What is only as it was is not well, but what was wrong is probably no better.
-  const tone = (health: Health): Tone => ((led === true && !isOld) || health === "attention" ? tones[health] : "faint");
-  const counts = countsOf(step).map(({ health, count }) => paint(tone(health), `${count} ${health}`));
-  const age = isOld ? paint("doubtful", " (as last read)") : led === false ? paint("doubtful", " (as last reported)") : "";
+function countsText({ objects, unread, doubts }: StageStatus, paint: Paint): string {
+  // What is wrong with a step about which there is a doubt is probably no better.
+  const tone = (health: Health): Tone => (doubts.length === 0 || health !== "healthy" ? tones[health] : "faint");
+  const counts = countsOf({ objects }).map(({ health, count }) => paint(tone(health), `${count} ${health}`));
+  const isOld = doubts.some(({ about }) => about === "leader" || about === "server") && !objects.every(isDoubted);
+  const age = isOld ? paint("doubtful", " (as last reported)") : "";
   if (counts.length > 0) return `${counts.join(", ")}${age}`;
-  return step.unread.length > 0 ? paint("faint", step.unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
+  return unread.length > 0 ? paint("faint", unread.every(({ reason }) => reason === "missing") ? "not installed" : "not readable") : "none";
 }
 
 /** Who leads a step, or who does not. */
@@ -88,24 +93,23 @@ export function leadersText(stage: StageStatus, status: Pick<CredentialStatus, "
 }
 
 function concernsText(status: CredentialStatus, paint: Paint): string {
-  const unled = status.steps.filter((step) => step.objects.length > 0 && isLed(step, status) === false);
+  const doubts = status.steps.flatMap(({ step, objects, doubts: all }) =>
+    objects.length === 0 ? [] : all.flatMap(({ message, outdates }) => (outdates === undefined ? [] : [{ step, message, reason: outdates }])),
+  );
   const concerns = concernsOf(status);
-  const count = unled.length + concerns.length;
+  const count = doubts.length + concerns.length;
   if (count === 0) return "";
   const lines = [
-    ...unled.flatMap((step) => [
-      `  ${step.step}: led by ${leadersText(step, status, paint)}`,
-      "    nothing happens there; its objects are as they were last reported",
-    ]),
+    ...doubts.flatMap(({ step, reason, message }) => [`  ${step}: ${paint(tones.unknown, reason)}`, `    ${message}`]),
     ...concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, status.atMs, paint)),
   ];
   const rest = concerns.length > maxConcerns ? [`  … and ${concerns.length - maxConcerns} more; -o json has them all`] : [];
   return [paint("strong", `NEEDS ATTENTION (${count})`), ...lines, ...rest].join("\n");
 }
 
-function concernLines({ step, summary }: Placed, nowMs: number, paint: Paint): readonly string[] {
-  const since = summary.sinceMs === undefined ? "" : `, for ${sinceText(summary, nowMs)}`;
-  return [`  ${step}: ${placeOf(summary)} ${paint(tones[summary.health], summary.reason)}${since}`, `    ${summary.message}`];
+function concernLines({ step, report }: Placed, nowMs: number, paint: Paint): readonly string[] {
+  const since = report.sinceMs === undefined ? "" : `, for ${sinceText(report, nowMs)}`;
+  return [`  ${step}: ${placeOf(report)} ${paint(tones[report.health], report.reason)}${since}`, `    ${report.message}`];
 }
 
 function upcomingText(status: CredentialStatus, paint: Paint): string {
@@ -113,7 +117,7 @@ function upcomingText(status: CredentialStatus, paint: Paint): string {
   if (upcoming.length === 0) return "";
   const lines = upcoming
     .slice(0, maxUpcoming)
-    .map(({ step, summary, next }) => `  ${nextText(next.atMs, status.atMs)}  ${step}: ${placeOf(summary)} ${next.what}`);
+    .map(({ step, report, next }) => `  ${nextText(next.atMs, status.atMs)}  ${step}: ${placeOf(report)} ${next.what}`);
   return [paint("strong", "NEXT"), ...lines].join("\n");
 }
 
@@ -138,7 +142,7 @@ export function unreadText({ resource, reason, message }: Unread): string {
   return `${resource} cannot be read: ${message}`;
 }
 
-function sinceText({ sinceMs }: Summary, nowMs: number): string {
+function sinceText({ sinceMs }: ObjectReport, nowMs: number): string {
   return sinceMs === undefined ? "-" : renderAge(sinceMs, nowMs);
 }
 

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { changesOf } from "./status-watches.ts";
-import { statusWith, nowMs, summary } from "./credential-status.fixture.ts";
+import { statusWith, nowMs, report } from "./credential-status.fixture.ts";
 
-const before = statusWith({ rotate: [summary({ name: "a" }), summary({ name: "b" })], publish: [summary({ kind: "JWKS", name: "a" })] });
+const before = statusWith({ rotate: [report({ name: "a" }), report({ name: "b" })], publish: [report({ kind: "JWKS", name: "a" })] });
 
 function changes(...args: Parameters<typeof changesOf>): readonly string[] {
   return changesOf(...args).flatMap((change) =>
-    "summary" in change ? [`${change.type} ${change.step} ${change.summary.kind} ${change.summary.name}`] : [],
+    "report" in change ? [`${change.type} ${change.step} ${change.report.ref.kind} ${change.report.ref.name}`] : [],
   );
 }
 
@@ -16,8 +16,8 @@ it("says everything at first", () => {
 
 it("says what came, went and fares differently, and not what only grew older", () => {
   const after = statusWith({
-    rotate: [summary({ name: "a", health: "attention", reason: "NameConflict" }), summary({ name: "c" })],
-    publish: [summary({ kind: "JWKS", name: "a", sinceMs: nowMs })],
+    rotate: [report({ name: "a", health: "failed", reason: "NameConflict" }), report({ name: "c" })],
+    publish: [report({ kind: "JWKS", name: "a", sinceMs: nowMs })],
   });
   expect(changes(before, after)).toEqual(["changed rotate RotationTarget a", "added rotate RotationTarget c", "removed rotate RotationTarget b"]);
   expect(changes(before, before)).toEqual([]);
@@ -30,7 +30,7 @@ it("says what can no longer be read, and can again, whatever the words of the fa
   expect(unread(statusWith({}), broken)).toEqual([{ type: "unread", step: "rotate", unread: [failing("reset")] }]);
   expect(unread(broken, statusWith({}, { rotate: { unread: [failing("timed out")] } }))).toEqual([]);
   expect(unread(broken, statusWith({}))).toEqual([{ type: "unread", step: "rotate", unread: [] }]);
-  const leasesUnread = { ...statusWith({}), leasesUnread: failing("reset") };
+  const leasesUnread = statusWith({}, {}, failing("reset"));
   expect(unread(statusWith({}), leasesUnread)).toEqual([{ type: "unread", step: undefined, unread: [failing("reset")] }]);
 });
 

@@ -1,6 +1,7 @@
 // What is shown instead of what is not there: whether the page is live, what is not known, and why a list is empty.
 import type { ComponentChildren, JSX } from "preact";
-import { doubtWords, isShown, limitText, shownNamespaces, useDoubts } from "../doubt.ts";
+import { isShown } from "../../contract/index.ts";
+import { doubtWords, limitText, shownNamespaces, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "./health-mark.tsx";
 import { Moment } from "./inline.tsx";
@@ -14,14 +15,14 @@ export function ConnectionState(): JSX.Element {
   const [tone, word] =
     state === "live"
       ? doubt !== undefined
-        ? (["warning", doubtWords[doubt.about].short] as const)
+        ? (["degraded", doubtWords[doubt.about].short] as const)
         : limit !== undefined
           ? (["unknown", limit.length === 1 ? `live in ${limit[0]}` : `live in ${limit.length} namespaces`] as const)
-          : (["ok", "live"] as const)
+          : (["healthy", "live"] as const)
       : state === "connecting"
-        ? (["waiting", "connecting"] as const)
+        ? (["paused", "connecting"] as const)
         : state === "cut"
-          ? (["warning", "cut off"] as const)
+          ? (["degraded", "cut off"] as const)
           : (["unknown", "not in"] as const);
   return (
     <span class={`connection tone-${tone}`} role="status" data-state={state}>

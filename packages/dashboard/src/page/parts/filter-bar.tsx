@@ -1,9 +1,9 @@
 // Searches a list and narrows it by health. What is chosen is part of the address.
 import type { ComponentChildren, JSX } from "preact";
-import type { Health } from "../../contract/index.ts";
-import { countHealth, healthOrder } from "../record-list.ts";
+import { type Health, healthOrder } from "../../contract/index.ts";
+import { countTables } from "../record-list.ts";
 import { usePage } from "../page-state.ts";
-import { HealthMark, healthWord } from "./health-mark.tsx";
+import { HealthMark } from "./health-mark.tsx";
 
 export function FilterBar({
   tables,
@@ -19,7 +19,7 @@ export function FilterBar({
 }): JSX.Element {
   const { navigation } = usePage();
   const { search, health } = navigation.route.value;
-  const counts = countHealth(...tables);
+  const counts = countTables(...tables);
   const count = tables.reduce((sum, table) => sum + table.length, 0);
   return (
     <search class="filter-bar">
@@ -41,12 +41,7 @@ export function FilterBar({
         {healthOrder
           .filter((name) => counts[name] > 0 || health === name)
           .map((name) => (
-            <HealthButton
-              key={name}
-              chosen={health === name}
-              onChoose={() => navigation.adjust({ health: name })}
-              label={`${healthWord(name)}, ${counts[name]}`}
-            >
+            <HealthButton key={name} chosen={health === name} onChoose={() => navigation.adjust({ health: name })} label={`${name}, ${counts[name]}`}>
               <HealthMark health={name} quiet /> <span>{counts[name]}</span>
             </HealthButton>
           ))}

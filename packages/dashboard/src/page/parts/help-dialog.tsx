@@ -2,7 +2,7 @@
 import { Fragment, type JSX, type RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { usePage } from "../page-state.ts";
-import { healthOrder } from "../record-list.ts";
+import { healthOrder } from "../../contract/index.ts";
 import { home } from "../route.ts";
 import { stageInfos } from "../stages.ts";
 import { HealthMark } from "./health-mark.tsx";

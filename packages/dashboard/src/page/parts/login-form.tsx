@@ -36,8 +36,8 @@ export function LoginForm({ why, message }: { readonly why: LoginReason; readonl
     <form class="panel login" onSubmit={submit} aria-labelledby="login">
       <h1 id="login">Sign in</h1>
       {reasons[why] === undefined ? null : (
-        <p class="notice tone-error" role="alert">
-          <HealthMark health="error" quiet />
+        <p class="notice tone-failed" role="alert">
+          <HealthMark health="failed" quiet />
           <span>
             {reasons[why]} {message}
           </span>

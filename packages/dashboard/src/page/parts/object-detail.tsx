@@ -63,7 +63,7 @@ export function DifferenceList({ detail }: { readonly detail: DetailState }): JS
   if (differences.length === 0)
     return (
       <p class="empty">
-        <HealthMark health="ok" text="No difference: the objects are as the checksum says." />
+        <HealthMark health="healthy" text="No difference: the objects are as the checksum says." />
       </p>
     );
   return (
@@ -78,7 +78,7 @@ export function DifferenceList({ detail }: { readonly detail: DetailState }): JS
 function Difference({ difference }: { readonly difference: DifferenceView }): JSX.Element {
   return (
     <li class="difference">
-      <span class="tone-warning tone-text">{directionWords[difference.direction]}</span>
+      <span class="tone-degraded tone-text">{directionWords[difference.direction]}</span>
       <code>{difference.name}</code>
       <span class="message">{difference.message}</span>
     </li>

@@ -23,7 +23,7 @@ it("a key is active, then retiring, then removed", () => {
       : undefined,
   );
   expect(drawn).toEqual([
-    { bars: [["live", "signs · tls", 1000, undefined]], marks: [["expiry", 9000, "warning"]] },
+    { bars: [["live", "signs · tls", 1000, undefined]], marks: [["expiry", 9000, "degraded"]] },
     {
       bars: [
         ["past", "tls", 1000, 2000],

@@ -76,7 +76,7 @@ function endOf(toMs: number | undefined): { readonly toMs?: number } {
 }
 
 function marksOf(key: KeyView): readonly Mark[] {
-  const expiryHealth: Health = key.state === "Active" ? "warning" : "unknown";
+  const expiryHealth: Health = key.state === "Active" ? "degraded" : "unknown";
   return [
     ...(key.certificateExpiresMs === undefined || key.state === "Removed"
       ? []

@@ -89,7 +89,7 @@ export function GroupRow({ track }: { readonly track: GroupTrack }): JSX.Element
         <ObjectLink to={track.ref}>{track.title}</ObjectLink>
       </span>
       <span class="note">{track.note}</span>
-      {track.warning === undefined ? null : <span class="chip tone-warning">{track.warning}</span>}
+      {track.warning === undefined ? null : <span class="chip tone-degraded">{track.warning}</span>}
     </div>
   );
 }

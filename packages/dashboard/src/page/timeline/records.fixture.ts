@@ -2,11 +2,11 @@
 import type { KeySetRecord, KeyView, RotationLane, RotationSetRecord } from "../../contract/index.ts";
 
 const base = { apiVersion: "v1", namespace: "shop" };
-const fine = { health: "ok", reason: "Ready", message: "all is well", conditions: [] } as const;
+const fine = { health: "healthy", reason: "Ready", message: "all is well", detail: "", about: [], conditions: [] } as const;
 
 export function lane(name: string, changes: Partial<RotationLane> = {}): RotationLane {
   return {
-    target: { ...base, kind: "RotationTarget", resource: "rotationtargets.rotator.k8s.telekom.com", name },
+    ref: { ...base, kind: "RotationTarget", resource: "rotationtargets.rotator.k8s.telekom.com", name },
     rank: 1,
     order: 1,
     delayMs: 60_000,

@@ -56,12 +56,12 @@ function sourceBar(version: RotationVersion, { id, until }: { readonly id: strin
 }
 
 function targetLane(lane: RotationLane, { record, freezes }: { readonly record: RotationSetRecord; readonly freezes: readonly Band[] }): LaneTrack {
-  const id = `${record.id}/${lane.target.name}`;
+  const id = `${record.id}/${lane.ref.name}`;
   return {
     type: "lane",
     id,
-    title: nameWithin(record.set, lane.target.name),
-    ref: lane.target,
+    title: nameWithin(record.set, lane.ref.name),
+    ref: lane.ref,
     note: `${lane.rank} · ${spanText(lane.delayMs)}`,
     health: lane.health,
     bars: [...lane.held.map((held) => heldBar(held, { id, lane })), ...lane.planned.flatMap((step, index) => plannedBar(step, { id, lane, index }))],

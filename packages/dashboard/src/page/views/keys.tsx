@@ -13,7 +13,7 @@ const legend = [
   { look: "bar live hue-0", meaning: "active" },
   { look: "bar retiring", meaning: "retiring: verifies, signs no more" },
   { look: "bar removed", meaning: "removed" },
-  { look: "mark expiry tone-warning", meaning: "certificate expires" },
+  { look: "mark expiry tone-degraded", meaning: "certificate expires" },
   { look: "mark end", meaning: "removal" },
 ];
 
@@ -42,7 +42,7 @@ export function Keys(): JSX.Element {
 const textsOfRotation = ({ set, source, lanes }: RotationSetRecord): readonly string[] => [
   set,
   source?.name ?? "",
-  ...lanes.map(({ target }) => target.name),
+  ...lanes.map(({ ref }) => ref.name),
 ];
 
 const legendRotation = [

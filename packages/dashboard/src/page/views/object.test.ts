@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { lane, rotationSet } from "../timeline/records.fixture.ts";
-import { nextText } from "./stage.tsx";
 import { objectFacts } from "./object.tsx";
 
 const live = lane("keys-live", {
@@ -13,8 +12,8 @@ const live = lane("keys-live", {
   gapMs: 5000,
 });
 
-it("a target's page shows its place, and that of the set about the whole", () => {
-  const record = rotationSet({ lanes: [live], createdMs: 5, nextMs: 900 });
+it("a target's page tells about its place, and that of the set about the whole", () => {
+  const record = rotationSet({ lanes: [live], createdMs: 5, next: { atMs: 900, what: "keys-live gets version 3" } });
   expect(objectFacts(record, live)).toEqual([
     { name: "created", atMs: 5 },
     { name: "place in the chain", text: "2" },
@@ -26,9 +25,4 @@ it("a target's page shows its place, and that of the set about the whole", () =>
     { name: "next", atMs: 900 },
   ]);
   expect(objectFacts(record)).toContainEqual({ name: "source", text: "Secret signing-key" });
-  expect(nextText(record)).toBe("keys-live gets version 3");
-});
-
-it("a target that is to be emptied is said to be", () => {
-  expect(nextText(rotationSet({ lanes: [lane("keys-live", { planned: [{ atMs: 900 }] })], nextMs: 900 }))).toBe("keys-live is emptied");
 });

@@ -16,21 +16,21 @@ import { rotationTracks } from "../timeline/rotation-tracks.ts";
 import { ZoomBar } from "../timeline/timeline-controls.tsx";
 import { Timeline, useRange } from "../timeline/timeline.tsx";
 import { type Fact, suggestedSpan, type Track } from "../timeline/tracks.ts";
-import { allTables, type ObjectRecord } from "./stage.tsx";
+import { allTables, type ShownRecord } from "./stage.tsx";
 
 // What there is to say about an object besides its conditions, as a list of facts.
 
 /** The facts of a record; of one lane of it, if the object is a target. */
-export function objectFacts(record: ObjectRecord, lane?: RotationLane): readonly Fact[] {
+export function objectFacts(record: ShownRecord, lane?: RotationLane): readonly Fact[] {
   return [
     ...at("created", record.createdMs),
     ...at("so since", record.sinceMs),
     ...(lane === undefined ? ownFacts(record) : laneFacts(lane)),
-    ...at("next", lane === undefined ? record.nextMs : lane.planned[0]?.atMs),
+    ...at("next", lane === undefined ? record.next?.atMs : lane.planned[0]?.atMs),
   ];
 }
 
-function ownFacts(record: ObjectRecord): readonly Fact[] {
+function ownFacts(record: ShownRecord): readonly Fact[] {
   switch (record.type) {
     case "issued":
       return [
@@ -125,7 +125,7 @@ function digest(name: string, value: string | undefined): readonly Fact[] {
 interface FoundObject {
   readonly ref: ObjectRef;
   /** Differs when anything about it has changed. */
-  readonly record: ObjectRecord;
+  readonly record: ShownRecord;
   readonly health: Health;
   readonly reason: string;
   readonly message: string;
@@ -138,13 +138,13 @@ interface FoundObject {
 function findObject(tables: LiveTables, name: ObjectName): FoundObject | undefined {
   const lane = tables.rotationSet.value.flatMap((record) =>
     record.lanes
-      .filter(({ target, object }) => isSame(target, name) || (object !== undefined && isSame(object, name)))
+      .filter(({ ref, object }) => isSame(ref, name) || (object !== undefined && isSame(object, name)))
       .map((found) => ({ record, lane: found })),
   )[0];
   if (lane !== undefined) {
-    const { health, reason, message, conditions, target } = lane.lane;
+    const { health, reason, message, conditions, ref } = lane.lane;
     return {
-      ref: target,
+      ref,
       record: lane.record,
       health,
       reason,
@@ -172,7 +172,7 @@ function isSame(ref: ObjectName, name: ObjectName): boolean {
   return ref.resource === name.resource && ref.namespace === name.namespace && ref.name === name.name;
 }
 
-function tracksOf(record: ObjectRecord): readonly Track[] {
+function tracksOf(record: ShownRecord): readonly Track[] {
   if (record.type === "rotationSet") return rotationTracks(record);
   return record.type === "keySet" ? keyTracks(record) : [];
 }
@@ -334,7 +334,7 @@ function Events({ detail: { events, eventsHidden } }: { readonly detail: ObjectD
         <ul class="panel row-list">
           {events.map((event) => (
             <li key={`${event.reason}/${event.firstMs}/${event.note}`}>
-              <HealthMark health={event.type === "Warning" ? "warning" : "ok"} quiet text={event.type} />
+              <HealthMark health={event.type === "Warning" ? "degraded" : "healthy"} quiet text={event.type} />
               <span class="what">
                 <strong>{event.reason}</strong> {event.count > 1 ? <span class="faint">{event.count} times</span> : null}
               </span>

@@ -1,15 +1,15 @@
 // The first view: the five stages from left to right, what needs attention first, and what happens next.
 import type { JSX } from "preact";
-import type { StageRecord } from "../../contract/index.ts";
-import { doubtsAbout, doubtWords, limitText, namespacesText, shownNamespaces, stageHealth, useDoubts } from "../doubt.ts";
+import { healthOrder, type StageRecord } from "../../contract/index.ts";
+import { doubtsOn, doubtWords, healthOn, limitText, namespacesText, shownNamespaces, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
-import { HealthMark, healthWord } from "../parts/health-mark.tsx";
+import { HealthMark } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
-import { concernsIn, comingUp, countHealth, healthOrder } from "../record-list.ts";
+import { concernsIn, comingUp, countTables } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
 import { counted, type StageInfo, stageInfos } from "../stages.ts";
-import { allTables, countedRecords, nextText, type ObjectRecord } from "./stage.tsx";
+import { allTables, countedRecords, type ShownRecord } from "./stage.tsx";
 
 const most = 8;
 
@@ -53,10 +53,10 @@ function StageCard({
 }): JSX.Element {
   const { live, clock } = usePage();
   const records = countedRecords(live.tables, info.step);
-  const counts = countHealth(records);
+  const counts = countTables(records);
   const absence = record?.state === "off" ? "switched off" : record?.state === "absent" ? "not installed" : undefined;
-  const health = stageHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)));
-  const doubts = doubtsAbout(record, live.connection.value);
+  const health = healthOn(live.connection.value, record, countTables(...allTables(live.tables, info.step)));
+  const doubts = doubtsOn(live.connection.value, record);
   const isDoubtful = doubts.length > 0;
   const doubt = isDoubtful ? `unknown: ${doubts.map(({ about }) => doubtWords[about].sentence).join(", ")}` : undefined;
   const limit = record?.shownIn;
@@ -66,7 +66,7 @@ function StageCard({
     <li class={`panel step tone-${health}`}>
       <h2>
         <a href={formatRoute({ ...home, view: info.view })}>{info.verb}</a>
-        <HealthMark health={health} quiet text={absence ?? healthWord(health)} />
+        <HealthMark health={health} quiet text={absence ?? health} />
       </h2>
       <p class="step-summary">{record?.summary ?? info.summary}</p>
       <p class={isDoubtful ? "step-count faint" : "step-count"}>
@@ -88,15 +88,15 @@ function StageCard({
             .filter((name) => counts[name] > 0)
             .map((name) => (
               <span key={name}>
-                {counts[name]} {healthWord(name)}
+                {counts[name]} {name}
               </span>
             ))}
       </p>
       {absence !== undefined || limit === undefined ? null : <p class="step-foot">{limitText(limit)}</p>}
       <p class="step-next">
-        {next?.nextMs === undefined ? null : (
+        {next?.next === undefined ? null : (
           <>
-            next <Moment at={next.nextMs} />
+            next <Moment at={next.next.atMs} />
           </>
         )}
       </p>
@@ -105,7 +105,7 @@ function StageCard({
   );
 }
 
-function Attention({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
+function Attention({ records }: { readonly records: readonly ShownRecord[] }): JSX.Element {
   const { live } = usePage();
   const { first, count } = concernsIn(records, most);
   const doubts = useDoubts();
@@ -121,7 +121,7 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
         </span>
       </div>
       {first.length + lasting.length === 0 ? (
-        <p class="panel empty soft">{live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="ok" text={nothing} />}</p>
+        <p class="panel empty soft">{live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="healthy" text={nothing} />}</p>
       ) : (
         <ul class="panel row-list">
           {lasting.map(({ about, steps, messages, asOfMs }) => (
@@ -156,7 +156,7 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
   );
 }
 
-function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
+function ComingUp({ records }: { readonly records: readonly ShownRecord[] }): JSX.Element {
   const { clock } = usePage();
   const coming = comingUp(records, clock.now.value, most);
   return (
@@ -177,8 +177,8 @@ function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): J
                 <ObjectLink to={record.ref}>{record.type === "rotationSet" ? record.set : record.ref.name}</ObjectLink>{" "}
                 <span class="faint">{whereText(record)}</span>
               </span>
-              <span>{record.nextMs === undefined ? null : <Moment at={record.nextMs} />}</span>
-              <span class="message">{nextText(record)}</span>
+              <span>{record.next === undefined ? null : <Moment at={record.next.atMs} />}</span>
+              <span class="message">{record.next?.what}</span>
             </li>
           ))}
         </ul>
@@ -187,7 +187,7 @@ function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): J
   );
 }
 
-function whereText({ ref }: ObjectRecord): string {
+function whereText({ ref }: ShownRecord): string {
   return ref.namespace === "" ? ref.kind : `${ref.kind} in ${ref.namespace}`;
 }
 
@@ -204,7 +204,7 @@ export function StageFlow(): JSX.Element {
           return (
             <li key={info.step}>
               <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
-                <HealthMark health={stageHealth(record, live.connection.value, countHealth(...allTables(live.tables, info.step)))} quiet />
+                <HealthMark health={healthOn(live.connection.value, record, countTables(...allTables(live.tables, info.step)))} quiet />
                 {info.verb}
               </a>
             </li>

@@ -1,7 +1,7 @@
 // Roll-out: workloads by how far they are, and what the plan of this moment does with each.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Health, WorkloadRecord } from "../../contract/index.ts";
+import { type Health, isDoubted, type WorkloadRecord } from "../../contract/index.ts";
 import { filterRecords } from "../record-list.ts";
 import { EmptyState, NothingFound } from "../parts/connection-state.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
@@ -14,12 +14,12 @@ import { ViewHead } from "./stage.tsx";
 type Phase = WorkloadRecord["phase"];
 
 const phases: readonly { readonly phase: Phase; readonly word: string; readonly hint: string; readonly health: Health }[] = [
-  { phase: "outdated", word: "outdated", hint: "to be restarted now", health: "busy" },
-  { phase: "waiting", word: "waiting", hint: "will be restarted", health: "waiting" },
-  { phase: "rolling", word: "rolling", hint: "being restarted", health: "busy" },
-  { phase: "done", word: "done", hint: "pods are current", health: "ok" },
-  { phase: "heldBack", word: "held back", hint: "will not be restarted", health: "waiting" },
-  { phase: "unknown", word: "unknown", hint: "not known", health: "unknown" },
+  { phase: "outdated", word: "outdated", hint: "to be restarted now", health: "progressing" },
+  { phase: "waiting", word: "waiting", hint: "will be restarted", health: "paused" },
+  { phase: "rolling", word: "rolling", hint: "being restarted", health: "progressing" },
+  { phase: "done", word: "done", hint: "pods are current", health: "healthy" },
+  { phase: "heldBack", word: "held back", hint: "will not be restarted", health: "paused" },
+  { phase: "unknown", word: "unknown", hint: "cannot be told", health: "unknown" },
 ];
 
 const columns: readonly Column<WorkloadRecord>[] = [
@@ -79,6 +79,10 @@ export function RollOut(): JSX.Element {
     const found = filterRecords(records, { search, health }, ({ why, phase }) => [why, wordOf(phase)]);
     return selected === undefined ? found : found.filter(({ phase }) => phase === selected);
   }, [records, search, health, selected]);
+  const tones = phases.map(({ phase, health: usual, ...words }) => {
+    const own = records.filter((record) => record.phase === phase);
+    return { ...words, phase, count: own.length, tone: own.some(isDoubted) ? ("unknown" as const) : usual };
+  });
   return (
     <>
       <ViewHead view="roll-out" />
@@ -89,7 +93,7 @@ export function RollOut(): JSX.Element {
       ) : (
         <>
           <div class="phases" role="group" aria-label="Phases">
-            {phases.map(({ phase, word, hint, health: tone }) => (
+            {tones.map(({ phase, word, hint, count, tone }) => (
               <button
                 type="button"
                 key={phase}
@@ -97,7 +101,7 @@ export function RollOut(): JSX.Element {
                 aria-pressed={selected === phase}
                 onClick={() => navigation.adjust({ selected: selected === phase ? undefined : phase })}
               >
-                <strong>{records.filter((record) => record.phase === phase).length}</strong>
+                <strong>{count}</strong>
                 <HealthMark health={tone} text={word} />
                 <span class="faint">{hint}</span>
               </button>

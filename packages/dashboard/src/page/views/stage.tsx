@@ -1,17 +1,26 @@
-// What the views of all stages share: their records, their heading, and what happens next in words.
+// What the views of all stages share: their records and their heading.
 import type { ComponentChildren, JSX } from "preact";
-import type { AgentRecord, ChecksumRecord, IssuedRecord, KeySetRecord, RotationSetRecord, StageName, WorkloadRecord } from "../../contract/index.ts";
-import { isShown, limitText } from "../doubt.ts";
+import {
+  type AgentRecord,
+  type ChecksumRecord,
+  isShown,
+  type IssuedRecord,
+  type KeySetRecord,
+  type RotationSetRecord,
+  type StageName,
+  type WorkloadRecord,
+} from "../../contract/index.ts";
+import { limitText } from "../doubt.ts";
 import type { LiveTables } from "../live-picture.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
 import type { ViewName } from "../route.ts";
 import { stageInfos } from "../stages.ts";
 
-export type ObjectRecord = IssuedRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | WorkloadRecord;
+export type ShownRecord = IssuedRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | WorkloadRecord;
 
 /** What a step counts. Agents are not counted among checksums, but want attention as much. */
-export function countedRecords(tables: LiveTables, step: StageName): readonly ObjectRecord[] {
+export function countedRecords(tables: LiveTables, step: StageName): readonly ShownRecord[] {
   switch (step) {
     case "eventing-auth":
       return tables.issued.value;
@@ -28,7 +37,7 @@ export function countedRecords(tables: LiveTables, step: StageName): readonly Ob
 }
 
 /** Everything that a step is responsible for, table by table. */
-export function allTables(tables: LiveTables, step: StageName): readonly (readonly ObjectRecord[])[] {
+export function allTables(tables: LiveTables, step: StageName): readonly (readonly ShownRecord[])[] {
   return step === "checksum" ? [tables.checksum.value, tables.agent.value] : [countedRecords(tables, step)];
 }
 
@@ -60,13 +69,13 @@ function StageNotices({ view }: { readonly view: ViewName }): JSX.Element | null
     <>
       {record.state === "off" ? <Notice health="unknown">This controller is not switched on in this operator.</Notice> : null}
       {isShown(record) && record.leader !== undefined && record.leader.state !== "led" ? (
-        <Notice health="warning">
+        <Notice health="degraded">
           {record.leader.state === "none" ? "No operator leads this step" : "Whether an operator leads this step is not known"}:{" "}
           {record.leader.message}.
         </Notice>
       ) : null}
       {record.hidden.length > 0 ? (
-        <Notice health="waiting">
+        <Notice health="paused">
           You may not see these, so they are left out: {record.hidden.join(", ")}. It takes the rights to list and watch them.
         </Notice>
       ) : null}
@@ -74,7 +83,7 @@ function StageNotices({ view }: { readonly view: ViewName }): JSX.Element | null
         <Notice health="unknown">{limitText(record.shownIn)}. It takes the rights to list and watch them in the whole cluster.</Notice>
       ) : null}
       {record.troubles.map((trouble) => (
-        <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "busy" : "warning"}>
+        <Notice key={`${trouble.resource}/${trouble.namespace ?? ""}`} health={trouble.state === "syncing" ? "progressing" : "degraded"}>
           {troubleWords[trouble.state]}: {trouble.resource}
           {trouble.namespace === undefined ? "" : ` in ${trouble.namespace}`}. {trouble.message}
         </Notice>
@@ -94,7 +103,7 @@ function Notice({
   health,
   children,
 }: {
-  readonly health: "unknown" | "waiting" | "busy" | "warning";
+  readonly health: "unknown" | "paused" | "progressing" | "degraded";
   readonly children: ComponentChildren;
 }): JSX.Element {
   return (
@@ -103,32 +112,4 @@ function Notice({
       <span>{children}</span>
     </p>
   );
-}
-
-// What happens next to an object, in words.
-
-/** For records whose `nextMs` is known. */
-export function nextText(record: ObjectRecord): string {
-  switch (record.type) {
-    case "issued":
-      return "the credentials are rotated";
-    case "rotationSet": {
-      const lane = record.lanes.find(({ planned }) => planned[0]?.atMs === record.nextMs);
-      const seq = lane?.planned[0]?.seq;
-      return lane === undefined
-        ? "a version moves on"
-        : seq === undefined
-          ? `${lane.target.name} is emptied`
-          : `${lane.target.name} gets version ${seq}`;
-    }
-    case "keySet":
-      return record.nextMs === record.nextExpiryMs ? "a certificate expires" : "a replaced key is removed";
-    case "checksum":
-      return "an announced state is given up";
-    case "agent":
-      return "the agent should have been heard of again";
-    case "workload":
-    default:
-      return record.decision?.type === "wait" ? "it may be restarted" : "it is looked at again";
-  }
 }

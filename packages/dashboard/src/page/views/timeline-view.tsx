@@ -1,7 +1,7 @@
 // A step whose records are lanes over time: search, zoom, the lanes or the same as a table, and what their looks mean.
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { RecordBase } from "../../contract/index.ts";
+import type { ObjectRecord } from "../../contract/index.ts";
 import { filterRecords } from "../record-list.ts";
 import { NothingFound } from "../parts/connection-state.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
@@ -18,7 +18,7 @@ interface LegendEntry {
   readonly meaning: string;
 }
 
-interface TimelineViewProps<T extends RecordBase> {
+interface TimelineViewProps<T extends ObjectRecord> {
   readonly view: ViewName;
   readonly records: readonly T[];
   /** Must always be the same function. */
@@ -33,7 +33,7 @@ interface TimelineViewProps<T extends RecordBase> {
   readonly empty: ComponentChildren;
 }
 
-export function TimelineView<T extends RecordBase>(props: TimelineViewProps<T>): JSX.Element {
+export function TimelineView<T extends ObjectRecord>(props: TimelineViewProps<T>): JSX.Element {
   const { records, textsOf } = props;
   const { clock, navigation } = usePage();
   const { search, health, table } = navigation.route.value;

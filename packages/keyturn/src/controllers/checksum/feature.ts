@@ -10,6 +10,7 @@ import { checksumController } from "./controller.ts";
 import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
 import { checksumAlerts, checksumPanels } from "./monitoring.ts";
 import { checksumReasons } from "./reasons.ts";
+import { checksumRecords } from "./records.ts";
 
 export const checksumFeature: Feature = {
   name: "checksum",
@@ -43,6 +44,7 @@ export const checksumFeature: Feature = {
     },
   },
   predecessor: { name: "the missing half of Tengine-Ingress", guide: "docs/migration/from-tengine-ingress.md" },
+  records: checksumRecords,
   controllers(flag) {
     const names = flag(checksumFlags.namespaces);
     const choice: NamespaceChoice = names.length > 0 ? { type: "named", names } : { type: "labelled", labels: flag(checksumFlags.namespaceSelector) };

@@ -8,6 +8,7 @@ import { kymaController } from "./kyma.ts";
 import { eventingAuthMetrics } from "./metrics.ts";
 import { eventingAuthAlerts, eventingAuthPanels } from "./monitoring.ts";
 import { eventingAuthReasons } from "./reasons.ts";
+import { eventingAuthRecords } from "./records.ts";
 
 /** From sending a request to the identity provider to the end of its response; three tries of it fit into a run. */
 const providerTimeoutMs = 10_000;
@@ -35,6 +36,7 @@ export const eventingAuthFeature: Feature = {
   alerts: eventingAuthAlerts,
   panels: eventingAuthPanels,
   predecessor: { name: "eventing-auth-manager", image: "eventing-auth-manager", guide: "docs/migration/from-eventing-auth-manager.md" },
+  records: eventingAuthRecords,
   controllers(flag) {
     const selects = selectionOf(flag);
     return [

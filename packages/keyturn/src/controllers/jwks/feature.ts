@@ -8,6 +8,7 @@ import { jwksController, jwksMetrics } from "./controller.ts";
 import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
 import { jwksAlerts, jwksPanels } from "./monitoring.ts";
 import { jwksReasons } from "./reasons.ts";
+import { jwksRecords } from "./records.ts";
 
 // How often something may be done for one object, as flags.
 
@@ -48,6 +49,7 @@ export const jwksFeature: Feature = {
   alerts: jwksAlerts,
   panels: jwksPanels,
   predecessor: { name: "jwks-operator", image: "jwks-operator", guide: "docs/migration/from-jwks-operator.md" },
+  records: jwksRecords,
   controllers(flag) {
     const limits = { intervalMs: flag(jwksFlags.reconcileInterval), perMinute: flag(jwksFlags.reconcilesPerMinute) };
     const common = { limits, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };

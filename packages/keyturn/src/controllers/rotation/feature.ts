@@ -7,6 +7,7 @@ import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { RotationTarget } from "./api.ts";
 import { rotationController } from "./controller.ts";
 import { rotationMetrics } from "./metrics.ts";
+import { rotationRecords } from "./records.ts";
 import { parseSourceKind, sourceKinds } from "./source.ts";
 import { rotationAlerts, rotationPanels } from "./monitoring.ts";
 import { headedHistory, reportEverywhere, rotationHistoryReport, rotationKinds, rotationPlanReport, rotationSets } from "./queries.ts";
@@ -66,6 +67,7 @@ export const rotationFeature: Feature = {
     },
   },
   predecessor: { name: "k8s-rotator", image: "k8s-rotator", guide: "docs/migration/from-k8s-rotator.md" },
+  records: rotationRecords((flag) => sourceKinds(flag(rotationFlags.kinds))),
   controllers: (flag) => [
     rotationController({ kinds: sourceKinds(flag(rotationFlags.kinds)), selects: selectionOf(flag), maintenance: rotationWindows(flag) }),
   ],

@@ -9,6 +9,7 @@ import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
 import { sidecarsAlerts, sidecarsPanels } from "./monitoring.ts";
 import { sidecarsPlanReport } from "./queries.ts";
 import { sidecarsReasons } from "./reasons.ts";
+import { sidecarsRecords } from "./records.ts";
 
 export const sidecarsFeature: Feature = {
   name: "sidecars",
@@ -39,6 +40,7 @@ export const sidecarsFeature: Feature = {
     },
   },
   predecessor: { name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
+  records: sidecarsRecords,
   controllers: (flag) => [sidecarsControllerOf(sidecarsOptions(flag))],
 };
 

@@ -29,7 +29,7 @@ export async function tailOfServerLogs(folder: string, lastLines = 30): Promise<
 /**
  * Call in a file or `describe`: gives the cluster that all files of this run share, with every controller and three nodes.
  * Use namespaces of your own (`cluster().namespace("x")`), and do not stop its servers. Needs `global-setup.ts` in vitest's configuration.
- * Tests that do so wait far more than they compute: let them run side by side (`test.concurrent`).
+ * Tests that do so wait far more than they compute: let them run side by side (`{ concurrent: true }`).
  */
 export function useSharedCluster(): () => ClusterAccess {
   return useShared("keyturnSharedCluster");

@@ -1,11 +1,10 @@
-import type { Condition, Stored } from "@keyturn/runtime";
+import type { Condition } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import type { JwksStatus, KeyStatus } from "./api.ts";
+import { JWKSConfig, type JwksStatus, type KeyStatus } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { jwksSummary, keepShownJwks, type ShownJwks } from "./summary.ts";
+import { type JwksObject, keepShownJwks, keySetRecord } from "./records.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
-const kind = { kind: "JWKSConfig" };
 
 function condition(type: string, status: "True" | "False", reason: ConditionReason, since = "2026-01-02T03:00:00Z"): Condition {
   return { type, status, reason, message: `because of ${reason}`, lastTransitionTime: since };
@@ -16,7 +15,7 @@ function key(changes: Partial<KeyStatus> = {}): KeyStatus {
   return { kid: "k", state: "Active", source: "signer", algorithm: "RS256", certificates: ["MIIsecretlooking"], ...times, ...changes };
 }
 
-function config(status: JwksStatus): Stored<ShownJwks> {
+function config(status: JwksStatus): JwksObject {
   return {
     metadata: { namespace: "shop", name: "tokens", uid: "u", resourceVersion: "1" },
     spec: { certificateSecret: "signer", certificateSecrets: ["signer-next"], configMapName: "tokens-jwks" },
@@ -24,24 +23,28 @@ function config(status: JwksStatus): Stored<ShownJwks> {
   };
 }
 
+function recordOf(object: JwksObject) {
+  return keySetRecord(JWKSConfig, object, { removed: [], nowMs }).record;
+}
+
 describe("the health of a JWKSConfig", () => {
   it.each([
     ["healthy Ready", [condition("Ready", "True", "Ready")]],
-    ["attention SecretNotFound", [condition("Ready", "False", "SecretNotFound")]],
-    ["moving UpdateDeferred", [condition("Ready", "False", "UpdateDeferred")]],
-    ["moving PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable")]],
-    ["attention PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable", "2026-01-02T02:00:00Z")]],
-    ["attention DocumentTooLarge", [condition("Ready", "True", "Ready"), condition("Truncated", "True", "DocumentTooLarge")]],
+    ["failed SecretNotFound", [condition("Ready", "False", "SecretNotFound")]],
+    ["progressing UpdateDeferred", [condition("Ready", "False", "UpdateDeferred")]],
+    ["progressing PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable")]],
+    ["failed PodsNotAvailable", [condition("Ready", "False", "PodsNotAvailable", "2026-01-02T02:00:00Z")]],
+    ["degraded DocumentTooLarge", [condition("Ready", "True", "Ready"), condition("Truncated", "True", "DocumentTooLarge")]],
     ["paused Paused", [{ ...condition("Ready", "True", "Ready"), reason: "Paused" }]],
   ])("is %s", (expected, conditions) => {
-    const { health, reason } = jwksSummary(kind, config({ conditions }), nowMs);
+    const { health, reason } = recordOf(config({ conditions }));
     expect(`${health} ${reason}`).toBe(expected);
   });
 });
 
 describe("what comes next", () => {
   const status = { conditions: [condition("Ready", "True", "Ready")], keyCount: 2 };
-  const nextOf = (changes: Partial<JwksStatus>) => jwksSummary(kind, config({ ...status, ...changes }), nowMs).next;
+  const nextOf = (changes: Partial<JwksStatus>) => recordOf(config({ ...status, ...changes })).next;
 
   it("is the removal of a key or the end of a certificate, whichever comes first", () => {
     const keys = [key(), key({ kid: "old", state: "Retiring", certificateExpires: "2026-01-03T00:00:00Z" })];
@@ -57,13 +60,13 @@ describe("what comes next", () => {
   });
 
   it("is overdue if a key that should be gone is still there", () => {
-    const late = jwksSummary(kind, config({ ...status, nextRemoval: "2026-01-02T03:00:00Z" }), nowMs);
-    expect(late).toMatchObject({ health: "attention", reason: "Overdue", detail: "2 keys in tokens-jwks" });
+    const late = recordOf(config({ ...status, nextRemoval: "2026-01-02T03:00:00Z" }));
+    expect(late).toMatchObject({ health: "degraded", reason: "Overdue", detail: "2 keys in tokens-jwks" });
   });
 });
 
 it("keeps no certificates, and is found by its Secrets", () => {
   const kept = keepShownJwks(config({ keys: [key()] }));
   expect(JSON.stringify(kept)).not.toContain("MIIsecretlooking");
-  expect(jwksSummary(kind, kept, nowMs).names).toEqual(["tokens", "signer", "signer-next", "tokens-jwks"]);
+  expect(recordOf(kept).about).toEqual(["tokens", "signer", "signer-next", "tokens-jwks"]);
 });

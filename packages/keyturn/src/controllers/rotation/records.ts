@@ -1,12 +1,15 @@
-// What was seen of a rotation set and is no longer written down anywhere: the operator keeps only what its rules can still ask for, and people want to look further back.
+// What people see of rotation sets: what each target held and holds, and what comes, from the operator's own forecast.
 import type {
+  DashboardRecord,
   FreezeStretch,
+  Health,
   HeldStretch,
+  NextStep,
   ObjectRef,
+  ObjectReport,
   PlannedStep,
   RotationLane,
   RotationSetRecord,
-  RotationVersion,
 } from "@keyturn/dashboard/contract";
 import {
   type Cache,
@@ -15,17 +18,42 @@ import {
   findCondition,
   keyOf,
   type Kind,
+  managedBySelector,
   nameOf,
   resourceOf,
   Secret,
-  type Selection,
   statesOf,
   type Stored,
 } from "@keyturn/runtime";
-import { keepAnnotations, type RotationAnnotations, targetRules, withBelievedAnnotations } from "../../controllers/rotation/annotations.ts";
-import { RotationTarget } from "../../controllers/rotation/api.ts";
-import { forecast } from "../../controllers/rotation/forecast.ts";
-import type { Commit, RotationLog } from "../../controllers/rotation/history.ts";
+import { type FlagReader, keyturn } from "../../feature/feature.ts";
+import {
+  againAtMs,
+  compareReports,
+  defined,
+  earlierNext,
+  happened,
+  type HealthReport,
+  healthReportOf,
+  inNamespace,
+  keepShown,
+  type Made,
+  noStory,
+  objectRef,
+  objectReport,
+  type ObjectStory,
+  pauseCommand,
+  readyHealth,
+  type Records,
+  type RecordScope,
+  type RecordSource,
+  shortDigest,
+  timeMs,
+  unlessOverdue,
+} from "../../feature/record.ts";
+import { keepAnnotations, type RotationAnnotations, targetRules, withBelievedAnnotations } from "./annotations.ts";
+import { RotationTarget } from "./api.ts";
+import { forecast } from "./forecast.ts";
+import type { Commit, RotationLog } from "./history.ts";
 import {
   type Blocker,
   type ObjectObservation,
@@ -34,67 +62,50 @@ import {
   type SetObservation,
   type SourceObservation,
   type TargetObservation,
-} from "../../controllers/rotation/observe.ts";
-import { gapMsOf, type Rank, ranksOf } from "../../controllers/rotation/promotion-rules.ts";
-import { rotationSummary } from "../../controllers/rotation/summary.ts";
-import { annotationIndexes, setKey } from "../../controllers/rotation/watches.ts";
-import { compareSummaries, type Summary, timeMs } from "../../feature/summary.ts";
-import {
-  conditionViews,
-  defined,
-  keepShown,
-  type Made,
-  objectRef,
-  recordBase,
-  type RecordSource,
-  type SourceScope,
-  summaryAgainAtMs,
-  healthViews,
-} from "../record-source.ts";
+} from "./observe.ts";
+import { type RotationMemory, withMemory } from "./remembered-history.ts";
+import { gapMsOf, ranksOf } from "./promotion-rules.ts";
+import { annotationIndexes, setKey } from "./watches.ts";
 
-/** What is remembered of one set, for as long as this process lives. */
-export interface RotationMemory {
-  readonly versions: readonly RotationVersion[];
-  /** By the name of the target. */
-  readonly held: ReadonlyMap<string, readonly HeldStretch[]>;
+// How one target fares.
+
+/** From the target as it is stored: when its next version comes is what the plan has written there. */
+export function targetReport(target: ShownTarget, nowMs: number): ObjectReport {
+  const { metadata, spec, status } = target;
+  const { rotationSet, rotationOrder, targetName = metadata.name } = spec;
+  const version = status?.currentVersion ? `v${status.currentVersion.seq}` : "no version";
+  const report = objectReport(RotationTarget, target, {
+    ...targetHealth(target),
+    detail: `set ${rotationSet}, order ${rotationOrder}, ${version}`,
+    about: [...new Set([metadata.name, targetName, rotationSet, ...(status?.sourceRef ? [status.sourceRef.name] : [])])],
+    next: nextOf(target),
+  });
+  return unlessOverdue(report, nowMs);
 }
 
-/** As many are remembered of each lane, and of each set's versions. */
-const maxRemembered = 40;
-
-/** The record with what is remembered in it, and what is to be remembered from now on. */
-export function withMemory(
-  record: RotationSetRecord,
-  memory: RotationMemory | undefined,
-): { readonly record: RotationSetRecord; readonly memory: RotationMemory } {
-  const lanes = record.lanes.map((lane) => longerLane(lane, memory?.held.get(lane.target.name) ?? []));
-  const versions = longerVersions(record.versions, memory?.versions ?? []);
-  return {
-    record: { ...record, lanes, versions },
-    memory: { versions, held: new Map(lanes.map(({ target, held }) => [target.name, held])) },
-  };
+function targetHealth(target: ShownTarget): HealthReport {
+  const report = readyHealth(target, healthOf);
+  const progressing = findCondition(target.status?.conditions, "Progressing");
+  // Ready, and nothing moves all the same. Without a source that was somebody's wish.
+  // A pause shows in Ready as well.
+  const isHeldUp = progressing?.status === "False" && progressing.reason !== "NoSource";
+  return isHeldUp && (report.health === "healthy" || report.health === "progressing") ? healthReportOf(progressing, "degraded") : report;
 }
 
-/** Stretches that ended before those that are still written down. */
-function longerLane(lane: RotationLane, remembered: readonly HeldStretch[]): RotationLane {
-  const [first] = lane.held;
-  const earlier = first ? remembered.filter(({ fromMs }) => fromMs < first.fromMs) : [];
-  if (!first || earlier.length === 0) return lane;
-  const closed = earlier.map((stretch, index) => until(stretch, (earlier[index + 1] ?? first).fromMs));
-  return { ...lane, held: [...closed, ...lane.held].slice(-maxRemembered) };
+function healthOf({ status, reason }: { readonly status: string; readonly reason: string }): Health {
+  if (status === "True") return reason === "Rotating" ? "progressing" : "healthy";
+  // An object that went with its source is what cascade asks for; one that waits for its first version gets it by itself.
+  if (reason === "Removed") return "healthy";
+  if (reason === "NotSelected") return "paused";
+  return reason === "InsufficientHistory" ? "progressing" : "failed";
 }
 
-function until(stretch: HeldStretch, toMs: number): HeldStretch {
-  return { ...stretch, toMs };
+function nextOf({ status }: DeepReadonly<Pick<RotationTarget, "status">>): NextStep | undefined {
+  const atMs = timeMs(status?.pending?.notBefore);
+  return atMs === undefined ? undefined : { atMs, what: `gets version ${status?.pending?.seq}` };
 }
 
-function longerVersions(versions: readonly RotationVersion[], remembered: readonly RotationVersion[]): readonly RotationVersion[] {
-  const known = new Set(versions.map(({ seq }) => seq));
-  const earlier = remembered.filter(({ seq }) => !known.has(seq)).map(({ seq, digest, seenMs }) => ({ seq, digest, seenMs, isSource: false }));
-  return [...versions, ...earlier].toSorted((a, b) => b.seq - a.seq).slice(0, maxRemembered);
-}
-
-// The records of rotation sets: what each target held and holds, and what comes, from the operator's own forecast.
+// A set: a lane for each target.
 
 export type ShownTarget = DeepReadonly<Stored<RotationTarget>>;
 
@@ -120,40 +131,48 @@ export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { rea
   const newest = records.toSorted((a, b) => b.seq - a.seq)[0];
   const source = sourceRefOf(shown.targets, { namespace, kinds });
   const sources = sourcesOf(newest, source);
+  const byName = new Map(shown.targets.map((target) => [target.metadata.name, target]));
   const seen = shown.targets.map((target) => observedTarget(target, shown));
   const observed = withBelievedAnnotations(seen, { sources, records });
-  const ranks = ranksOf(observed);
-  const byName = new Map(shown.targets.map((target) => [target.metadata.name, target]));
-  const first = byName.get(ranks[0]?.members[0]?.name ?? "");
-  if (!first) return undefined;
-
+  const ranks = ranksOf(observed.filter(({ name }) => !isLeaving(byName.get(name))));
+  const reports = new Map(shown.targets.map((target) => [target.metadata.name, targetReport(target, nowMs)]));
   const log = newest?.log;
   const commits = allCommits(records);
-  const observation = { namespace, set, sources, targets: observed, records, takenSeqs: [] };
+  const observation = { namespace, set, sources, targets: ranks.flatMap(({ members }) => members), records, takenSeqs: [] };
   const steps = log ? plannedSteps(observation, records, nowMs) : new Map<string, readonly PlannedStep[]>();
-  const summaries = new Map(shown.targets.map((target) => [target.metadata.name, rotationSummary(target, nowMs)]));
-  const lanes = ranks.flatMap((rank) =>
-    rank.members.flatMap((member): readonly RotationLane[] => {
-      const target = byName.get(member.name);
-      const summary = summaries.get(member.name);
-      if (!target || !summary) return [];
-      const held = heldStretches(member.name, { commits, log, target });
-      return [laneOf(target, { member, rank, ranks, summary, held, planned: steps.get(member.name) ?? [], kinds })];
-    }),
-  );
-  const [worst] = Array.from(summaries.values()).toSorted(compareSummaries);
+  const laneOfMember = (member: TargetObservation, place: Pick<RotationLane, "rank" | "gapMs">): readonly RotationLane[] => {
+    const target = byName.get(member.name);
+    const report = reports.get(member.name);
+    if (!target || !report) return [];
+    const held = heldStretches(member.name, { commits, log, target });
+    return [laneOf(target, { member, report, held, planned: steps.get(member.name) ?? [], kinds, ...place })];
+  };
+  // What is being deleted has no place among the others any more.
+  const leaving = observed.filter(({ name }) => isLeaving(byName.get(name)));
+  const lanes = [
+    ...ranks.flatMap((rank) => rank.members.flatMap((member) => laneOfMember(member, { rank: rank.rank, gapMs: gapMsOf(rank, ranks) }))),
+    ...leaving.flatMap((member) => laneOfMember(member, { rank: ranks.length + 1, gapMs: 0 })),
+  ];
+  const [worst] = [...reports.values()].toSorted(compareReports);
+  const [first] = lanes;
+  if (!worst || !first) return undefined;
   const planned = Array.from(steps.values()).flat();
-  if (!worst) return undefined;
+  const { health, reason, message } = worst;
   const record: RotationSetRecord = {
     type: "rotationSet",
     id: rotationSetId(namespace, set),
     step: "rotation",
-    ...recordBase(RotationTarget, byName.get(worst.name) ?? first, { summary: worst, workingCondition: "Ready" }),
-    ref: objectRef(RotationTarget, first.metadata),
+    ref: first.ref,
+    health,
+    reason,
+    message,
+    ...defined("sinceMs", worst.sinceMs),
+    ...defined("createdMs", timeMs(byName.get(first.ref.name)?.metadata.creationTimestamp)),
+    detail: `${lanes.length} ${lanes.length === 1 ? "target" : "targets"}`,
+    about: [...new Set(lanes.flatMap(({ about }) => about))],
+    ...defined("next", nextOfSet(lanes)),
     // Each lane has its own.
     conditions: [],
-    ...defined("createdMs", timeMs(first.metadata.creationTimestamp)),
-    ...defined("nextMs", earliest([...planned.map(({ atMs }) => atMs), ...Array.from(summaries.values(), ({ next }) => next?.atMs)])),
     set,
     ...defined("source", source),
     ...defined("sourceSinceMs", log?.source.sinceMs),
@@ -164,8 +183,20 @@ export function rotationSetRecord(shown: ShownSet, nowMs: number): (Made & { rea
       .map(({ seq, digest, seenAtMs }) => ({ seq, digest, seenMs: seenAtMs, isSource: seq === newest?.seq && log?.source.state === "present" })),
     frozen: log ? frozenStretches(log) : [],
   };
-  const againAtMs = earliest([...planned.map(({ atMs }) => atMs), ...Array.from(summaries.values(), (summary) => summaryAgainAtMs(summary, nowMs))]);
-  return { record, againAtMs };
+  return { record, againAtMs: earliest([...planned.map(({ atMs }) => atMs), ...lanes.map((lane) => againAtMs(lane, nowMs))]) };
+}
+
+function isLeaving(target: ShownTarget | undefined): boolean {
+  return target?.metadata.deletionTimestamp !== undefined;
+}
+
+/** The earliest of what is planned for any of them, and of what they say themselves. */
+function nextOfSet(lanes: readonly RotationLane[]): NextStep | undefined {
+  const steps = lanes.flatMap(({ ref, planned: [first], next }): readonly NextStep[] => [
+    ...(first ? [{ atMs: first.atMs, what: `${ref.name} ${first.seq === undefined ? "is emptied" : `gets version ${first.seq}`}` }] : []),
+    ...(next ? [{ atMs: next.atMs, what: `${ref.name} ${next.what}` }] : []),
+  ]);
+  return steps.reduce<NextStep | undefined>(earlierNext, undefined);
 }
 
 /** What the operator has found in a target's way: until it says otherwise nothing is planned for it. */
@@ -262,29 +293,22 @@ function frozenStretches({ frozen, source }: RotationLog): readonly FreezeStretc
   return [...frozen.map(({ fromMs, toMs }) => ({ fromMs, toMs })), ...(source.state === "present" ? [] : [{ fromMs: source.sinceMs }])];
 }
 
-interface LaneParts extends Pick<RotationLane, "held" | "planned"> {
+interface LaneParts extends Pick<RotationLane, "held" | "planned" | "rank" | "gapMs"> {
   readonly member: TargetObservation;
-  readonly rank: Rank;
-  readonly ranks: readonly Rank[];
-  readonly summary: Summary;
+  readonly report: ObjectReport;
   readonly kinds: readonly Kind[];
 }
 
-function laneOf(target: ShownTarget, { member, rank, ranks, summary, held, planned, kinds }: LaneParts): RotationLane {
-  const { metadata, status } = target;
-  const conditions = conditionViews(status?.conditions);
+function laneOf({ metadata, status }: ShownTarget, { member, report, kinds, ...drawn }: LaneParts): RotationLane {
   const object = member.objects.find(({ ours }) => ours);
   const kind = kinds.find((candidate) => resourceOf(candidate) === object?.resource);
-  const { health, reason, message } = healthViews(summary, !conditions.some(({ type, status: holds }) => type === "Ready" && holds === "False"));
   const pending = status?.pending;
   return {
-    target: objectRef(RotationTarget, metadata),
+    ...report,
     ...defined("object", object && kind && objectRef(kind, { namespace: metadata.namespace, name: object.name })),
-    rank: rank.rank,
     order: member.order,
     delayMs: member.delayMs,
-    held,
-    planned,
+    ...drawn,
     ...(pending && {
       pending: {
         seq: pending.seq,
@@ -292,31 +316,52 @@ function laneOf(target: ShownTarget, { member, rank, ranks, summary, held, plann
         reason: pending.reason === "Settling" ? ("Settling" as const) : ("Following" as const),
       },
     }),
-    gapMs: gapMsOf(rank, ranks),
-    health,
-    reason,
-    message,
-    conditions,
   };
 }
 
-// Watches the objects of the stage "rotate": targets, and labels and annotations of what is kept for them.
-
-/** What to watch. */
-export interface RotationSourceOptions {
-  /** The kinds that can be rotated. */
-  readonly kinds: readonly Kind[];
-  /** Which objects of these kinds: all, as the operator does, whose caches are then shared; or those that carry its label. */
-  readonly objects: Pick<Selection, "labels">;
+function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
+  if (record.type !== "rotationSet") return noStory;
+  const where = inNamespace(ref);
+  return {
+    history: [
+      ...happened(record.createdMs, "was created"),
+      ...record.versions.flatMap(({ seq, digest, seenMs }) => happened(seenMs, `the source became version ${seq} (${shortDigest(digest)})`)),
+      ...record.lanes.flatMap(({ ref: target, held }) =>
+        held.flatMap(({ seq, fromMs, backfilled }) =>
+          happened(
+            fromMs,
+            `${target.name === ref.name ? "got" : `${target.name} got`} version ${seq}${backfilled ? ", filled in for want of an older one" : ""}`,
+          ),
+        ),
+      ),
+      ...record.frozen.flatMap(({ fromMs, toMs }) => [
+        ...happened(fromMs, "the source was gone or could not be read"),
+        ...happened(toMs, "the source was back"),
+      ]),
+    ],
+    commands: [
+      { what: "what happens next, and when", command: `keyturn plan ${record.set}${where}` },
+      { what: "what has happened", command: `keyturn history ${record.set}${where}` },
+      pauseCommand(ref),
+    ],
+  };
 }
 
-export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: selection }: RotationSourceOptions): RecordSource {
+/** The records of sets: from targets, and from the marks of what is kept for them. `kindsOf`: what can be rotated, by the operator's flags. */
+export function rotationRecords(kindsOf: (flag: FlagReader) => readonly Kind[]): Records {
+  return { stage: "rotate", story, watch: (scope) => watchSets(scope, kindsOf(scope.flag)) };
+}
+
+function watchSets({ watch, touch, viewer }: RecordScope, kinds: readonly Kind[]): RecordSource {
   const targets = watch(RotationTarget, {
     keep: keepShown,
     indexes: { set: (target, key) => [setKey(nameOf(key).namespace, target.spec.rotationSet)] },
   });
+  // Who only asks for a status need not have the right to see what is kept. The operator's page shares the controller's caches, which are of all objects.
+  const marked = viewer === "status" ? [] : kinds;
+  const selection = viewer === "operator" ? {} : { labels: managedBySelector(keyturn) };
   const objects = new Map(
-    kinds.map((kind): readonly [string, Cache<RotationAnnotations>] => [
+    marked.map((kind): readonly [string, Cache<RotationAnnotations>] => [
       resourceOf(kind),
       watch<RotationAnnotations>(kind, { ...selection, only: "metadata", keep: keepAnnotations, indexes: annotationIndexes }),
     ]),
@@ -341,6 +386,7 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
     step: "rotation",
     resources: [resourceOf(RotationTarget)],
     caches: () => [targets, ...objects.values()],
+    ids: () => new Set(Array.from(targets.entries(), ([key, { spec }]) => rotationSetId(nameOf(key).namespace ?? "", spec.rotationSet))),
     make(id, nowMs) {
       const [, namespace = "", set = ""] = id.split("/");
       const key = setKey(namespace, set);
@@ -349,7 +395,7 @@ export function rotationSource({ watch, touch }: SourceScope, { kinds, objects: 
         {
           namespace,
           set,
-          targets: members.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
+          targets: members,
           records: recordsOf(key, objects.get(resourceOf(Secret))),
           objectsOf: (target) => Array.from(objects).flatMap(([resource, cache]) => keptObjects(target, resource, cache)),
           kinds,

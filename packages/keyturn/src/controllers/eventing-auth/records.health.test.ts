@@ -2,7 +2,7 @@ import type { Condition, Stored } from "@keyturn/runtime";
 import { expect, it } from "vitest";
 import type { EventingAuth } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { eventingAuthSummary } from "./summary.ts";
+import { issuedRecord } from "./records.ts";
 
 function condition(type: string, status: "True" | "False", reason: ConditionReason): Condition {
   return { type, status, reason, message: `because of ${reason}`, lastTransitionTime: "2026-01-02T03:00:00Z" };
@@ -23,21 +23,19 @@ function object(...conditions: Condition[]): Stored<EventingAuth> {
 
 it.each([
   ["healthy Ready", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "True", "TokenIssued")]],
-  ["moving InProgress", [condition("Ready", "False", "InProgress")]],
-  ["attention SecretConflict", [condition("Ready", "False", "SecretConflict")]],
-  ["attention CredentialsRefused", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "False", "CredentialsRefused")]],
-  ["attention TargetUnreachable", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetUnreachable")]],
+  ["progressing InProgress", [condition("Ready", "False", "InProgress")]],
+  ["failed SecretConflict", [condition("Ready", "False", "SecretConflict")]],
+  ["degraded CredentialsRefused", [condition("Ready", "True", "Ready"), condition("CredentialsValid", "False", "CredentialsRefused")]],
+  ["degraded TargetUnreachable", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetUnreachable")]],
   ["healthy Ready", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetConnecting")]],
   ["unknown NotReported", []],
 ])("is %s", (expected, conditions) => {
-  const { health, reason } = eventingAuthSummary(object(...conditions));
+  const { health, reason } = issuedRecord(object(...conditions), { rotateAfterMs: 0, nowMs: 0 }).record;
   expect(`${health} ${reason}`).toBe(expected);
 });
 
 it("says where the application and the Secret are", () => {
-  expect(eventingAuthSummary(object(condition("Ready", "True", "Ready")))).toMatchObject({
-    detail: "application app-1, Secret ns/auth",
-    names: ["runtime-1"],
-    next: undefined,
-  });
+  const { record } = issuedRecord(object(condition("Ready", "True", "Ready")), { rotateAfterMs: 0, nowMs: 0 });
+  expect(record).toMatchObject({ detail: "application app-1, Secret ns/auth", about: ["runtime-1"] });
+  expect(record).not.toHaveProperty("next");
 });

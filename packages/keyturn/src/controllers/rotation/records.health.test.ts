@@ -2,7 +2,7 @@ import type { Condition, Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import type { RotationTarget, RotationTargetStatus } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { rotationSummary } from "./summary.ts";
+import { targetReport } from "./records.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 
@@ -19,20 +19,20 @@ function target(status: RotationTargetStatus | undefined): Stored<RotationTarget
 }
 
 function judged(...conditions: readonly Condition[]) {
-  const { health, reason } = rotationSummary(target({ conditions }), nowMs);
+  const { health, reason } = targetReport(target({ conditions }), nowMs);
   return `${health} ${reason}`;
 }
 
 describe("the health of a RotationTarget", () => {
   it.each([
     ["healthy UpToDate", [condition("Ready", "True", "UpToDate"), condition("Progressing", "True", "Progressing")]],
-    ["moving Rotating", [condition("Ready", "True", "Rotating")]],
+    ["progressing Rotating", [condition("Ready", "True", "Rotating")]],
     ["healthy NoSource", [condition("Ready", "True", "NoSource"), condition("Progressing", "False", "NoSource")]],
-    ["attention NoSource", [condition("Ready", "False", "NoSource")]],
-    ["moving InsufficientHistory", [condition("Ready", "False", "InsufficientHistory")]],
+    ["failed NoSource", [condition("Ready", "False", "NoSource")]],
+    ["progressing InsufficientHistory", [condition("Ready", "False", "InsufficientHistory")]],
     ["healthy Removed", [condition("Ready", "False", "Removed")]],
-    ["attention NameConflict", [condition("Ready", "False", "NameConflict")]],
-    ["attention SourceUnstable", [condition("Ready", "True", "Rotating"), condition("Progressing", "False", "SourceUnstable")]],
+    ["failed NameConflict", [condition("Ready", "False", "NameConflict")]],
+    ["degraded SourceUnstable", [condition("Ready", "True", "Rotating"), condition("Progressing", "False", "SourceUnstable")]],
     ["paused Paused", [condition("Ready", "True", "Paused"), condition("Progressing", "False", "Paused")]],
     ["paused NotSelected", [condition("Ready", "False", "NotSelected"), condition("Progressing", "False", "NotSelected")]],
   ])("is %s", (expected, conditions) => {
@@ -47,13 +47,11 @@ it("shows the version, the names to look for, and what comes next as the plan ha
     currentVersion: { seq: 3, digest: "d", appliedAt: "2026-01-01T00:00:00Z" },
     pending: { seq: 4, notBefore: "2026-01-02T04:00:00Z", reason: "Following" },
   };
-  expect(rotationSummary(target(status), nowMs)).toMatchObject({
-    kind: "RotationTarget",
-    namespace: "shop",
-    name: "key-previous",
+  expect(targetReport(target(status), nowMs)).toMatchObject({
+    ref: { kind: "RotationTarget", namespace: "shop", name: "key-previous" },
     detail: "set keys, order 2, v3",
     next: { atMs: Date.parse("2026-01-02T04:00:00Z"), what: "gets version 4" },
-    names: ["key-previous", "keys", "key-latest"],
+    about: ["key-previous", "keys", "key-latest"],
   });
 });
 
@@ -62,5 +60,5 @@ it("is overdue when the version does not come", () => {
     conditions: [condition("Ready", "True", "Rotating")],
     pending: { seq: 4, notBefore: "2026-01-02T03:00:00Z", reason: "Following" },
   };
-  expect(rotationSummary(target(status), nowMs)).toMatchObject({ health: "attention", reason: "Overdue" });
+  expect(targetReport(target(status), nowMs)).toMatchObject({ health: "degraded", reason: "Overdue" });
 });

@@ -1,10 +1,9 @@
-// What is drawn of a rotation set, from annotations and statuses alone.
-import type { HeldStretch, RotationSetRecord } from "@keyturn/dashboard/contract";
+// What is drawn of a rotation set, from marks and statuses alone.
 import { ConfigMap, maxDurationMs, Secret } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import type { RotationLog } from "../../controllers/rotation/history.ts";
-import type { ObjectObservation, RecordObservation } from "../../controllers/rotation/observe.ts";
-import { type RotationMemory, rotationSetRecord, type ShownSet, type ShownTarget, withMemory } from "./rotation.ts";
+import type { RotationLog } from "./history.ts";
+import type { ObjectObservation, RecordObservation } from "./observe.ts";
+import { rotationSetRecord, type ShownSet, type ShownTarget } from "./records.ts";
 
 const minute = 60_000;
 const now = Date.UTC(2026, 5, 1);
@@ -108,7 +107,7 @@ describe("a set", () => {
     const made = rotationSetRecord(shown(), now);
     expect(made?.record).toMatchObject({
       id: "rotation/shop/keys",
-      health: "ok",
+      health: "healthy",
       ref: { kind: "RotationTarget", name: "live" },
       source: { kind: "Secret", resource: "secrets", namespace: "shop", name: "source" },
       sourceSinceMs: at(-5),
@@ -119,7 +118,7 @@ describe("a set", () => {
       ],
       lanes: [
         {
-          target: { name: "live" },
+          ref: { name: "live" },
           object: { kind: "Secret", name: "live" },
           rank: 1,
           delayMs: minute,
@@ -130,7 +129,7 @@ describe("a set", () => {
           planned: [],
           gapMs: 0,
         },
-        { target: { name: "previous" }, rank: 2, delayMs: 10 * minute, held: [{ seq: 1, fromMs: at(-60) }], gapMs: 9 * minute },
+        { ref: { name: "previous" }, rank: 2, delayMs: 10 * minute, held: [{ seq: 1, fromMs: at(-60) }], gapMs: 9 * minute },
       ],
     });
     expect(made?.record).not.toHaveProperty("lanes.0.held.1.toMs");
@@ -150,7 +149,7 @@ describe("a set", () => {
     const made = rotationSetRecord(shown({ records: [record(1, -61, undefined), record(2, -5, log), record(3, -0.5, settling)] }), now);
     const due = at(0.5);
     expect(made?.record).toMatchObject({
-      nextMs: due,
+      next: { atMs: due, what: "live gets version 3" },
       lanes: [{ planned: [{ atMs: due, seq: 3, digest: "digest-3" }] }, { planned: [{ atMs: expect.any(Number), seq: 2, digest: "digest-2" }] }],
     });
     expect(made?.againAtMs).toBe(due);
@@ -194,6 +193,14 @@ describe("a set", () => {
     expect(made?.record).not.toHaveProperty("frozen.1.toMs");
   });
 
+  it("says that a target is to be emptied", () => {
+    const gone: RotationLog = { ...log, source: { state: "gone", sinceMs: at(-2) } };
+    const live = target("live", 1, "10m", status(2, -4));
+    const cascading = { ...live, spec: { ...live.spec, deletionMode: "cascade" as const } };
+    const made = rotationSetRecord(shown({ targets: [cascading], records: [record(2, -5, gone)] }), now);
+    expect(made?.record).toMatchObject({ lanes: [{ planned: [{ atMs: expect.any(Number) }] }], next: { what: "live is emptied" } });
+  });
+
   it("is shown from statuses alone where the records may not be read", () => {
     const made = rotationSetRecord(shown({ records: [], objectsOf: () => [] }), now);
     expect(made?.record).toMatchObject({
@@ -217,57 +224,25 @@ describe("a set", () => {
       ],
     } satisfies ShownTarget["status"];
     const made = rotationSetRecord(shown({ targets: [target("live", 1, "1m", bad), target("previous", 2, "10m", status(1, -60))] }), now);
-    expect(made?.record).toMatchObject({ health: "error", reason: "NameConflict", sinceMs: at(-1), lanes: [{ health: "error" }, { health: "ok" }] });
+    expect(made?.record).toMatchObject({
+      health: "failed",
+      reason: "NameConflict",
+      sinceMs: at(-1),
+      lanes: [{ health: "failed" }, { health: "healthy" }],
+    });
+  });
+
+  it("still shows a target that is being deleted, after the others", () => {
+    const live = target("live", 1, "1m", status(2, -4));
+    const leaving = { ...live, metadata: { ...live.metadata, deletionTimestamp: iso(-1) } };
+    const lanes = rotationSetRecord(shown({ targets: [leaving, target("previous", 2, "10m", status(1, -60))] }), now)?.record.lanes;
+    expect(lanes).toMatchObject([
+      { ref: { name: "previous" }, rank: 1 },
+      { ref: { name: "live" }, rank: 2, health: "progressing", reason: "Deleting", planned: [] },
+    ]);
   });
 
   it("without targets is none", () => {
     expect(rotationSetRecord(shown({ targets: [] }), now)).toBeUndefined();
   });
-});
-
-// The past of a set, beyond what the operator still has written down.
-
-/** A set with one lane that has held these versions, each from ten times its number on. */
-function recordRotationMemory(...seqs: readonly number[]): RotationSetRecord {
-  const ref = { apiVersion: "", kind: "", resource: "", namespace: "shop", name: "live" };
-  const held = seqs.map((seq, index): HeldStretch => {
-    const next = seqs[index + 1];
-    return { seq, digest: `d${seq}`, fromMs: seq * 10, ...(next !== undefined && { toMs: next * 10 }), backfilled: false };
-  });
-  const versions = seqs.toReversed().map((seq, index) => ({ seq, digest: `d${seq}`, seenMs: seq * 10, isSource: index === 0 }));
-  const common = { health: "ok", reason: "", message: "", conditions: [] } as const;
-  return {
-    ...common,
-    type: "rotationSet",
-    id: "",
-    step: "rotation",
-    ref,
-    set: "keys",
-    policy: "Settled",
-    frozen: [],
-    versions,
-    lanes: [{ ...common, target: ref, rank: 1, order: 1, delayMs: 0, held, planned: [], gapMs: 0 }],
-  };
-}
-
-function after(...records: readonly RotationSetRecord[]): RotationSetRecord | undefined {
-  let memory: RotationMemory | undefined;
-  let last: RotationSetRecord | undefined;
-  for (const each of records) ({ record: last, memory } = withMemory(each, memory));
-  return last;
-}
-
-it("is kept as it was seen, each stretch until the next began", () => {
-  expect(after(recordRotationMemory(1, 2), recordRotationMemory(2, 3), recordRotationMemory(3, 4))).toEqual(recordRotationMemory(1, 2, 3, 4));
-});
-
-it("is what is written down where nothing was seen to go", () => {
-  expect(after(recordRotationMemory(1, 2))).toEqual(recordRotationMemory(1, 2));
-  expect(after(recordRotationMemory(1, 2), recordRotationMemory(1, 2))).toEqual(recordRotationMemory(1, 2));
-});
-
-it("is bounded", () => {
-  const seqs = Array.from({ length: 100 }, (_, index) => index + 1);
-  const last = after(...seqs.map((seq) => recordRotationMemory(seq, seq + 1)));
-  expect([last?.lanes[0]?.held.length, last?.versions.length, last?.lanes[0]?.held.at(-1)?.seq, last?.versions[0]?.seq]).toEqual([40, 40, 101, 101]);
 });

@@ -1,6 +1,6 @@
 import type { Lease, Stored } from "@keyturn/runtime";
 import { expect, it } from "vitest";
-import { agentAnnotations, agentSummary } from "./status.ts";
+import { agentAnnotations, agentRecord } from "./agent-lease.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 
@@ -12,31 +12,34 @@ function agent(notes: Partial<Record<keyof typeof agentAnnotations, string>>, re
   return { metadata, spec: { holderIdentity: "edge-1", leaseDurationSeconds: 180, renewTime } };
 }
 
+function recordOf(lease: Stored<Lease>) {
+  return agentRecord(lease, { counting: undefined, nowMs }).record;
+}
+
 it("is healthy while what it serves is verified", () => {
-  expect(agentSummary(agent({ state: "verified", checksum: "0123456789abcdef", secrets: "3" }), nowMs)).toMatchObject({
-    kind: "Agent",
-    namespace: "gateway",
-    name: "edge-1",
+  expect(recordOf(agent({ state: "verified", checksum: "0123456789abcdef", secrets: "3" }))).toMatchObject({
+    called: { kind: "Agent", name: "edge-1" },
+    ref: { kind: "Lease", namespace: "gateway", name: "keyturn-agent-edge-1" },
     health: "healthy",
     detail: "3 Secrets, checksum 0123456789ab",
   });
 });
 
 it("needs attention when it raises an alarm, and when it is silent", () => {
-  expect(agentSummary(agent({ state: "holding", alarms: "Mismatch,RollBack", differences: "missing=1" }), nowMs)).toMatchObject({
-    health: "attention",
+  expect(recordOf(agent({ state: "holding", alarms: "Mismatch,RollBack", differences: "missing=1" }))).toMatchObject({
+    health: "degraded",
     reason: "Mismatch",
     message: "stays with what it has: Mismatch, RollBack (missing=1)",
   });
-  expect(agentSummary(agent({ state: "verified" }, "2026-01-02T03:00:00.000000Z"), nowMs)).toMatchObject({
-    health: "attention",
+  expect(recordOf(agent({ state: "verified" }, "2026-01-02T03:00:00.000000Z"))).toMatchObject({
+    health: "failed",
     reason: "AgentSilent",
   });
 });
 
 it("is on its way while it has nothing to say yet", () => {
-  expect(agentSummary(agent({ state: "holding" }), nowMs)).toMatchObject({
-    health: "moving",
+  expect(recordOf(agent({ state: "holding" }))).toMatchObject({
+    health: "progressing",
     message: "is holding",
     detail: "0 Secrets, nothing promoted yet",
   });

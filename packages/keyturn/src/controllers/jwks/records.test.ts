@@ -1,7 +1,7 @@
 // What is drawn of a JWKS: its keys now and before, and never what they are made of.
 import { expect, it } from "vitest";
-import { JWKSConfig } from "../../controllers/jwks/api.ts";
-import { type JwksObject, keySetRecord, keyViews, removedKeys } from "./jwks.ts";
+import { JWKSConfig } from "./api.ts";
+import { type JwksObject, keySetRecord, keyViews, removedKeys } from "./records.ts";
 
 const now = Date.UTC(2026, 5, 1);
 const hour = 3_600_000;
@@ -41,7 +41,7 @@ it("has its keys as bars, with what comes next", () => {
   const { record, againAtMs } = keySetRecord(JWKSConfig, object, { removed: [], nowMs: now });
   expect(record).toMatchObject({
     id: "jwks/JWKSConfig/shop/tokens",
-    health: "ok",
+    health: "healthy",
     configMap: "tokens-jwks",
     endpoint: "/keys",
     revision: 4,

@@ -2,16 +2,20 @@
 import { Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
-import { outdatedCandidate } from "../../controllers/sidecars/candidate.fixture.ts";
-import type { SidecarsView } from "../../controllers/sidecars/fleet.ts";
-import { limitsFor } from "../../controllers/sidecars/limits.fixture.ts";
-import { ManualCache } from "../../controllers/sidecars/manual-cache.fixture.ts";
-import { type Candidate, type Decision, type WorkloadId, workloadRef } from "../../controllers/sidecars/rollout-plan.ts";
-import type { Workload } from "../../controllers/sidecars/workload.ts";
-import { sidecarsSource, workloadRecord } from "./sidecars.ts";
+import type { FlagReader } from "../../feature/feature.ts";
+import { readFlags } from "../../feature/flag.ts";
+import { outdatedCandidate } from "./candidate.fixture.ts";
+import type { SidecarsView } from "./fleet.ts";
+import { limitsFor } from "./limits.fixture.ts";
+import { ManualCache } from "./manual-cache.fixture.ts";
+import { type Candidate, type Decision, type WorkloadId, workloadRef } from "./rollout-plan.ts";
+import type { Workload } from "./workload.ts";
+import { fleetRecords, workloadRecord } from "./records.ts";
 
 const minute = 60_000;
 const limits = limitsFor(1);
+const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, {}, {}).flag;
+const times = { rolloutTimeoutMs: minute, nowMs: 0 };
 
 function world() {
   const clock = new VirtualClock();
@@ -37,7 +41,7 @@ function world() {
     },
     onAnswer: (listener) => void answers.push(listener),
   };
-  const source = sidecarsSource({ clock, touch: (key) => void touched.add(key) }, { view, argoRollouts: false });
+  const source = fleetRecords({ clock, touch: (key) => void touched.add(key), flag }, view);
   /** What the keeper of records does: prepares, and makes what was touched. */
   const drawn = (): Readonly<Record<string, string | undefined>> => {
     source.prepare?.(clock.now());
@@ -106,17 +110,17 @@ const ref = { kind: "Deployment", namespace: "shop", name: "web" };
 const restartedAt = "2026-06-01T00:00:00Z";
 
 it.each<readonly [Decision, string, string]>([
-  [{ type: "restart", digest: "d" }, "outdated", "busy"],
-  [{ type: "rolling", stuck: false }, "rolling", "busy"],
-  [{ type: "rolling", stuck: true }, "rolling", "error"],
-  [{ type: "finish", helped: true }, "rolling", "busy"],
-  [{ type: "wait", reason: "OutsideWindow", untilMs: 7 }, "waiting", "waiting"],
-  [{ type: "skip", reason: "OptedOut" }, "heldBack", "waiting"],
-  [{ type: "skip", reason: "RestartWithoutEffect" }, "heldBack", "warning"],
+  [{ type: "restart", digest: "d" }, "outdated", "progressing"],
+  [{ type: "rolling", stuck: false }, "rolling", "progressing"],
+  [{ type: "rolling", stuck: true }, "rolling", "failed"],
+  [{ type: "finish", helped: true }, "rolling", "progressing"],
+  [{ type: "wait", reason: "OutsideWindow", untilMs: 7 }, "waiting", "paused"],
+  [{ type: "skip", reason: "OptedOut" }, "heldBack", "paused"],
+  [{ type: "skip", reason: "RestartWithoutEffect" }, "heldBack", "degraded"],
   [{ type: "unknown", reason: "WebhookFailed" }, "unknown", "unknown"],
 ])("%o is %s and %s", (decision, phase, health) => {
   const row = { id: "Deployment/shop/web", ref, outdated: "ImageDiffers" as const, why: "another image", decision };
-  expect(workloadRecord({ ref, kind: Deployment, row, workload: { restartedAt } })).toMatchObject({
+  expect(workloadRecord({ ref, kind: Deployment, row, workload: { restartedAt } }, times)).toMatchObject({
     id: "workload/Deployment/shop/web",
     ref: { resource: "deployments.apps", namespace: "shop", name: "web" },
     phase,
@@ -130,13 +134,16 @@ it.each<readonly [Decision, string, string]>([
 
 it("says when a wait is over", () => {
   const row = { id: "", ref, outdated: undefined, why: "", decision: { type: "wait", reason: "CoolingDown", untilMs: 7 } as const };
-  expect(workloadRecord({ ref, kind: Deployment, row, workload: undefined })).toMatchObject({
-    nextMs: 7,
+  expect(workloadRecord({ ref, kind: Deployment, row, workload: undefined }, times)).toMatchObject({
+    next: { atMs: 7, what: "may be restarted" },
     decision: { type: "wait", reason: "CoolingDown", untilMs: 7 },
   });
 });
 
 it("is done if there is nothing to decide and it was restarted, and is not shown if it never was", () => {
-  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt } })).toMatchObject({ phase: "done", health: "ok" });
-  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt: undefined } })).toBeUndefined();
+  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt } }, times)).toMatchObject({
+    phase: "done",
+    health: "healthy",
+  });
+  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt: undefined } }, times)).toBeUndefined();
 });

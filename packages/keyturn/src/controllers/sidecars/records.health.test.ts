@@ -1,5 +1,6 @@
+import { Deployment } from "@keyturn/runtime";
 import { expect, it } from "vitest";
-import { type RestartedWorkload, sidecarsSummary } from "./summary.ts";
+import { type RestartedWorkload, restartedRecord } from "./records.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 const times = { rolloutTimeoutMs: 600_000, nowMs };
@@ -10,14 +11,14 @@ function workload(changes: Partial<RestartedWorkload>): RestartedWorkload {
 }
 
 it("has nothing to say about a workload that was not restarted, or whose restart is done", () => {
-  expect(sidecarsSummary(workload({}), times)).toBeUndefined();
-  expect(sidecarsSummary(workload({ restartedAt: "2026-01-02T03:00:00Z" }), times)).toBeUndefined();
+  expect(restartedRecord(Deployment, workload({}), times)).toBeUndefined();
+  expect(restartedRecord(Deployment, workload({ restartedAt: "2026-01-02T03:00:00Z" }), times)).toBeUndefined();
 });
 
 it("is moving while its pods are replaced, and says from when on it counts as stuck", () => {
   const rolling = workload({ restarting: true, restartedAt: "2026-01-02T03:00:05Z", restartedFor: "d", progress: "rolling", desired: 3 });
-  expect(sidecarsSummary(rolling, times)).toMatchObject({
-    health: "moving",
+  expect(restartedRecord(Deployment, rolling, times)).toMatchObject({
+    health: "progressing",
     reason: "Rolling",
     detail: "3 pods",
     next: { atMs: Date.parse("2026-01-02T03:10:05Z"), what: "counts as stuck unless it is healthy by then" },
@@ -26,10 +27,19 @@ it("is moving while its pods are replaced, and says from when on it counts as st
 
 it("needs attention once it is stuck, unless there is no limit", () => {
   const late = workload({ restarting: true, restartedAt: "2026-01-02T02:00:00Z", progress: "unhealthy" });
-  expect(sidecarsSummary(late, times)).toMatchObject({ health: "attention", reason: "RolloutStuck", sinceMs: Date.parse("2026-01-02T02:00:00Z") });
-  expect(sidecarsSummary(late, { ...times, rolloutTimeoutMs: 0 })).toMatchObject({ health: "moving", next: undefined });
+  expect(restartedRecord(Deployment, late, times)).toMatchObject({
+    health: "failed",
+    reason: "RolloutStuck",
+    sinceMs: Date.parse("2026-01-02T02:00:00Z"),
+  });
+  const unlimited = restartedRecord(Deployment, late, { ...times, rolloutTimeoutMs: 0 });
+  expect(unlimited).toMatchObject({ health: "progressing" });
+  expect(unlimited).not.toHaveProperty("next");
 });
 
 it("needs attention if the restart brought nothing", () => {
-  expect(sidecarsSummary(workload({ restartedFor: "digest" }), times)).toMatchObject({ health: "attention", reason: "RestartWithoutEffect" });
+  expect(restartedRecord(Deployment, workload({ restartedFor: "digest" }), times)).toMatchObject({
+    health: "degraded",
+    reason: "RestartWithoutEffect",
+  });
 });

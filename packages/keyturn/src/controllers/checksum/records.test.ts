@@ -1,10 +1,9 @@
 // What is drawn of checksums and agents.
 import type { Lease, Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import { agentAnnotations } from "../../agent/status.ts";
-import { SecretCheckSum } from "../../controllers/checksum/api.ts";
-import type { ShownCheckSum } from "../../controllers/checksum/summary.ts";
-import { agentRecord, checksumRecord, countingChecksum, keepAgentLease } from "./checksum.ts";
+import { agentAnnotations, agentRecord, keepAgentLease } from "./agent-lease.ts";
+import { SecretCheckSum } from "./api.ts";
+import { checksumRecord, countingChecksum, type ShownCheckSum } from "./records.ts";
 
 const now = Date.UTC(2026, 5, 1);
 const minute = 60_000;
@@ -72,7 +71,7 @@ describe("a namespace", () => {
     const made = checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [settled, awaited], leases: [] }, now);
     expect(made?.record).toMatchObject({
       standing: "awaited",
-      nextMs: now + 5 * minute,
+      next: { atMs: now + 5 * minute },
       checksums: [{ name: "c", announcedUntilMs: now + 5 * minute }, {}],
     });
     expect(made?.record).not.toHaveProperty("checksums.0.sinceMs");
@@ -90,7 +89,7 @@ describe("an agent", () => {
     expect(record).toMatchObject({
       id: "agent/gate/keyturn-agent-one",
       identity: "one",
-      health: "ok",
+      health: "healthy",
       matches: true,
       secrets: 3,
       promotedMs: now - 30 * minute,
@@ -113,7 +112,7 @@ describe("an agent", () => {
     const kept = keepAgentLease(lease("one", { checksum: "md5-a", renewedMinutes: -60 }));
     expect(JSON.stringify(kept)).not.toContain("applied");
     const { record, againAtMs } = agentRecord(kept, { counting: "md5-b", nowMs: now });
-    expect(record).toMatchObject({ health: "error", reason: "AgentSilent", matches: false });
+    expect(record).toMatchObject({ health: "failed", reason: "AgentSilent", matches: false });
     expect(againAtMs).toBeUndefined();
   });
 });

@@ -1,11 +1,10 @@
 import type { Condition } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import type { CheckSumStatus } from "./api.ts";
+import { type CheckSumStatus, SecretCheckSum } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { checksumSummaries, keepShownCheckSum, type ShownCheckSum } from "./summary.ts";
+import { checksumRecord, keepShownCheckSum, type ShownCheckSum } from "./records.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
-const kind = { kind: "SecretCheckSum" };
 
 function current(reason: ConditionReason): Condition {
   return { type: "Current", status: "False", reason, message: `because of ${reason}`, lastTransitionTime: "2026-01-02T03:00:00Z" };
@@ -19,39 +18,40 @@ function checksum(name: string, changes: Partial<ShownCheckSum["spec"]> = {}, st
   };
 }
 
+function recordOf(...checksums: readonly ShownCheckSum[]) {
+  return checksumRecord(SecretCheckSum, { namespace: "gateway", checksums, leases: [] }, nowMs)?.record;
+}
+
 function judged(status: CheckSumStatus | undefined, changes: Partial<ShownCheckSum["spec"]> = {}): string {
-  const [summary] = checksumSummaries(kind, [checksum("a", changes, status)], nowMs);
-  return `${summary?.health} ${summary?.reason}`;
+  const record = recordOf(checksum("a", changes, status));
+  return `${record?.health} ${record?.reason}`;
 }
 
 describe("the health of a namespace's checksum", () => {
   it.each([
     ["healthy Published", { conditions: [current("Published")] }],
     ["healthy Reached", { conditions: [current("Reached")] }],
-    ["moving Awaited", { conditions: [current("Awaited")] }],
-    ["attention EmptySet", { conditions: [current("EmptySet")] }],
+    ["progressing Awaited", { conditions: [current("Awaited")] }],
+    ["degraded EmptySet", { conditions: [current("EmptySet")] }],
     ["paused Paused", { conditions: [current("Paused")] }],
-    ["attention VersionMissing", { conditions: [current("Published")], problemCount: 1, problems: [{ name: "x", reason: "VersionMissing" }] }],
+    ["degraded VersionMissing", { conditions: [current("Published")], problemCount: 1, problems: [{ name: "x", reason: "VersionMissing" }] }],
     ["unknown NotReported", undefined],
   ])("is %s", (expected, status) => {
     expect(judged(status)).toBe(expected);
   });
 });
 
-it("is that of the newest one, one for each namespace", () => {
+it("is that of the newest one", () => {
   const older = checksum("older", { timestamp: "2026-01-01T00:00:00Z" }, { conditions: [current("Superseded")] });
   const newer = checksum("newer", {}, { conditions: [current("Published")] });
-  const other = { ...newer, metadata: { ...newer.metadata, namespace: "elsewhere" } };
-  const summaries = checksumSummaries(kind, [older, newer, other], nowMs);
-  expect(summaries.map(({ namespace, name }) => `${namespace}/${name}`)).toEqual(["gateway/newer", "elsewhere/newer"]);
-  expect(summaries[0]?.detail).toBe("2 objects, checksum 0123456789ab");
+  expect(recordOf(older, newer)).toMatchObject({ ref: { namespace: "gateway", name: "newer" }, detail: "2 objects, checksum 0123456789ab" });
 });
 
 it("tells until when an announced state is awaited, and when that is over", () => {
   const announcement = { expires: "2026-01-02T03:10:00Z" };
-  const [awaited] = checksumSummaries(kind, [checksum("a", { announcement }, { conditions: [current("Awaited")] })], nowMs);
+  const awaited = recordOf(checksum("a", { announcement }, { conditions: [current("Awaited")] }));
   expect(awaited?.next).toEqual({ atMs: Date.parse(announcement.expires), what: "gives up waiting for the announced state" });
-  expect(judged({ conditions: [current("Awaited")] }, { announcement: { expires: "2026-01-02T03:00:00Z" } })).toBe("attention Overdue");
+  expect(judged({ conditions: [current("Awaited")] }, { announcement: { expires: "2026-01-02T03:00:00Z" } })).toBe("degraded Overdue");
 });
 
 it("keeps no ids, which can be a megabyte", () => {

@@ -1,0 +1,136 @@
+// An agent as people see it: by the Lease in which it shows itself.
+import type { AgentRecord } from "@keyturn/dashboard/contract";
+import { type DeepReadonly, Lease, type Stored } from "@keyturn/runtime";
+import { defined, type HealthReport, type Made, objectReport, timeMs } from "../../feature/record.ts";
+
+export type StoredLease = DeepReadonly<Stored<Lease>>;
+
+/** The label by which the Leases of agents are found. */
+export const agentLeaseLabel = { key: "app.kubernetes.io/component", value: "agent" } as const;
+
+/** The annotations of such a Lease. */
+export const agentAnnotations = {
+  state: "keyturn.io/agent-state",
+  checksum: "keyturn.io/agent-checksum",
+  generation: "keyturn.io/agent-generation",
+  promotedAt: "keyturn.io/agent-promoted-at",
+  verifiedAt: "keyturn.io/agent-verified-at",
+  secrets: "keyturn.io/agent-secrets",
+  differences: "keyturn.io/agent-differences",
+  alarms: "keyturn.io/agent-alarms",
+} as const;
+
+/** For a watch of agents' Leases: of the annotations only the agent's own. */
+export function keepAgentLease({
+  metadata: { name, namespace, uid, resourceVersion, creationTimestamp, annotations = {} },
+  spec,
+}: Stored<Lease>): Stored<Lease> {
+  const own = Object.fromEntries(Object.values(agentAnnotations).flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]])));
+  return {
+    metadata: {
+      name,
+      uid,
+      resourceVersion,
+      annotations: own,
+      ...defined("namespace", namespace),
+      ...defined("creationTimestamp", creationTimestamp),
+    },
+    ...(spec && { spec }),
+  };
+}
+
+/** The record of an agent; `counting` is the checksum that it is to have. */
+export function agentRecord(
+  lease: StoredLease,
+  { counting, nowMs }: { readonly counting: string | undefined; readonly nowMs: number },
+): Made & { readonly record: AgentRecord } {
+  const { metadata, spec } = lease;
+  const note = (name: keyof typeof agentAnnotations): string => noteOf(lease, name);
+  const identity = spec?.holderIdentity ?? metadata.name;
+  const checksum = note("checksum");
+  const secrets = countIn(note("secrets"));
+  const untilMs = validUntilMs(lease);
+  const record: AgentRecord = {
+    type: "agent",
+    id: agentId(metadata),
+    step: "checksum",
+    ...objectReport(
+      Lease,
+      { metadata },
+      {
+        ...(silence(spec, nowMs) ?? standing(note)),
+        detail: `${secrets} ${secrets === 1 ? "Secret" : "Secrets"}, ${checksum ? `checksum ${checksum.slice(0, 12)}` : "nothing promoted yet"}`,
+        about: [identity],
+        next: undefined,
+      },
+    ),
+    called: { kind: "Agent", name: identity },
+    ...defined("createdMs", timeMs(metadata.creationTimestamp)),
+    identity,
+    state: note("state"),
+    checksum,
+    generation: note("generation"),
+    ...defined("matches", counting === undefined ? undefined : counting === checksum),
+    secrets,
+    ...defined("promotedMs", timeMs(note("promotedAt"))),
+    ...defined("verifiedMs", timeMs(note("verifiedAt"))),
+    ...defined("renewedMs", timeMs(spec?.renewTime)),
+    ...defined("validUntilMs", untilMs),
+    differences: differenceCounts(note("differences")),
+    alarms: note("alarms")
+      .split(",")
+      .filter((alarm) => alarm !== ""),
+  };
+  return { record, againAtMs: afterNow(untilMs, nowMs) };
+}
+
+export function agentId({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `agent/${namespace}/${name}`;
+}
+
+/** An agent that no longer renews its Lease. One that ends on purpose takes it away. */
+function silence(spec: DeepReadonly<Stored<Lease>>["spec"], nowMs: number): HealthReport | undefined {
+  const renewedMs = timeMs(spec?.renewTime);
+  const lastsMs = (spec?.leaseDurationSeconds ?? 0) * 1000;
+  if (renewedMs !== undefined && renewedMs + lastsMs > nowMs) return undefined;
+  const message = "the agent has not been heard of; what it promoted is still served, and nobody verifies it";
+  return { health: "failed", reason: "AgentSilent", message, sinceMs: renewedMs };
+}
+
+function standing(note: (name: keyof typeof agentAnnotations) => string): HealthReport {
+  const state = note("state");
+  const verifiedMs = timeMs(note("verifiedAt"));
+  const [alarm, ...others] = note("alarms")
+    .split(",")
+    .filter((name) => name !== "");
+  if (alarm !== undefined) {
+    const message = `stays with what it has: ${[alarm, ...others].join(", ")} (${note("differences")})`;
+    return { health: "degraded", reason: alarm, message, sinceMs: verifiedMs };
+  }
+  if (state === "verified")
+    return { health: "healthy", reason: "Verified", message: "what it serves is what the checksum says", sinceMs: timeMs(note("promotedAt")) };
+  return { health: "progressing", reason: "Waiting", message: state === "" ? "has just started" : `is ${state}`, sinceMs: verifiedMs };
+}
+
+export function noteOf({ metadata }: StoredLease, name: keyof typeof agentAnnotations): string {
+  return metadata.annotations?.[agentAnnotations[name]] ?? "";
+}
+
+function differenceCounts(text: string): AgentRecord["differences"] {
+  const count = (direction: string): number => countIn(new RegExp(`\\b${direction}=(\\d+)`).exec(text)?.[1]);
+  return { missing: count("missing"), unexpected: count("unexpected"), changed: count("changed") };
+}
+
+/** A number of things as an agent notes it; 0 for what is none, such as one so large that the page could not show it. */
+function countIn(text = ""): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+export function validUntilMs({ spec }: StoredLease): number | undefined {
+  const renewedMs = timeMs(spec?.renewTime);
+  return renewedMs === undefined ? undefined : renewedMs + (spec?.leaseDurationSeconds ?? 0) * 1000;
+}
+
+export function afterNow(atMs: number | undefined, nowMs: number): number | undefined {
+  return atMs !== undefined && atMs > nowMs ? atMs : undefined;
+}

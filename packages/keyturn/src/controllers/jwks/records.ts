@@ -1,0 +1,235 @@
+// What people see of JWKSConfigs and JWKSs.
+import type { DashboardRecord, KeySetRecord, KeyView, NextStep, ObjectRef } from "@keyturn/dashboard/contract";
+import {
+  type Cache,
+  type DeepReadonly,
+  earliest,
+  findCondition,
+  keyOf,
+  type Kind,
+  type KubeObject,
+  nameOf,
+  resourceOf,
+  type Stored,
+} from "@keyturn/runtime";
+import {
+  againAtMs,
+  defined,
+  earlierNext,
+  happened,
+  type HealthReport,
+  healthReportOf,
+  inNamespace,
+  type Made,
+  noStory,
+  objectReport,
+  type ObjectStory,
+  pauseCommand,
+  readyHealth,
+  type Records,
+  shortDigest,
+  shownText,
+  timeMs,
+  unlessOverdue,
+} from "../../feature/record.ts";
+import { JWKS, JWKSConfig, type JwksStatus, type KeyStatus, revokeAnnotation } from "./api.ts";
+
+/** An object of either kind, as far as it is shown. */
+interface ShownJwks extends KubeObject {
+  readonly spec: {
+    readonly certificateSecret: string;
+    readonly certificateSecrets?: readonly string[] | undefined;
+    readonly configMapName: string;
+    readonly endpoint?: string | undefined;
+  };
+  readonly status?: JwksStatus;
+}
+
+export type JwksObject = Stored<ShownJwks>;
+
+/** Pods that are not there after this long do not come by themselves. */
+const podPatienceMs = 300_000;
+
+/** Certificates that expire later are nobody's concern today. */
+const expiryHorizonMs = 30 * 86_400_000;
+
+/** For a watch: the object without the certificates in its status, which can be many. */
+export function keepShownJwks({ metadata: whole, spec, status }: Stored<ShownJwks>): Stored<ShownJwks> {
+  const { managedFields: _, ...metadata } = whole;
+  if (!status?.keys) return { metadata, spec, ...(status && { status }) };
+  return { metadata, spec, status: { ...status, keys: status.keys.map((key) => ({ ...key, certificates: [] })) } };
+}
+
+/** The record of one object: when keys go is what the plan has written into its status. `removed` are the keys that were seen to go. */
+export function keySetRecord(
+  kind: Kind,
+  object: DeepReadonly<JwksObject>,
+  { removed, nowMs }: { readonly removed: readonly KeyView[]; readonly nowMs: number },
+): Made & { readonly record: KeySetRecord } {
+  const { metadata, spec, status } = object;
+  const { next: removal, ...checked } = unlessOverdue(
+    objectReport(kind, object, {
+      ...jwksHealth(object, nowMs),
+      detail:
+        status?.keyCount === undefined
+          ? "nothing published"
+          : `${status.keyCount} ${status.keyCount === 1 ? "key" : "keys"} in ${spec.configMapName}`,
+      about: [...new Set([metadata.name, spec.certificateSecret, ...(spec.certificateSecrets ?? []), spec.configMapName])],
+      next: nextRemoval(object),
+    }),
+    nowMs,
+  );
+  const report = { ...checked, ...defined("next", earlierNext(removal, nextExpiry(object, nowMs))) };
+  const served = findCondition(status?.conditions, "Served");
+  const keys = keyViews(object);
+  const expiries = keys.filter(({ state }) => state === "Active").map(({ certificateExpiresMs }) => certificateExpiresMs);
+  const record: KeySetRecord = {
+    type: "keySet",
+    id: keySetId(kind, metadata),
+    step: "jwks",
+    ...report,
+    ...defined("createdMs", timeMs(metadata.creationTimestamp)),
+    configMap: spec.configMapName,
+    endpoint: spec.endpoint ?? "/jwks.json",
+    keys: [...keys, ...removed.filter(({ kid }) => !keys.some((key) => key.kid === kid))],
+    ...defined("revision", status?.revision),
+    ...defined("updatedMs", timeMs(status?.lastUpdateTime)),
+    ...defined("nextRemovalMs", timeMs(status?.nextRemoval)),
+    ...defined("nextExpiryMs", earliest(expiries)),
+    ...(served && { served: { holds: served.status === "True", reason: served.reason, message: shownText(served.message) } }),
+  };
+  return { record, againAtMs: againAtMs(report, nowMs) };
+}
+
+function jwksHealth(object: DeepReadonly<JwksObject>, nowMs: number): HealthReport {
+  const report = readyHealth(object, ({ status, reason, lastTransitionTime }) => {
+    if (status === "True") return "healthy";
+    return isPassing(reason, nowMs - (timeMs(lastTransitionTime) ?? 0)) ? "progressing" : "failed";
+  });
+  const truncated = findCondition(object.status?.conditions, "Truncated");
+  return truncated?.status === "True" && report.health !== "failed" ? healthReportOf(truncated, "degraded") : report;
+}
+
+function isPassing(reason: string, lastedMs: number): boolean {
+  return reason === "UpdateDeferred" || (reason === "PodsNotAvailable" && lastedMs < podPatienceMs);
+}
+
+function nextRemoval({ status }: DeepReadonly<JwksObject>): NextStep | undefined {
+  const atMs = timeMs(status?.nextRemoval);
+  return atMs === undefined ? undefined : { atMs, what: "withdraws a key that was replaced" };
+}
+
+/** Of the certificates that are in use: the one that expires first, if it still holds and that is not far off. */
+function nextExpiry({ status }: DeepReadonly<JwksObject>, nowMs: number): NextStep | undefined {
+  const active = (status?.keys ?? []).filter(({ state }) => state === "Active");
+  const [first] = active
+    .flatMap((key: DeepReadonly<KeyStatus>) => ({ atMs: timeMs(key.certificateExpires) ?? 0, source: key.source }))
+    .filter(({ atMs }) => atMs > nowMs && atMs - nowMs < expiryHorizonMs)
+    .sort((left, right) => left.atMs - right.atMs);
+  return first && { atMs: first.atMs, what: `has an expired certificate unless Secret ${first.source} is renewed` };
+}
+
+function keySetId(kind: Pick<Kind, "kind">, { namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `jwks/${kind.kind}/${namespace}/${name}`;
+}
+
+/** The keys that are published, as the status has them. */
+export function keyViews({ status }: Pick<DeepReadonly<JwksObject>, "status">): readonly KeyView[] {
+  return (status?.keys ?? []).map((key) => keyView(key, status?.lastKeyID));
+}
+
+/** Never more of a key than its name and its times. */
+function keyView({ kid, state, source, since, algorithm, ...times }: DeepReadonly<KeyStatus>, signing: string | undefined): KeyView {
+  return {
+    kid,
+    state,
+    signs: state === "Active" && kid === signing,
+    source,
+    algorithm,
+    sinceMs: timeMs(since) ?? 0,
+    ...defined("replacedMs", timeMs(times.replacedAt)),
+    ...defined("removeMs", timeMs(times.removeAt)),
+    ...defined("certificateExpiresMs", timeMs(times.certificateExpires)),
+  };
+}
+
+/** Keys that went are remembered for a while, the last ones first. */
+const maxRemoved = 16;
+
+/** What is remembered of keys that went, after a change. */
+export function removedKeys(
+  remembered: readonly KeyView[],
+  { before, after, nowMs }: { readonly before: readonly KeyView[]; readonly after: readonly KeyView[]; readonly nowMs: number },
+): readonly KeyView[] {
+  const present = new Set(after.map(({ kid }) => kid));
+  const gone = before.filter(({ kid }) => !present.has(kid)).map((key) => removedKey(key, nowMs));
+  return [...gone, ...remembered].filter(({ kid }) => !present.has(kid)).slice(0, maxRemoved);
+}
+
+function removedKey(key: KeyView, nowMs: number): KeyView {
+  return { ...key, state: "Removed", signs: false, removeMs: nowMs };
+}
+
+function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
+  if (record.type !== "keySet") return noStory;
+  const where = inNamespace(ref);
+  const [key] = record.keys;
+  const revoke = key && `kubectl annotate ${ref.resource} ${ref.name}${where} ${revokeAnnotation}=${key.kid}`;
+  return {
+    history: [
+      ...happened(record.createdMs, "was created"),
+      ...record.keys.flatMap(({ kid, sinceMs, replacedMs, removeMs, state }) => [
+        ...happened(sinceMs, `key ${shortDigest(kid)} was published`),
+        ...happened(replacedMs, `key ${shortDigest(kid)} was replaced`),
+        ...(state === "Removed" ? happened(removeMs, `key ${shortDigest(kid)} went`) : []),
+      ]),
+    ],
+    commands: [
+      { what: "see the document", command: `kubectl get configmap ${record.configMap}${where} -o jsonpath='{.data.jwks\\.json}'` },
+      ...(revoke === undefined ? [] : [{ what: "withdraw a key at once", command: revoke }]),
+      pauseCommand(ref),
+    ],
+  };
+}
+
+export const jwksRecords: Records = {
+  stage: "publish",
+  story,
+  watch({ watch, touch, clock }) {
+    const kinds: readonly Kind[] = [JWKSConfig, JWKS];
+    const removed = new Map<string, readonly KeyView[]>();
+    const caches = new Map(
+      [watch<JWKSConfig, JwksObject>(JWKSConfig, { keep: keepShownJwks }), watch<JWKS, JwksObject>(JWKS, { keep: keepShownJwks })].map(
+        (cache): readonly [string, Cache<JwksObject>] => [cache.kind.kind, cache],
+      ),
+    );
+    for (const cache of caches.values()) {
+      cache.subscribe((change) => {
+        const id = keySetId(cache.kind, nameOf(change.key));
+        if (change.type === "deleted" || change.type === "replaced") removed.delete(id);
+        if (change.type === "updated") {
+          const keys = removedKeys(removed.get(id) ?? [], { before: keyViews(change.previous), after: keyViews(change.value), nowMs: clock.now() });
+          if (keys.length > 0) removed.set(id, keys);
+          else removed.delete(id);
+        }
+        touch(id);
+      });
+    }
+    return {
+      step: "jwks",
+      resources: kinds.map(resourceOf),
+      caches: () => [...caches.values()],
+      ids: () => [...caches.values()].flatMap((cache) => Array.from(cache.entries(), ([key]) => keySetId(cache.kind, nameOf(key)))),
+      make(id, nowMs) {
+        const [, kind = "", namespace = "", name = ""] = id.split("/");
+        const cache = caches.get(kind);
+        const object = cache?.get(keyOf({ namespace, name }));
+        return cache && object && keySetRecord(cache.kind, object, { removed: removed.get(id) ?? [], nowMs });
+      },
+      find(resource, name) {
+        const kind = kinds.find((candidate) => resourceOf(candidate) === resource);
+        return kind && { kind, id: keySetId(kind, name) };
+      },
+    };
+  },
+};

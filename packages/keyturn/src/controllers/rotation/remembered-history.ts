@@ -1,0 +1,44 @@
+// What was seen of a set and is no longer written down anywhere: the operator keeps only what its rules can still ask for, and people want to look further back.
+import type { HeldStretch, RotationLane, RotationSetRecord, RotationVersion } from "@keyturn/dashboard/contract";
+
+/** What is remembered of one set, for as long as this process lives. */
+export interface RotationMemory {
+  readonly versions: readonly RotationVersion[];
+  /** By the name of the target. */
+  readonly held: ReadonlyMap<string, readonly HeldStretch[]>;
+}
+
+/** As many are remembered of each lane, and of each set's versions. */
+const maxRemembered = 40;
+
+/** The record with what is remembered in it, and what is to be remembered from now on. */
+export function withMemory(
+  record: RotationSetRecord,
+  memory: RotationMemory | undefined,
+): { readonly record: RotationSetRecord; readonly memory: RotationMemory } {
+  const lanes = record.lanes.map((lane) => longerLane(lane, memory?.held.get(lane.ref.name) ?? []));
+  const versions = longerVersions(record.versions, memory?.versions ?? []);
+  return {
+    record: { ...record, lanes, versions },
+    memory: { versions, held: new Map(lanes.map(({ ref, held }) => [ref.name, held])) },
+  };
+}
+
+/** Stretches that ended before those that are still written down. */
+function longerLane(lane: RotationLane, remembered: readonly HeldStretch[]): RotationLane {
+  const [first] = lane.held;
+  const earlier = first ? remembered.filter(({ fromMs }) => fromMs < first.fromMs) : [];
+  if (!first || earlier.length === 0) return lane;
+  const closed = earlier.map((stretch, index) => until(stretch, (earlier[index + 1] ?? first).fromMs));
+  return { ...lane, held: [...closed, ...lane.held].slice(-maxRemembered) };
+}
+
+function until(stretch: HeldStretch, toMs: number): HeldStretch {
+  return { ...stretch, toMs };
+}
+
+function longerVersions(versions: readonly RotationVersion[], remembered: readonly RotationVersion[]): readonly RotationVersion[] {
+  const known = new Set(versions.map(({ seq }) => seq));
+  const earlier = remembered.filter(({ seq }) => !known.has(seq)).map(({ seq, digest, seenMs }) => ({ seq, digest, seenMs, isSource: false }));
+  return [...versions, ...earlier].toSorted((a, b) => b.seq - a.seq).slice(0, maxRemembered);
+}
