@@ -56,6 +56,12 @@ describe("the command line", () => {
     await expect.poll(async () => (await typed("__complete", "plan", onCluster(), "to")).text, { timeout: 60_000 }).toBe("toys\tsubjects\n:4\n");
   });
 
+  test("status shows its stage", async () => {
+    const { code, text } = await typed("status", onCluster());
+    expect(code).toBe(0);
+    expect(text).toMatch(/^play +/m);
+  });
+
   test("doctor looks for its kinds, its predecessor and what it checks itself", async () => {
     const namespace = await cluster().namespace("toys");
     const labels = { app: "toy-operator" };

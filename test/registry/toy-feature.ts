@@ -61,7 +61,6 @@ export const toyFeature: Feature = {
     },
   },
   records: {
-    stage: "play",
     watch: () => ({ step: "toys", resources: [], caches: () => [], ids: () => [], make: () => undefined }),
     story: () => ({ history: [], commands: [] }),
   },

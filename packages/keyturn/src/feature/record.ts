@@ -33,8 +33,6 @@ import { pausedAnnotation, pausedReason } from "./pause-and-selection.ts";
 
 /** What people see of a feature. */
 export interface Records {
-  /** What it does to a credential, as a verb: the step's name in `keyturn status`. */
-  readonly stage: string;
   /** Its records are about all of a namespace, and so about every credential there. Default: about those that they name. */
   readonly perNamespace?: true;
   /** Declares watches. Nothing is requested before the caches are started. */

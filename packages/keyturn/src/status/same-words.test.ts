@@ -111,5 +111,5 @@ it("status, page and operator say the same about every object of every feature",
 });
 
 it("every feature is a step of its own", () => {
-  expect(new Set(features.map(({ records }) => records.stage)).size).toBe(features.length);
+  expect(new Set(features.map(({ stage }) => stage.verb)).size).toBe(features.length);
 });

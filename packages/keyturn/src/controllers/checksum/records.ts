@@ -221,7 +221,6 @@ const differences: Differences = {
 };
 
 export const checksumRecords: Records = {
-  stage: "verify",
   story,
   differences,
   perNamespace: true,

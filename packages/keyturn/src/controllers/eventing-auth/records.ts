@@ -92,7 +92,6 @@ function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
 }
 
 export const eventingAuthRecords: Records = {
-  stage: "issue",
   story,
   watch({ watch, touch, flag }) {
     const rotateAfterMs = flag(eventingAuthFlags.rotateAfter);

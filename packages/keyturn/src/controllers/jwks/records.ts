@@ -193,7 +193,6 @@ function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
 }
 
 export const jwksRecords: Records = {
-  stage: "publish",
   story,
   watch({ watch, touch, clock }) {
     const kinds: readonly Kind[] = [JWKSConfig, JWKS];

@@ -349,7 +349,7 @@ function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
 
 /** The records of sets: from targets, and from the marks of what is kept for them. `kindsOf`: what can be rotated, by the operator's flags. */
 export function rotationRecords(kindsOf: (flag: FlagReader) => readonly Kind[]): Records {
-  return { stage: "rotate", story, watch: (scope) => watchSets(scope, kindsOf(scope.flag)) };
+  return { story, watch: (scope) => watchSets(scope, kindsOf(scope.flag)) };
 }
 
 function watchSets({ watch, touch, viewer }: RecordScope, kinds: readonly Kind[]): RecordSource {

@@ -182,7 +182,6 @@ function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
 
 /** What of them anybody may see; the page looks through `fleetRecords`. */
 export const sidecarsRecords: Records = {
-  stage: "roll out",
   story,
   watch({ watch, touch, flag, unserved }) {
     const rolloutTimeoutMs = flag(sidecarsFlags.rolloutTimeout);
