@@ -2,6 +2,7 @@
 import { ConfigMap, defineCustomKind } from "@keyturn/runtime";
 import * as z from "zod";
 import type { Feature } from "../../packages/keyturn/src/feature/feature.ts";
+import { noStory } from "../../packages/keyturn/src/feature/record.ts";
 import { warn } from "../../packages/keyturn/src/feature/finding.ts";
 import { listFlag, switchFlag, textFlagWithDefault } from "../../packages/keyturn/src/feature/flag.ts";
 
@@ -61,8 +62,8 @@ export const toyFeature: Feature = {
     },
   },
   records: {
-    watch: () => ({ step: "toys", resources: [], caches: () => [], ids: () => [], make: () => undefined }),
-    story: () => ({ history: [], commands: [] }),
+    watch: () => ({ step: "toys", resources: ["toys.toys.example"], caches: () => [], ids: () => [], make: () => undefined }),
+    story: () => noStory,
   },
   controllers: (flag) => [
     {

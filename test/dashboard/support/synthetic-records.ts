@@ -13,7 +13,6 @@ import {
   type RotationLane,
   type RotationSetRecord,
   type StageRecord,
-  steps,
   type WorkloadRecord,
 } from "@keyturn/dashboard/contract";
 
@@ -51,11 +50,11 @@ export function stageRecords(): readonly StageRecord[] {
     checksum: "Publishes checksums of certificates and Ingresses.",
     sidecars: "Restarts workloads whose sidecar is outdated.",
   };
-  return steps.map((step) => ({
+  return Object.entries(summaries).map(([step, summary]) => ({
     type: "step",
     id: `step/${step}`,
     step,
-    summary: summaries[step],
+    summary,
     state: "on",
     resources: [],
     hidden: [],

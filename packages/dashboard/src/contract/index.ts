@@ -23,7 +23,6 @@ export {
   type StageLeader,
   type StageName,
   type StageRecord,
-  steps,
   type WatchTrouble,
   type WorkloadRecord,
 } from "./records.ts";

@@ -2,9 +2,8 @@
 
 // What every record of the page has: which object it is about, how that fares, and whether somebody should look.
 
-/** The five stages that a credential passes through, in their order. The names are those of the controllers. */
-export const steps = ["eventing-auth", "rotation", "jwks", "checksum", "sidecars"] as const;
-export type StageName = (typeof steps)[number];
+/** One of the stages that a credential passes through: the name of its controller, such as `rotation`. */
+export type StageName = string;
 
 /** The name of one record: stable for as long as its object exists, and unique among all records. */
 export type RecordId = string;

@@ -1,6 +1,6 @@
 // The whole dashboard: sources, records, access and server, put together.
 import { randomBytes } from "node:crypto";
-import { type Hello, type StageName, type StageRecord, steps, type WatchTrouble } from "@keyturn/dashboard/contract";
+import { type Hello, type StageName, type StageRecord, type WatchTrouble } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type Client,
@@ -63,10 +63,10 @@ interface StagesOptions {
 export function stagesSource(touch: (key: string) => void, { sources, statusOf, leaders, contact }: StagesOptions): Pick<RecordSource, "make"> {
   /** When the API server was last heard while all of a step was known to be as it is shown. */
   const knownMs = new Map<StageName, number>();
-  for (const step of steps) touch(stageId(step));
+  for (const { name } of features) touch(stageId(name));
   return {
     make(id, nowMs) {
-      const step = steps.find((candidate) => stageId(candidate) === id);
+      const step = features.find(({ name }) => stageId(name) === id)?.name;
       if (!step) return undefined;
       const own = sources().filter((source) => source.step === step);
       const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(believedStatus(statusOf(cache), contact)) ?? []));

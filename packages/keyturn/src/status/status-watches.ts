@@ -52,7 +52,7 @@ interface WatchedCache {
 export function watchStatus(options: StatusWatchOptions): StatusWatches {
   const { caches, namespace, controllers, contact, registry = features } = options;
   const scope = { ...options, watch: caches.watch.bind(caches), touch: () => {}, viewer: "status" } as const;
-  const stages = registry.map(({ name, stage, records }) => ({ feature: name, verb: stage.verb, records, source: records.watch(scope) }));
+  const stages = registry.map(({ name, stage, records }) => ({ feature: name, step: stage.verb, records, source: records.watch(scope) }));
   const leases = watchLeases(options, Object.values(controllers).flat());
   const watched = ({ source }: { readonly source: RecordSource }): readonly WatchedCache[] =>
     source.caches().map((cache) => ({ cache, status: () => believedStatus(caches.statusOf(cache), contact) }));
@@ -65,10 +65,10 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
         atMs: nowMs,
         namespace,
         steps: stages.map((stage) => {
-          const { feature, verb, records } = stage;
+          const { feature, step, records } = stage;
           const own = watched(stage);
           const read = {
-            step: verb,
+            step,
             feature,
             perNamespace: records.perNamespace ?? false,
             objects: reportsOf(stage.source, nowMs),
