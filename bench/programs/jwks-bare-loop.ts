@@ -7,7 +7,10 @@ import {
   Event,
   fieldManagerOf,
   type Kind,
+  type KubeObject,
+  type ReportedStatus,
   Secret,
+  statusAfter,
   type Stored,
   writeStatus,
 } from "@keyturn/runtime";
@@ -15,7 +18,6 @@ import * as z from "zod";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificates.ts";
 import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
-import type { JwksObject } from "../../packages/keyturn/src/controllers/jwks/observe.ts";
 import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
@@ -23,7 +25,7 @@ import { forEachIndex } from "../worlds/seeding.ts";
 import { benchConnection, endWithInput, report } from "./contestant.ts";
 
 const { namespace } = z.object({ namespace: z.string() }).parse(JSON.parse(process.argv[2] ?? ""));
-const statusKind: Kind<JwksObject> = JWKSConfig;
+const statusKind: Kind<KubeObject & { readonly status?: ReportedStatus }> = JWKSConfig;
 const fieldManager = fieldManagerOf(keyturn, "jwks");
 const briefly = { answer: "metadata" } as const;
 
@@ -37,13 +39,20 @@ report({ type: "done", ms: performance.now() - startedMs });
 
 /** Plans beforehand what the object wants; the returned function sends it. */
 function writesFor(object: Stored<JWKSConfig>): () => Promise<void> {
+  const nowMs = Date.now();
   const settings = settingsOfJwksConfig(object);
-  const plan = planJwks({ kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 }, Date.now());
+  const plan = planJwks(
+    { kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 },
+    { nowMs, refused: new Map() },
+  );
   return async () => {
     await addFinalizer<JWKSConfig>({ client }, { kind: JWKSConfig, object }, jwksFinalizer);
-    for (const write of plan.writes) if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager, ...briefly });
-    const status = writeStatus({ client }, { kind: statusKind, object, status: plan.status, fieldManager });
-    await Promise.all([status, ...plan.notices.map(() => client.create(Event, eventAbout(object.metadata.name), briefly))]);
+    for (const write of plan.steps) if (write.verb === "apply") await client.apply(write.kind, write.object, { fieldManager, ...briefly });
+    const statuses = plan.status.map((report) =>
+      writeStatus({ client }, { kind: statusKind, object, status: statusAfter(report, undefined, nowMs), fieldManager }),
+    );
+    const events = plan.steps.flatMap(({ events: own = [] }) => own);
+    await Promise.all([...statuses, ...events.map(() => client.create(Event, eventAbout(object.metadata.name), briefly))]);
   };
 }
 

@@ -1,5 +1,5 @@
 // The kinds and the planned objects on a real API server: accepted as they are, admitted under Pod Security "restricted", and unchanged the second time.
-import { ApiError, CustomResourceDefinition, crdOf, type KubeObject, Namespace, type OwnedWrite, ownedWriter, Pod } from "@keyturn/runtime";
+import { ApiError, CustomResourceDefinition, crdOf, type KubeObject, Namespace, ownedWriter, Pod, type Write } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
@@ -66,7 +66,7 @@ describe("the kinds", () => {
 });
 
 describe("the planned objects", () => {
-  async function planned(namespace: string): Promise<readonly OwnedWrite[]> {
+  async function planned(namespace: string): Promise<readonly Write[]> {
     const world = new JwksWorld();
     const { certificate, privateKey } = makeCertificate();
     world.putSecret("tls", secretData(certificate, privateKey));

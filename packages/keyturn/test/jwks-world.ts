@@ -1,5 +1,6 @@
 // A namespace in memory with one JWKSConfig in it: enough of an API server to carry plans out, crash between two writes, and look at what is published.
 import {
+  conditionEvents,
   type ConfigMap,
   type Deployment,
   type Kind,
@@ -7,16 +8,19 @@ import {
   keyOfObject,
   type KubeObject,
   managedByLabel,
-  type StatusPlan,
+  type PlannedEvent,
   resourceOf,
   type Service,
+  statusAfter,
   type Stored,
+  type Write,
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "../src/controllers/jwks/certificates.ts";
 import type { Rival } from "../src/controllers/jwks/name-claims.ts";
 import type { Observation } from "../src/controllers/jwks/observe.ts";
-import { planJwks } from "../src/controllers/jwks/plan.ts";
+import { type JwksPlan, planJwks } from "../src/controllers/jwks/plan.ts";
+import { jwksReasons } from "../src/controllers/jwks/reasons.ts";
 import { settingsOfJwksConfig } from "../src/controllers/jwks/settings.ts";
 
 type Spec = JWKSConfig["spec"];
@@ -33,6 +37,13 @@ export const defaultSpec: Spec = {
   cleanupOnDelete: false,
   keyId: "Thumbprint",
 };
+
+/** A plan that was carried out. */
+interface WorldRun extends JwksPlan {
+  readonly writes: readonly Write[];
+  /** All Events: those of its writes, then those of conditions. */
+  readonly notices: readonly PlannedEvent[];
+}
 
 /** The namespace. Tests change it freely between runs. */
 export class JwksWorld {
@@ -97,16 +108,20 @@ export class JwksWorld {
   }
 
   /** One run. `crashAfter` writes, the status counting as the last, it stops. */
-  run(nowMs: number, crashAfter = Number.POSITIVE_INFINITY): StatusPlan<JWKSConfig["status"] & object> {
-    const plan = planJwks(this.observe(), nowMs);
-    for (const write of plan.writes.slice(0, crashAfter)) {
+  run(nowMs: number, crashAfter = Number.POSITIVE_INFINITY): WorldRun {
+    const plan = planJwks(this.observe(), { nowMs, refused: new Map() });
+    const writes = plan.steps;
+    for (const write of writes.slice(0, crashAfter)) {
       kinds.set(resourceOf(write.kind), write.kind);
-      if (write.verb === "remove") this.objects.delete(`${resourceOf(write.kind)}/${keyOf(write.name)}`);
+      if (write.verb === "delete") this.objects.delete(`${resourceOf(write.kind)}/${keyOf(write.name)}`);
       else this.objects.set(`${resourceOf(write.kind)}/${keyOfObject(write.object)}`, stored(write.object));
     }
+    const [report] = plan.status;
+    const conditions = report ? conditionEvents(this.status, report, jwksReasons) : [];
     // A status is a document of its own in the API server, not a reference to what made it.
-    if (crashAfter > plan.writes.length) this.status = structuredClone(plan.status);
-    return plan;
+    if (report && crashAfter > writes.length)
+      this.status = structuredClone({ ...report.fields, conditions: statusAfter(report, this.status, nowMs).conditions });
+    return { ...plan, writes, notices: [...writes.flatMap(({ events = [] }) => events), ...conditions] };
   }
 
   get configMap(): Stored<ConfigMap> | undefined {

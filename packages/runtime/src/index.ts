@@ -89,7 +89,6 @@ export {
   ownershipOf,
   type WriteResult,
 } from "./controller/owned-objects.ts";
-export { apply, carryOut, type OwnedWrite, pendingWrites, type PlanContext, remove, type StatusPlan } from "./controller/carry-out.ts";
 export type {
   Blocker,
   ConditionReport,

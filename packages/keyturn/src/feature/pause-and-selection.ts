@@ -1,12 +1,18 @@
 // Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
 import {
+  type Cache,
   type Condition,
+  findCondition,
+  type Kind,
   type KubeObject,
   type LabelMatcher,
-  type PlannedEvent,
+  type LeftAlone,
+  type ObjectKey,
   parseLabelSelector,
+  type PlannedEvent,
   setCondition,
-  type StatusPlan,
+  type StatusObject,
+  type Stored,
 } from "@keyturn/runtime";
 import { type FlagReader, keyturn } from "./feature.ts";
 import { type Flag, listFlag, textFlag } from "./flag.ts";
@@ -114,25 +120,25 @@ export function pausedEvent(pause: Pause): PlannedEvent {
   return { type: "Normal", reason: pausedReason, message: pauseInWords(pause) };
 }
 
-// The plan for an object that is paused: nothing is written, and its status says so.
+// Pause and selection for controllers whose keys stand for one object each.
 
-/** An object whose status has conditions. */
-interface Conditioned<Status> extends KubeObject {
-  readonly status?: Status;
-}
-
-/** For kinds whose status may consist of conditions alone. */
-export function pausedPlan<Status extends { readonly conditions?: readonly Condition[] | undefined }>(
-  { metadata: { generation }, status }: Conditioned<Status>,
-  pause: Pause,
-  nowMs: number,
-): StatusPlan<Status | { readonly conditions: readonly Condition[] }> {
-  const before = status?.conditions ?? [];
-  const conditions = pausedConditions(before, pause, { generation, nowMs });
-  return {
-    writes: [],
-    status: { ...status, conditions },
-    notices: conditions === before ? [] : [pausedEvent(pause)],
-    nextAtMs: pause.untilMs,
+/** What `reconcileWith` asks before it observes anything. Of a paused object whether it is ready stays as it was, so that nobody is alarmed by a pause. */
+export function leavesUnserved({
+  objects,
+  kind,
+  selects,
+}: {
+  readonly objects: Cache<Stored<KubeObject> & Pick<StatusObject["object"], "status">>;
+  readonly kind: Kind;
+  readonly selects: Selects;
+}): (key: ObjectKey, nowMs: number) => LeftAlone | undefined {
+  return (key, nowMs) => {
+    const object = objects.get(key);
+    const serving = object && servingFor(object.metadata, selects, nowMs);
+    if (!object || !serving || serving.type === "served") return undefined;
+    if (serving.type === "notSelected") return serving;
+    const status = findCondition(object.status?.conditions, "Ready")?.status ?? "Unknown";
+    const Ready = { status, reason: pausedReason, message: pauseInWords(serving) };
+    return { type: "paused", status: [{ regarding: { kind, object }, conditions: { Ready } }], untilMs: serving.untilMs };
   };
 }

@@ -44,7 +44,9 @@ interface StepOptions {
   readonly part?: string;
   /** What the step is made from. A part that was refused is tried at once when this differs. Default: the applied object; nothing for other verbs. */
   readonly input?: string;
-  /** What the step did, recorded as soon as it is done, whatever becomes of those after it. */
+  /** What the log says of it, such as `published a checksum`; of a dry run, that it would have. Default: nothing, but for a withheld `do`. */
+  readonly log?: { readonly message: string; readonly fields?: Readonly<Record<string, unknown>> };
+  /** What the step did, recorded if it was done, whatever becomes of those after it: when the run ends. */
   readonly events?: readonly PlannedEvent[];
 }
 
@@ -80,7 +82,7 @@ export interface StatusObject {
    * that they ever set, for what is not named cannot be compared.
    */
   readonly statusDigest?: string;
-  /** The object has no status of ours, as a Namespace or a Deployment: only Events tell. */
+  /** The object has no status of ours, as a Namespace or a Deployment: only Events tell. Its uid may be empty if nobody knows it. */
   readonly eventsOnly?: boolean;
 }
 
@@ -90,7 +92,7 @@ export interface StatusReport<Fields extends object = object> {
   /** By type. `null` removes one, a type that is not named stays. Times and `observedGeneration` are the runtime's. */
   readonly conditions: Readonly<Record<string, ConditionReport | null>>;
   /** The rest of the status, whole. Absent: it stays as it is. */
-  readonly fields?: Fields;
+  readonly fields?: Fields | undefined;
 }
 
 /** What one condition is to say. */
@@ -124,7 +126,7 @@ export interface Reason {
   /** How an object fares whose condition gives it. Absent: only Events give it. */
   readonly health?: "healthy" | "progressing" | "paused" | "degraded";
   /** The Event that a condition makes when it begins to give it. Default: a Warning if the health is `degraded`, Normal if `paused`, else none. */
-  readonly event?: "Normal" | "Warning";
+  readonly event?: "Normal" | "Warning" | "none";
 }
 
 /** The reasons of a controller. What is not among them is the runtime's, for a failure, and makes a Warning. */

@@ -116,14 +116,19 @@ describe("a plan that succeeds", () => {
     expect(rig.results).toHaveLength(runs + 2);
   });
 
-  test("is counted once for each change that was made", async () => {
+  test("is counted once for each change that was made, and remembered when it is complete", async () => {
     const done: string[] = [];
     rig.put("a", { text: "one", parts: { b: "1" } });
-    rig.start(widgets({}, { done: (step) => void done.push(`${step.verb} ${step.part ?? "all"}`) }));
+    const completed = ({ widget }: Observed): void => void done.push(`completed ${widget.spec.text}`);
+    rig.start(widgets({}, { completed, done: (step) => void done.push(`${step.verb} ${step.part ?? "all"}`) }));
     await rig.during(1_000);
+    rig.refuse = refusing(({ path }) => path.includes("/status"), unavailable, 1);
     rig.put("a", { text: "two", parts: { b: "1" } });
+    await rig.during(500);
+    // Once more each, for the run that our own status brought.
+    expect(done).toEqual(["apply all", "apply b", "completed one", "completed one", "apply all"]);
     await rig.during(1_000);
-    expect(done).toEqual(["apply all", "apply b", "apply all"]);
+    expect(done.slice(5)).toEqual(["completed two", "completed two"]);
   });
 });
 

@@ -24,8 +24,10 @@ export interface Planner<Observed, Look = never, Action = never, P extends Plan<
   look?(at: Look, observed: Observed, run: Run): Promise<Observed>;
   /** Carries a `do` out. Resolves to what is known then. Never called in a dry run. */
   act?(action: Action, observed: Observed, run: Run): Promise<Observed>;
-  /** Counts or logs a change that was made, before its Events are recorded. Never called in a dry run, nor for an `apply` that changed nothing. */
+  /** Counts a change that was made, before its Events are recorded. Never called in a dry run, nor for an `apply` that changed nothing. */
   done?(step: Exclude<Step<Look, Action>, { readonly verb: "look" }>, run: Run): void;
+  /** All steps are done and all is reported, in a dry run as if: for what the controller remembers of the key. */
+  completed?(observed: Observed, run: Run): void;
   /** Whose conditions and Events tell of a failed run, and whom Events are about that name nobody. Default: nobody. */
   regarding?(key: ObjectKey): readonly StatusObject[];
   /** What they are to say of it. Default: `Ready` is False, with the failure's reason and message. */
@@ -134,8 +136,9 @@ class Engine<O, L, A, P extends Plan<L, A>> {
   }
 
   async reconcile(run: Run): Promise<Outcome | void> {
+    const events: PlannedEvent[] = [];
     try {
-      return await this.#attempt(run);
+      return await this.#attempt(run, events);
     } catch (error) {
       if (!isConflict(error)) throw error;
       // What earlier writes were to leave is not there.
@@ -144,6 +147,8 @@ class Engine<O, L, A, P extends Plan<L, A>> {
       if (memory.conflicts >= maxConflicts) throw error;
       memory.hasTurn = true;
       return { requeueAfterMs: firstConflictMs * 2 ** memory.conflicts++, unfinished: "conflict" };
+    } finally {
+      for (const event of events) this.#record(event, run.key);
     }
   }
 
@@ -165,7 +170,8 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     await this.#reporter.report(reports, { run, nowMs: this.#serverTime(run), failure: isTold ? "told" : "untold" });
   }
 
-  async #attempt(run: Run): Promise<Outcome | void> {
+  /** Adds to `events` what is to be recorded, however the run ends: nobody who waits for a status should have to wait for Events. */
+  async #attempt(run: Run, events: PlannedEvent[]): Promise<Outcome | void> {
     const { key } = run;
     const nowMs = this.#serverTime(run);
     const left = this.#options.leaves?.(key, nowMs);
@@ -197,7 +203,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
           return dueIn(plan.nextAtMs, nowMs);
         }
         try {
-          observed = await this.#carryOut(step, observed, run, plan.more ? done : undefined);
+          observed = await this.#carryOut(step, observed, run, { events, done: plan.more ? done : undefined });
         } catch (error) {
           const outcome = isChangeStep(step) ? this.#setAside(step, error, run) : undefined;
           if (!outcome) throw error;
@@ -211,7 +217,8 @@ class Engine<O, L, A, P extends Plan<L, A>> {
         return;
       }
       await this.#reporter.report(plan.status, { run, nowMs });
-      for (const event of plan.events ?? []) this.#record(event, key);
+      events.push(...(plan.events ?? []));
+      this.#planner.completed?.(observed, run);
       this.#succeeded(key, nowMs);
       return dueIn(earliest([plan.nextAtMs, this.#retryAtMs(key), this.#skew(nowMs)?.untilMs]), nowMs);
     }
@@ -254,7 +261,12 @@ class Engine<O, L, A, P extends Plan<L, A>> {
   }
 
   /** `done` are the actions of this run so far, if there may be more of them. */
-  async #carryOut(step: Step<L, A>, observed: O, run: Run, done: Set<string> | undefined): Promise<O> {
+  async #carryOut(
+    step: Step<L, A>,
+    observed: O,
+    run: Run,
+    { events, done }: { readonly events: PlannedEvent[]; readonly done: Set<string> | undefined },
+  ): Promise<O> {
     if (step.verb === "look") return (await this.#planner.look?.(step.at, observed, run)) ?? missing(step.verb);
     let next = observed;
     if (step.verb === "do") {
@@ -263,9 +275,10 @@ class Engine<O, L, A, P extends Plan<L, A>> {
       done?.add(name);
       next = (await this.#planner.act?.(step.action, observed, run)) ?? missing(step.verb);
     } else if (!(await this.#write(step, run))) return observed;
+    if (step.log) run.done(step.log.message, step.log.fields);
     if (this.#scope.dryRun) return next;
     this.#planner.done?.(step, run);
-    for (const event of step.events ?? []) this.#record(event, run.key);
+    events.push(...(step.events ?? []));
     return next;
   }
 
@@ -294,7 +307,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
   }
 
   #withhold(run: Run, steps: readonly Step<L, A>[]): void {
-    for (const step of steps) if (isChangeStep(step)) run.done(inWords(step));
+    for (const step of steps) if (isChangeStep(step)) run.done(step.log?.message ?? inWords(step), step.log?.fields);
   }
 
   #record({ regarding, ...event }: PlannedEvent, key: ObjectKey): void {

@@ -138,7 +138,8 @@ export function conditionEvents(
 function eventTypeOf(name: string, reasons: ReasonTable): PlannedEvent["type"] | undefined {
   const reason = Object.hasOwn(reasons, name) ? reasons[name] : undefined;
   if (!reason) return "Warning";
-  return reason.event ?? (reason.health === "degraded" ? "Warning" : reason.health === "paused" ? "Normal" : undefined);
+  const event = reason.event ?? (reason.health === "degraded" ? "Warning" : reason.health === "paused" ? "Normal" : "none");
+  return event === "none" ? undefined : event;
 }
 
 /** What reports are written with. */
@@ -179,7 +180,7 @@ export class StatusReporter {
     const { namespace, name, uid } = object.metadata;
     this.#events.record({
       kind,
-      object: { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) },
+      object: { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && uid !== "" && { uid }) },
       type,
       reason,
       message,

@@ -48,7 +48,7 @@ export const metricTable = {
   controller_runtime_reconcile_errors_total: { type: "counter", help: "Reconciles that failed.", labels: controller },
   controller_runtime_terminal_reconcile_errors_total: {
     type: "counter",
-    help: "Reconciles that failed and are not tried again until an input changes.",
+    help: "Reconciles that were refused, as a whole or in part: somebody has to change something. They are tried again with a long backoff.",
     labels: controller,
   },
   controller_runtime_reconcile_time_seconds: { type: "histogram", help: "How long a reconcile took.", labels: controller, buckets: reconcileBuckets },

@@ -4,30 +4,30 @@ import {
   type Cache,
   type ControllerDefinition,
   type ControllerScope,
-  type EventRecorder,
-  fieldManagerOf,
   keyOf,
   type KubeObject,
   managedBySelector,
   nameOf,
   Namespace,
   type ObjectKey,
-  type Outcome,
-  ownedWriter,
   ownershipOf,
   pagedList,
+  type Plan,
+  reconcileWith,
   type Run,
+  type StatusObject,
   type Stored,
-  writeStatus,
 } from "@keyturn/runtime";
+import type { Pause } from "../../feature/pause-and-selection.ts";
 import { keyturn } from "../../feature/feature.ts";
 import { type CheckSumObject, keepCheckSum, type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
 import { showsLatest } from "./consistent-read.ts";
 import { chooseNamespaces, type ChosenNamespaces, type NamespaceChoice, placesOf } from "./flags.ts";
 import type { MemberKind } from "./member-kind.ts";
 import { type KeptMember, NamespaceMembers, type SeenMember } from "./members.ts";
-import { ChecksumNumbers } from "./metrics.ts";
-import { type ChecksumPlan, pausedChecksumPlan, pauseOfNamespace, planChecksum, type PublishingPolicy } from "./plan.ts";
+import { ChecksumNumbers, type NamespaceNumbers } from "./metrics.ts";
+import { newestOf, type Observation, pausedChecksumPlan, pauseOfNamespace, planChecksum, type PublishingPolicy, stepsOf } from "./plan.ts";
+import { checksumReasons } from "./reasons.ts";
 
 /** One controller: what its checksums are of, where, and how they are published. */
 interface ChecksumControllerOptions<T extends KubeObject> {
@@ -44,46 +44,109 @@ interface ChecksumControllerOptions<T extends KubeObject> {
 /** A cache that is behind is asked again so soon; what it lacks is usually on its way. */
 const recheckMs = 250;
 
+/** What is known of a namespace. */
+type Observed =
+  /** A burst of changes goes on, or a cache is behind: look again then. */
+  | { readonly type: "unsettled"; readonly untilMs: number }
+  | {
+      readonly type: "settled";
+      readonly observation: Observation;
+      /** True while the cache shows the same members. */
+      readonly isUnchanged: () => boolean;
+      /** How many objects the cache has in the namespace. */
+      readonly objects: number;
+      readonly pause: Pause | undefined;
+      /** The caches are known to be no older than the API server. */
+      readonly isLatest: boolean;
+    };
+
+/** A plan, and the numbers of what it was made from. */
+interface NamespacePlan extends Plan<"latest"> {
+  readonly numbers?: NamespaceNumbers;
+}
+
 /** The controller of one kind of checksums. Its keys are namespaces. */
 export function checksumController<T extends KubeObject>(options: ChecksumControllerOptions<T>): ControllerDefinition {
   const { name, memberKind, access, choice, isSkipped, policy, stabilizeMs } = options;
+  const kind = memberKind.checksums;
   return {
     name,
     access,
     setup(scope) {
-      const numbers = new ChecksumNumbers(scope.metrics, memberKind.checksums.kind);
-      const show = scope.show(numbers);
+      const numbers = new ChecksumNumbers(scope.metrics, kind.kind);
       const watches = watchChecksums(scope, { memberKind, choice, isSkipped, stabilizeMs, onRead: () => numbers.countRead() });
-
-      return async (run) => {
-        const { key: namespace } = run;
-        if (!watches.isChosen(namespace)) return show(namespace, undefined);
-        // Nothing is computed while a burst goes on, so that a thousand changes cost no more than one.
-        const waitMs = watches.members.waitMs(namespace);
-        if (waitMs > 0) return { requeueAfterMs: waitMs };
-        if (!(await watches.readUnread(namespace, run))) {
-          numbers.countRecheck();
-          return { requeueAfterMs: recheckMs };
-        }
-        const place = placeOf(watches.places, namespace);
-        const { members, objects } = watches.members.of(namespace);
-        const [state, problems, published] = [members.state(), members.problems(), publishedIn(place, namespace)];
-        const plan = planChecksum({ namespace, prefix: memberKind.prefix, state, problems, published }, policy, run.now);
-        const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
-        show(namespace, { state, problems, publishedMs, isAwaited: plan.statuses.some(({ status }) => isAwaited(status)) });
-
-        const pause = pauseOfNamespace(watches.pausedBy(namespace), published, run.now);
-        if (pause) return carryOut(pausedChecksumPlan(published, pause, run.now), run, { name, memberKind, events: scope.events });
-        if (plan.restsOnState && !(await isLatest(place, run, { objects, isUnchanged: () => members.state() === state }))) {
-          numbers.countRecheck();
-          return { requeueAfterMs: recheckMs };
-        }
-        const outcome = await carryOut(plan, run, { name, memberKind, events: scope.events, countPublished: () => numbers.countPublished() });
-        watches.members.endBurst(namespace, state);
-        return outcome;
+      const behind = (nowMs: number): Observed => {
+        numbers.countRecheck();
+        return { type: "unsettled", untilMs: nowMs + recheckMs };
       };
+
+      return reconcileWith<Observed, "latest", never, NamespacePlan>(
+        scope,
+        {
+          async observe(run, nowMs) {
+            const { key: namespace } = run;
+            if (!watches.isChosen(namespace)) return undefined;
+            // Nothing is computed while a burst goes on, so that a thousand changes cost no more than one.
+            const waitMs = watches.members.waitMs(namespace);
+            if (waitMs > 0) return { type: "unsettled", untilMs: nowMs + waitMs };
+            if (!(await watches.readUnread(namespace, run))) return behind(nowMs);
+            const { members, objects } = watches.members.of(namespace);
+            const published = publishedIn(placeOf(watches.places, namespace), namespace);
+            const state = members.state();
+            const observation = { namespace, prefix: memberKind.prefix, state, problems: members.problems(), published };
+            const isUnchanged = (): boolean => members.state() === state;
+            return {
+              type: "settled",
+              observation,
+              isUnchanged,
+              objects,
+              pause: pauseOfNamespace(watches.pausedBy(namespace), published, nowMs),
+              isLatest: false,
+            };
+          },
+          plan: (observed, { nowMs }) => planNamespace(observed, { kind, policy, nowMs }),
+          async look(_, observed, run) {
+            if (observed.type === "unsettled") return observed;
+            const place = placeOf(watches.places, observed.observation.namespace);
+            return (await isLatest(place, run, observed)) ? { ...observed, isLatest: true } : behind(run.now + (scope.serverAheadMs() ?? 0));
+          },
+          done: ({ verb }) => (verb === "apply" ? numbers.countPublished() : undefined),
+          completed(observed) {
+            if (observed.type === "settled" && !observed.pause) watches.members.endBurst(observed.observation.namespace, observed.observation.state);
+          },
+          regarding: (namespace) => [reportedIn(watches, namespace, kind)],
+          show(namespace, shown) {
+            if (!shown) numbers.hide(namespace);
+            else if (shown.plan.numbers) numbers.show(namespace, shown.plan.numbers);
+          },
+        },
+        { reasons: checksumReasons },
+      );
     },
   };
+}
+
+/** Plans for a namespace; what rests on its objects only once it is certain what they are. */
+function planNamespace(
+  observed: Observed,
+  { kind, policy, nowMs }: { readonly kind: MemberKind["checksums"]; readonly policy: PublishingPolicy; readonly nowMs: number },
+): NamespacePlan {
+  if (observed.type === "unsettled") return { steps: [], status: [], nextAtMs: observed.untilMs };
+  const { state, problems, published, namespace } = observed.observation;
+  const plan = planChecksum(observed.observation, policy, nowMs);
+  const isAwaited = plan.statuses.some(({ conditions }) => conditions["Current"]?.reason === "Awaited");
+  const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
+  const numbers = { state, problems, publishedMs, isAwaited };
+  if (observed.pause) return { ...stepsOf(pausedChecksumPlan(published, observed.pause), kind, namespace), numbers };
+  if (plan.restsOnState && !observed.isLatest) return { steps: [{ verb: "look", at: "latest" }], more: true, status: [], numbers };
+  return { ...stepsOf(plan, kind, namespace), numbers };
+}
+
+/** Who tells of a failure: the newest checksum, or the namespace if there is none yet. */
+function reportedIn({ places }: ChecksumWatches, namespace: string, kind: MemberKind["checksums"]): StatusObject {
+  const newest = newestOf(publishedIn(placeOf(places, namespace), namespace));
+  if (newest) return { kind, object: newest.object };
+  return { kind: Namespace, object: { metadata: { name: namespace, uid: "", resourceVersion: "" } }, eventsOnly: true };
 }
 
 /** True if the caches that the plan was made from are not behind, neither in the objects nor in the checksums. */
@@ -98,36 +161,6 @@ async function isLatest(
     (await showsLatest(objectCache, { client, namespace, objects, signal })) &&
     isUnchanged()
   );
-}
-
-interface CarryOutOptions<T extends KubeObject> {
-  readonly name: string;
-  readonly memberKind: MemberKind<T>;
-  readonly events: EventRecorder;
-  readonly countPublished?: () => void;
-}
-
-async function carryOut<T extends KubeObject>(
-  { publish, removals, statuses, events: planned, nextAtMs }: ChecksumPlan,
-  { client, key: namespace, signal, done, now }: Run,
-  { name, memberKind, events, countPublished }: CarryOutOptions<T>,
-): Promise<Outcome> {
-  const kind = memberKind.checksums;
-  const writer = ownedWriter({ client, operator: keyturn, controller: name, owner: { kind: Namespace, name: { name: namespace } }, signal });
-  if (publish) {
-    // The caches were just seen to be up to date, so that nothing has this name but the same checksum, made by another replica.
-    await writer.apply(kind, publish, { seen: "absent" });
-    done("published a checksum", { namespace, checksum: publish.spec.checksum, count: publish.spec.count }, countPublished);
-  }
-  for (const removal of removals) await writer.remove(kind, removal);
-  const fieldManager = fieldManagerOf(keyturn, name);
-  for (const { checksum, status } of statuses) await writeStatus({ client, signal }, { kind, object: checksum.object, status, fieldManager });
-  for (const { type, reason, message, about } of planned) events.record({ kind, object: about, type, reason, action: "Publish", message });
-  return nextAtMs === undefined ? {} : { requeueAfterMs: Math.max(0, nextAtMs - now) };
-}
-
-function isAwaited({ conditions = [] }: ChecksumPlan["statuses"][number]["status"]): boolean {
-  return conditions.some(({ reason }) => reason === "Awaited");
 }
 
 // What is watched, and which namespace a change concerns.

@@ -1,7 +1,7 @@
 // What is covered and published, in numbers.
 import { type KeyView, type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
 import type { Problem, SetState } from "./members.ts";
-import type { ProblemReason } from "./reasons.ts";
+import { problemReasons } from "./reasons.ts";
 
 const place = ["kind", "namespace"] as const;
 
@@ -31,19 +31,10 @@ export const checksumMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-const reasons = Object.keys({
-  NumberMissing: true,
-  VersionMissing: true,
-  VersionInvalid: true,
-  CertificateMissing: true,
-  CertificateInvalid: true,
-  KeyInvalid: true,
-  KeyMismatch: true,
-  DuplicateId: true,
-} satisfies Record<ProblemReason, true>);
+const reasons = Object.keys(problemReasons);
 
 /** What a run found out about a namespace. */
-interface NamespaceNumbers {
+export interface NamespaceNumbers {
   readonly state: SetState;
   readonly problems: readonly Problem[];
   readonly publishedMs: number | undefined;

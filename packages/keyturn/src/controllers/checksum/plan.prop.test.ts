@@ -32,7 +32,7 @@ test("no history and no crash leaves a namespace without its checksum", () => {
         else if (each.type === "time") world.nowMs += each.minutes * 60_000;
         else {
           const plan = world.plan();
-          const awaited = plan.statuses.some(({ status }) => status.conditions?.some(({ reason }) => reason === "Awaited"));
+          const awaited = plan.statuses.some(({ conditions }) => conditions["Current"]?.reason === "Awaited");
           if (awaited) expect(plan.publish).toBeUndefined();
           world.carryOut(plan, each.writes);
         }

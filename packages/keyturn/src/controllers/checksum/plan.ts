@@ -1,6 +1,16 @@
 // What is to be done about the checksums of one namespace: publish, wait, retain, report. A pure function of what was observed and the time.
-import { type Condition, type PlannedEvent, type ObjectName, setCondition } from "@keyturn/runtime";
-import { type Pause, pausedAnnotation, pausedConditions, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
+import {
+  type ConditionReport,
+  findCondition,
+  type Kind,
+  Namespace,
+  type ObjectName,
+  type Plan,
+  type PlannedEvent,
+  type StatusReport,
+  type Write,
+} from "@keyturn/runtime";
+import { type Pause, pausedAnnotation, pausedReason, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
 import { type CheckSumObject, checkSumObject, isOfState, type PublishedCheckSum, rfc3339, timestampMsOf } from "./check-sum-object.ts";
 import type { Problem, SetState } from "./members.ts";
@@ -33,12 +43,18 @@ export interface ChecksumPlan {
   /** The checksum to create. */
   readonly publish: CheckSumObject | undefined;
   readonly removals: readonly ObjectName[];
-  readonly statuses: readonly { readonly checksum: PublishedCheckSum; readonly status: CheckSumStatus }[];
+  readonly statuses: readonly ChecksumReport[];
   readonly events: readonly ChecksumEvent[];
   /** True if the plan rests on what the objects are now, so that it may be carried out only when that is certain. */
   readonly restsOnState: boolean;
   /** When time alone changes the plan. */
   readonly nextAtMs: number | undefined;
+}
+
+/** What a checksum's status is to say. */
+export interface ChecksumReport extends Pick<StatusReport<Omit<CheckSumStatus, "conditions">>, "fields"> {
+  readonly checksum: PublishedCheckSum;
+  readonly conditions: Readonly<Record<string, ConditionReport<ConditionReason>>>;
 }
 
 /** Something to say about one of the checksums. */
@@ -60,10 +76,8 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
   const retention = retentionOf(earlier, { replacedMs: current?.sinceMs ?? nowMs, policy, nowMs });
   // Without anything in its place a damaged checksum stays: none at all would switch the gateways' check off.
   const damaged = publish || current ? history.damaged : [];
-  const statusWith = (checksum: PublishedCheckSum, reason: StatusInput["reason"], isNewest: boolean): ChecksumPlan["statuses"][number] => {
-    const reachedMs = checksum === reached ? nowMs : undefined;
-    return { checksum, status: statusOf(checksum, { reason, problems: isNewest ? observation.problems : undefined, reachedMs, nowMs }) };
-  };
+  const statusWith = (checksum: PublishedCheckSum, reason: StatusInput["reason"], isNewest: boolean): ChecksumReport =>
+    reportOf(checksum, { reason, problems: isNewest ? observation.problems : undefined, reachedMs: checksum === reached ? nowMs : undefined });
   const times = [retention.nextAtMs, awaited?.expiresMs].filter((timeMs) => timeMs !== undefined);
   return {
     publish,
@@ -237,7 +251,6 @@ interface StatusInput {
   readonly problems: readonly Problem[] | undefined;
   /** Set in the moment in which an announced state is there. */
   readonly reachedMs: number | undefined;
-  readonly nowMs: number;
 }
 
 const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
@@ -254,28 +267,32 @@ const isTrue: ReadonlySet<ConditionReason> = new Set(["Published", "Reached"]);
 /** As many objects are named in a status; all are counted. */
 const maxProblemsNamed = 100;
 
-/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(checksum: PublishedCheckSum, { reason, problems, reachedMs, nowMs }: StatusInput): CheckSumStatus {
+/** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
+function reportOf(checksum: PublishedCheckSum, { reason, problems, reachedMs }: StatusInput): ChecksumReport {
   const { status: previous, spec } = checksum.object;
-  const current = { type: "Current", status: isTrue.has(reason) ? "True" : "False", reason, message: messages[reason] } as const;
-  // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
-  const ready = { ...current, type: "Ready", status: reason === "Awaited" ? "False" : "True" } as const;
-  const conditions = setCondition(setCondition(previous?.conditions ?? [], current, nowMs), ready, nowMs);
+  const said = { reason, message: messages[reason] };
   const reached = reachedMs === undefined ? previous?.reached : rfc3339(reachedMs);
   return {
-    conditions: [...(checksum.listsIds ? conditions : withoutIds(conditions, spec.count ?? 0, nowMs))],
-    ...(reached !== undefined && { reached }),
-    ...(problems && {
-      problemCount: problems.length,
-      problems: problems.slice(0, maxProblemsNamed).map(({ name, reason: why }) => ({ name, reason: why })),
-    }),
+    checksum,
+    conditions: {
+      Current: { status: isTrue.has(reason) ? "True" : "False", ...said },
+      // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
+      Ready: { status: reason === "Awaited" ? "False" : "True", ...said },
+      ...(!checksum.listsIds && { IdsListed: withoutIds(spec.count ?? 0) }),
+    },
+    fields: {
+      ...(reached !== undefined && { reached }),
+      ...(problems && {
+        problemCount: problems.length,
+        problems: problems.slice(0, maxProblemsNamed).map(({ name, reason: why }) => ({ name, reason: why })),
+      }),
+    },
   };
 }
 
-function withoutIds(conditions: readonly Condition[], count: number, nowMs: number): readonly Condition[] {
-  const reason: ConditionReason = "TooManyIds";
+function withoutIds(count: number): ConditionReport<ConditionReason> {
   const message = `${count} ids do not fit into one object; the checksum is complete, but gateways cannot say which objects differ from it`;
-  return setCondition(conditions, { type: "IdsListed", status: "False", reason, message }, nowMs);
+  return { status: "False", reason: "TooManyIds", message };
 }
 
 // A namespace in which nothing is published for now, because people said so on it or on one of its checksums.
@@ -291,22 +308,52 @@ export function pauseOfNamespace(paused: string | undefined, published: readonly
   return undefined;
 }
 
+/** The newest of the checksums. */
+export function newestOf(published: readonly PublishedCheckSum[]): PublishedCheckSum | undefined {
+  return published.toSorted((a, b) => timestampMsOf(b) - timestampMsOf(a))[0];
+}
+
 /** Publishes nothing and removes nothing; the newest checksum says why. */
-export function pausedChecksumPlan(published: readonly PublishedCheckSum[], pause: Pause, nowMs: number): ChecksumPlan {
-  const newest = published.toSorted((a, b) => timestampMsOf(b) - timestampMsOf(a))[0];
-  const before = newest?.object.status?.conditions ?? [];
-  const conditions = ["Current", "Ready"].reduce<readonly Condition[]>(
-    (current, type) => pausedConditions(current, pause, { type, generation: undefined, nowMs }),
-    before,
-  );
-  const isNews = newest !== undefined && conditions !== before;
-  const { namespace = "", name = "", uid = "" } = newest?.object.metadata ?? {};
+export function pausedChecksumPlan(published: readonly PublishedCheckSum[], pause: Pause): ChecksumPlan {
+  const newest = newestOf(published);
+  const paused = (type: string): ConditionReport<ConditionReason> => {
+    const status = findCondition(newest?.object.status?.conditions, type)?.status ?? "Unknown";
+    return { status, reason: pausedReason, message: pauseInWords(pause) };
+  };
   return {
     publish: undefined,
     removals: [],
-    statuses: isNews ? [{ checksum: newest, status: { ...newest.object.status, conditions: [...conditions] } }] : [],
-    events: isNews ? [{ type: "Normal", reason: "Paused", message: pauseInWords(pause), about: { namespace, name, uid } }] : [],
+    statuses: newest ? [{ checksum: newest, conditions: { Current: paused("Current"), Ready: paused("Ready") } }] : [],
+    events: [],
     restsOnState: false,
     nextAtMs: pause.untilMs,
+  };
+}
+
+// The plan in the engine's words.
+
+/** The plan as steps: the new checksum before any old one goes, each with what is said of it. */
+export function stepsOf(plan: ChecksumPlan, kind: Kind, namespace: string): Plan {
+  const owner = { kind: Namespace, name: { name: namespace } };
+  const { publish, removals, statuses, nextAtMs } = plan;
+  const eventsAbout = (wanted: string | undefined): readonly PlannedEvent[] => plan.events.filter(({ about }) => about.name === wanted).map(said);
+  const said = ({ about, ...event }: ChecksumEvent): PlannedEvent => ({
+    ...event,
+    action: "Publish",
+    regarding: { kind, object: { metadata: about } },
+  });
+  const going = new Set([publish?.metadata.name, ...removals.map(({ name }) => name)]);
+  const steps: Write[] = removals.map((name) => ({ verb: "delete", kind, name, owner, events: eventsAbout(name.name) }));
+  if (publish) {
+    const fields = { namespace, checksum: publish.spec.checksum, count: publish.spec.count };
+    const log = { message: "published a checksum", fields };
+    // The caches were just seen to be up to date, so that nothing has this name but the same checksum, made by another replica.
+    steps.unshift({ verb: "apply", kind, object: publish, owner, live: { seen: "absent" }, log, events: eventsAbout(publish.metadata.name) });
+  }
+  return {
+    steps,
+    status: statuses.map(({ checksum: { object }, conditions, fields }) => ({ regarding: { kind, object }, conditions, fields })),
+    events: plan.events.filter(({ about }) => !going.has(about.name)).map(said),
+    nextAtMs,
   };
 }

@@ -1,5 +1,6 @@
 // A namespace in memory, for tests of the plan: what carrying plans out makes of its checksums.
-import type { Stored } from "@keyturn/runtime";
+import { statusAfter, type Stored } from "@keyturn/runtime";
+import { SecretCheckSum } from "./api.ts";
 import { type CheckSumObject, checkSumObject, keepCheckSum, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
 import type { Member } from "./ids.ts";
 import { MemberSet, type SetState } from "./members.ts";
@@ -55,9 +56,10 @@ export class PublishedWorld {
           () =>
             void this.objects.delete(name),
       ),
-      ...plan.statuses.map(({ checksum: { object }, status }) => () => {
+      ...plan.statuses.map(({ checksum: { object }, conditions: reported, fields = {} }) => () => {
         const stored = this.objects.get(object.metadata.name);
-        if (stored) this.objects.set(object.metadata.name, { ...stored, status });
+        const { conditions } = statusAfter({ regarding: { kind: SecretCheckSum, object }, conditions: reported }, object.status, this.nowMs);
+        if (stored) this.objects.set(object.metadata.name, { ...stored, status: { ...fields, conditions: [...(conditions ?? [])] } });
       }),
     ];
     for (const write of writes.slice(0, most)) write();

@@ -15,23 +15,31 @@ const leftOutReasons = {
 } as const satisfies ReasonTable;
 
 /** What can be wrong with an object; with the one reason for which it counts all the same. */
-const problemReasons = {
+export const problemReasons = {
+  ...leftOutReasons,
   DuplicateId: { meaning: "Another object has the same id, so that the two cannot be told apart. Both count, as they do in Tengine's reader." },
 } as const satisfies ReasonTable;
 
 /** What the condition `Current` of a checksum can say, and `IdsListed`. */
 const conditionReasons = {
-  Published: { meaning: "It is the checksum of the objects as they are." },
-  Reached: { meaning: "It was announced, and its state is there." },
-  Awaited: { meaning: "It was announced, and its state is still to come." },
-  BatchAnnounced: { meaning: "Another state was announced; until that is there, or its time is over, nothing else is published." },
-  Superseded: { meaning: "A newer checksum has taken its place." },
-  EmptySet: { meaning: "No object counts any more. A checksum of nothing is not published, so that gateways keep what they have." },
-  Paused: { meaning: "People asked for nothing to be published for now." },
-  TooManyIds: { meaning: "The ids do not fit into one object. The checksum is complete all the same." },
+  Published: { meaning: "It is the checksum of the objects as they are.", health: "healthy" },
+  Reached: { meaning: "It was announced, and its state is there.", health: "healthy" },
+  Awaited: { meaning: "It was announced, and its state is still to come.", health: "progressing" },
+  BatchAnnounced: {
+    meaning: "Another state was announced; until that is there, or its time is over, nothing else is published.",
+    health: "progressing",
+  },
+  Superseded: { meaning: "A newer checksum has taken its place.", health: "healthy" },
+  EmptySet: {
+    meaning: "No object counts any more. A checksum of nothing is not published, so that gateways keep what they have.",
+    health: "degraded",
+    event: "none",
+  },
+  Paused: { meaning: "People asked for nothing to be published for now.", health: "paused" },
+  TooManyIds: { meaning: "The ids do not fit into one object. The checksum is complete all the same.", health: "degraded", event: "none" },
 } as const satisfies ReasonTable;
 
-/** What an Event can say about a checksum. */
+/** What an Event can say about a checksum, besides `Paused`. */
 const eventReasons = {
   ChecksumPublished: { meaning: "A new state was published." },
   AnnouncementReached: { meaning: "An announced state is there.", notable: true },
@@ -39,9 +47,9 @@ const eventReasons = {
   ChecksumDamaged: { meaning: "A checksum was changed by somebody else, and was made anew." },
 } as const satisfies ReasonTable;
 
-export const checksumReasons = { ...leftOutReasons, ...problemReasons, ...conditionReasons, ...eventReasons };
+export const checksumReasons = { ...problemReasons, ...conditionReasons, ...eventReasons };
 
 export type LeftOutReason = keyof typeof leftOutReasons;
-export type ProblemReason = LeftOutReason | keyof typeof problemReasons;
+export type ProblemReason = keyof typeof problemReasons;
 export type ConditionReason = keyof typeof conditionReasons;
-export type EventReason = "Paused" | keyof typeof eventReasons;
+export type EventReason = keyof typeof eventReasons | "Paused";

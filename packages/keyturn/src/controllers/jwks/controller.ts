@@ -1,46 +1,37 @@
 // The JWKS controllers: what they watch, how a run goes, their rights, limits and metrics.
 import {
   type AccessRule,
-  addFinalizer,
   type Cache,
-  carryOut,
   ConfigMap,
   type ControllerDefinition,
   type ControllerScope,
   Deployment,
-  dropFinalizer,
-  isApiError,
-  isBeingDeleted,
   keyOf,
-  keyOfObject,
   type KeyView,
   type Kind,
   type KubeObject,
-  type Live,
   managedBySelector,
   type MetricRow,
   type Metrics,
   metricsOf,
   nameOf,
   type ObjectKey,
-  type Outcome,
-  ownedWriter,
   ownerOf,
-  pendingWrites,
-  type Run,
+  reconcileWith,
   Secret,
   Service,
   statesOf,
   type Stored,
+  type WriteLimits,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { servingFor, pausedPlan, type Selects } from "../../feature/pause-and-selection.ts";
+import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "./certificates.ts";
-import { isDocumentConfigMap } from "./config-map.ts";
-import { type Claim, claimKey } from "./name-claims.ts";
-import { claimsOf, type JwksObject, nameOfObject, type Observation, observeJwks, ownerOfObservation } from "./observe.ts";
-import { planJwks, planJwksDeletion } from "./plan.ts";
+import { claimKey } from "./name-claims.ts";
+import { claimsOf, type JwksObject, type Observation, observeJwks } from "./observe.ts";
+import { type JwksPlan, planJwks } from "./plan.ts";
+import { jwksReasons } from "./reasons.ts";
 import type { SettingsResult } from "./settings.ts";
 
 /** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
@@ -51,7 +42,7 @@ interface JwksControllerOptions {
   readonly name: string;
   readonly kind: Kind<JwksObject>;
   readonly readSettings: ReadSettings;
-  readonly limits: RateLimits;
+  readonly rateLimit: WriteLimits;
   readonly configMapIntervalMs: number;
   /** Which objects are looked after. */
   readonly selects: Selects;
@@ -59,87 +50,36 @@ interface JwksControllerOptions {
 
 /** The controller of one of the two kinds. */
 export function jwksController(options: JwksControllerOptions): ControllerDefinition {
-  const { name, kind, readSettings, limits, configMapIntervalMs, selects } = options;
+  const { name, kind, readSettings, rateLimit, configMapIntervalMs, selects } = options;
   return {
     name,
-    primary: kind,
     access: jwksAccess,
     // 5 s, 10 s, 20 s … 5 min.
     backoff: { firstMs: 5000, maxMs: 300_000, spread: 0 },
     setup(scope) {
       const watches = watchJwks(scope, kind, readSettings);
-      const countKeys = scope.show(keyMetrics(scope.metrics, kind));
-      const writeTimes = new Map<string, readonly number[]>();
-
-      return async (run) => {
-        const cached = watches.objects.get(run.key);
-        const serving = cached && servingFor(cached.metadata, selects, run.now);
-        if (cached && serving?.type === "paused") {
-          const paused = { run, operator: keyturn, controller: name, kind, object: cached, events: scope.events };
-          return carryOut(pausedPlan<JwksStatus>(cached, serving, run.now), paused);
-        }
-        const isServed = serving?.type === "served";
-        const observed = isServed && (await observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }));
-        if (!observed) {
-          countKeys(run.key, undefined);
-          return void writeTimes.delete(run.key);
-        }
-        if (isBeingDeleted(observed.object)) return deleteJwks(observed, run, name);
-        const object = await addFinalizer(run, { kind, object: observed.object }, jwksFinalizer);
-
-        const plan = planJwks({ ...observed, object }, run.now);
-        // In a dry run what was published before stays published.
-        countKeys(run.key, scope.dryRun ? object.status : plan.status);
-        const context = { run, operator: keyturn, controller: name, kind, object, events: scope.events, live: liveIn(observed) };
-        const writes = pendingWrites(plan, context);
-        if (writes.length > 0) {
-          const nowMs = scope.clock.monotonic();
-          const earlier = writeTimes.get(run.key) ?? [];
-          const atMs = plan.urgent ? nowMs : nextWriteAt(earlier, limits, nowMs);
-          if (atMs > nowMs) return { requeueAfterMs: atMs - nowMs };
-          writeTimes.set(run.key, rememberWrite(earlier, nowMs));
-        }
-        try {
-          return await carryOut({ ...plan, writes }, context);
-        } catch (error) {
-          // nginx's objects come after the JWKS document. What is wrong with them must not keep anybody from knowing, and from removing keys in time.
-          if (!isApiError(error, "Invalid")) throw error;
-          return carryOut(planJwks({ ...observed, object, nginxRefusal: error.message }, run.now), context);
-        }
-      };
+      const metrics = keyMetrics(scope.metrics, kind);
+      return reconcileWith<Observation, never, never, JwksPlan>(
+        scope,
+        {
+          observe: (run) => observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }),
+          plan: planJwks,
+          regarding(key) {
+            const object = watches.objects.get(key);
+            return object ? [{ kind, object }] : [];
+          },
+          finalizer: { name: jwksFinalizer, of: (observed) => observed },
+          show(key, shown) {
+            if (!shown) return metrics.hide(key);
+            // In a dry run what was published before stays published.
+            const status = scope.dryRun ? shown.observed.object.status : shown.plan.status[0]?.fields;
+            if (status) metrics.show(key, status);
+          },
+        },
+        { reasons: jwksReasons, rateLimit, leaves: leavesUnserved({ objects: watches.objects, kind, selects }) },
+      );
     },
   };
-}
-
-/**
- * What the observation knows about an object that is to be applied. It has looked at every name that the object claims.
- * The JWKS document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
- */
-function liveIn({ object, settings, live, owned }: Observation): (kind: Kind, wanted: KubeObject) => Live {
-  const claims = settings.ok ? claimsOf(nameOfObject({ object }), settings.settings, live) : [];
-  // Also those under names that the spec no longer has, or that cannot be read: keys may have to be revoked there.
-  const documents = owned.flatMap((other): readonly Claim[] =>
-    isDocumentConfigMap(other.object) ? [{ kind: other.kind, name: nameOfObject(other), live: other.object }] : [],
-  );
-  const byKey = new Map([...documents, ...claims].map((claim) => [claimKey(claim), claim]));
-  return (kind, wanted) => {
-    const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
-    const isDocument = claim !== undefined && (claim === claims[0] || documents.includes(claim));
-    const { uid, resourceVersion } = claim?.live?.metadata ?? {};
-    if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
-    return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };
-  };
-}
-
-async function deleteJwks(observed: Observation, run: Run, controller: string): Promise<Outcome | void> {
-  const { kind, object, settings } = observed;
-  const cleanupOnDelete = settings.ok && settings.settings.cleanupOnDelete;
-  const writer = ownedWriter({ client: run.client, operator: keyturn, controller, owner: ownerOfObservation(observed), signal: run.signal });
-  for (const write of planJwksDeletion(observed, { cleanupOnDelete })) {
-    if (write.verb === "remove") await writer.remove(write.kind, write.name);
-  }
-  await dropFinalizer(run.client, { kind, object }, jwksFinalizer);
-  run.done("cleaned up after a deleted object", { cleanupOnDelete });
 }
 
 // What a JWKS controller watches, and which objects a change concerns.
@@ -243,35 +183,6 @@ export const jwksAccess: readonly AccessRule[] = [
   { kind: Deployment, verbs: changed, why: "to run nginx" },
   { kind: Service, verbs: changed, why: "to make nginx reachable" },
 ];
-
-// How often one object may be worked on.
-
-/** Limits on the runs for one object that write something; 0 switches a limit off. */
-interface RateLimits {
-  /** From one to the next. */
-  readonly intervalMs: number;
-  /** In any 60 seconds. */
-  readonly perMinute: number;
-}
-
-const minuteMs = 60_000;
-
-/**
- * When the next write may be. `earlier` are the times of those before, oldest first, on a clock that never runs backwards.
- * At or before `nowMs` means now; the first write never waits.
- */
-export function nextWriteAt(earlier: readonly number[], limits: RateLimits, nowMs: number): number {
-  const last = earlier.at(-1);
-  const spaced = last === undefined ? nowMs : last + limits.intervalMs;
-  // With a full minute behind us, the write that fills it has to leave the window first.
-  const filling = limits.perMinute > 0 ? earlier.at(-limits.perMinute) : undefined;
-  return filling === undefined ? spaced : Math.max(spaced, filling + minuteMs);
-}
-
-/** The times worth remembering after a write at `nowMs`. */
-export function rememberWrite(earlier: readonly number[], nowMs: number): readonly number[] {
-  return [...earlier.filter((at) => at > nowMs - minuteMs), nowMs];
-}
 
 // What is published, in numbers: for alerts about keys that are missing, or whose certificate is about to expire.
 

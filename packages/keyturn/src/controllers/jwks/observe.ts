@@ -4,8 +4,10 @@ import {
   ConfigMap,
   Deployment,
   keyOf,
+  keyOfObject,
   type Kind,
   type KubeObject,
+  type Live as KnownLive,
   nameOf,
   type ObjectKey,
   type ObjectName,
@@ -16,6 +18,7 @@ import {
 } from "@keyturn/runtime";
 import type { JwksStatus } from "./api.ts";
 import type { CertificateSecret } from "./certificates.ts";
+import { isDocumentConfigMap } from "./config-map.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
 import { type Claim, claimKey, type Rival } from "./name-claims.ts";
 import type { JwksSettings, SettingsResult } from "./settings.ts";
@@ -41,8 +44,6 @@ export interface Observation {
   readonly rivals: readonly Rival[];
   /** The least time between two changes of the ConfigMap; 0 for none. */
   readonly configMapIntervalMs: number;
-  /** What the API server said when it refused nginx's objects in this very run. */
-  readonly nginxRefusal?: string;
 }
 
 export interface Live {
@@ -78,6 +79,25 @@ export function claimsOf(name: ObjectName, settings: JwksSettings, live: Live = 
     { kind: Deployment, name, live: live.deployment },
     { kind: Service, name, live: live.service },
   ];
+}
+
+/**
+ * What is known about an object that is to be applied: every name that is claimed was looked at.
+ * The JWKS document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
+ */
+export function knownLive({ owned }: Observation, claims: readonly Claim[]): (kind: Kind, wanted: KubeObject) => KnownLive {
+  // Also those under names that the spec no longer has, or that cannot be read: keys may have to be revoked there.
+  const documents = owned.flatMap((other): readonly Claim[] =>
+    isDocumentConfigMap(other.object) ? [{ kind: other.kind, name: nameOfObject(other), live: other.object }] : [],
+  );
+  const byKey = new Map([...documents, ...claims].map((claim) => [claimKey(claim), claim]));
+  return (kind, wanted) => {
+    const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
+    const isDocument = claim !== undefined && (claim === claims[0] || documents.includes(claim));
+    const { uid, resourceVersion } = claim?.live?.metadata ?? {};
+    if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
+    return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };
+  };
 }
 
 // Gathers what the plan for one object is made from: from the caches, and from the API server only for names that our caches do not show.

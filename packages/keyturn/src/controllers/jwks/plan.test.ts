@@ -7,7 +7,7 @@ import { JwksWorld } from "../../../test/jwks-world.ts";
 import { JWKSConfig } from "./api.ts";
 import { problemWithJwks } from "./jwk.ts";
 import { claimKey } from "./name-claims.ts";
-import { nextUpdateAt, planJwks, planJwksDeletion } from "./plan.ts";
+import { nextUpdateAt, planJwks } from "./plan.ts";
 
 const hourMs = 3_600_000;
 const t0 = Date.UTC(2026, 0, 1);
@@ -320,10 +320,10 @@ describe("names", () => {
     put();
     world.run(t0);
     world.spec = { ...world.spec, configMapName: "keys2", nginxConfigMapName: "nginx2" };
-    expect(writesOf(world.run(t0 + 1)).filter((write) => write.startsWith("remove"))).toEqual(["remove ConfigMap nginx"]);
+    expect(writesOf(world.run(t0 + 1)).filter((write) => write.startsWith("delete"))).toEqual(["delete ConfigMap nginx"]);
     expect(world.kids).toHaveLength(1);
     world.spec = { ...world.spec, cleanupOnDelete: true };
-    expect(writesOf(world.run(t0 + 2)).filter((write) => write.startsWith("remove"))).toEqual(["remove ConfigMap keys"]);
+    expect(writesOf(world.run(t0 + 2)).filter((write) => write.startsWith("delete"))).toEqual(["delete ConfigMap keys"]);
   });
 
   test("without nginx its objects go", () => {
@@ -331,10 +331,10 @@ describe("names", () => {
     world.run(t0);
     const { nginxConfigMapName: _, ...spec } = world.spec;
     world.spec = spec;
-    expect(writesOf(world.run(t0 + 1)).filter((write) => write.startsWith("remove"))).toEqual([
-      "remove ConfigMap nginx",
-      "remove Deployment site",
-      "remove Service site",
+    expect(writesOf(world.run(t0 + 1)).filter((write) => write.startsWith("delete"))).toEqual([
+      "delete ConfigMap nginx",
+      "delete Deployment site",
+      "delete Service site",
     ]);
   });
 
@@ -369,9 +369,8 @@ describe("a revocation", () => {
     const [live, retiring = ""] = world.kids;
     spoil();
     world.revoked = [retiring];
-    const plan = planJwks(world.observe(), t0 + hourMs + 1);
+    const plan = world.run(t0 + hourMs + 1);
     expect(plan).toMatchObject({ urgent: true, notices: [{ reason: "KeyRevoked" }, {}] });
-    world.run(t0 + hourMs + 1);
     const published: Stored<ConfigMap> | undefined = world.objects.get("configmaps/shop/keys");
     expect(JSON.parse(published?.data?.["jwks.json"] ?? "")).toMatchObject({ keys: [{ kid: live }] });
     expect(published?.data?.["jwks.json"]).not.toContain(retiring);
@@ -411,8 +410,12 @@ describe("deletion", () => {
     put();
     world.run(t0);
     world.objects.set("configmaps/shop/foreign", { metadata: { namespace: "shop", name: "foreign", uid: "x", resourceVersion: "1" } });
-    const writes = planJwksDeletion(world.observe(), { cleanupOnDelete });
-    expect(writes.map((write) => write.verb === "remove" && `${write.kind.kind} ${write.name.name}`)).toEqual(expected);
+    world.spec = { ...world.spec, cleanupOnDelete };
+    const { metadata, ...object } = world.object;
+    const deleted = { ...object, metadata: { ...metadata, deletionTimestamp: "2026-01-02T00:00:00Z" } };
+    const plan = planJwks({ ...world.observe(), object: deleted }, { nowMs: t0, refused: new Map() });
+    expect(plan.steps.map((write) => write.verb === "delete" && `${write.kind.kind} ${write.name.name}`)).toEqual(expected);
+    expect(plan.release).toBe(true);
   });
 
   test("only a ConfigMap that is to be cleaned up goes with its owner by itself", () => {
@@ -429,7 +432,8 @@ describe("deletion", () => {
 test("a plan is a function of what was observed and the time", () => {
   put();
   const observed = world.observe();
-  expect(planJwks(observed, t0)).toEqual(planJwks(observed, t0));
+  const moment = { nowMs: t0, refused: new Map() };
+  expect(planJwks(observed, moment)).toEqual(planJwks(observed, moment));
 });
 
 describe("ConfigMap updates", () => {

@@ -1,19 +1,21 @@
 // What is to be done for one object, a pure function of what was observed and the time: its JWKS document, nginx, and its status.
 import {
-  apply,
-  type Condition,
+  type Blocker,
+  type ConditionReport,
   ConfigMap,
   Deployment,
   earliest,
   formatDuration,
-  type PlannedEvent,
+  isBeingDeleted,
+  type Kind,
+  type KubeObject,
+  type Moment,
   ownerReferenceTo,
-  type OwnedWrite,
-  type StatusPlan,
-  remove,
-  removeCondition,
+  type Plan,
+  type PlannedEvent,
   Service,
-  setCondition,
+  type StatusReport,
+  type Write,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { type JwksStatus, revokeAnnotation } from "./api.ts";
@@ -32,23 +34,27 @@ import { problemWithJwks, renderJwks } from "./jwk.ts";
 import { advanceHistory, type KeyChange, nextRemovalOf } from "./key-history.ts";
 import { type Claim, claimKey, conflictsOf } from "./name-claims.ts";
 import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
-import { claimsOf, nameOfObject, type Observation, ownerOfObservation } from "./observe.ts";
+import { claimsOf, knownLive, nameOfObject, type Observation, ownerOfObservation } from "./observe.ts";
 import type { ConditionReason, KeyReason } from "./reasons.ts";
 import { type JwksSettings, revokedKids } from "./settings.ts";
 
-/** A plan, and whether it may wait. */
-interface JwksPlan extends StatusPlan<JwksStatus> {
-  /** True if a key is to be withdrawn, for which no limit counts. */
-  readonly urgent: boolean;
+/** A plan for one object: what it writes, and what its status says then; nothing for an object that is going. */
+export interface JwksPlan extends Plan {
+  readonly steps: readonly Write[];
+  readonly status: readonly StatusReport<JwksFields>[];
 }
 
+/** nginx's part of a plan: what is wrong with it must keep nobody from removing keys in time. */
+const nginxPart = "nginx";
+
 /**
- * Plans for an object that is there to stay: first the JWKS document, then nginx, then what is no longer wanted.
+ * Plans for an object: first the JWKS document, then nginx, then what is no longer wanted.
  * A name that is taken holds up what should have it, and no more: keys are rotated and revoked whoever has nginx's names.
  */
-export function planJwks(observation: Observation, nowMs: number): JwksPlan {
+export function planJwks(observation: Observation, { nowMs, refused }: Pick<Moment, "nowMs" | "refused">): JwksPlan {
   const { settings } = observation;
-  if (!settings.ok) return blocked(observation, { holds: false, reason: "InvalidSpec", message: settings.message }, nowMs);
+  if (isBeingDeleted(observation.object)) return deletionPlan(observation);
+  if (!settings.ok) return blocked(observation, { status: "False", reason: "InvalidSpec", message: settings.message }, nowMs);
   const claims = claimsOf(nameOfObject(observation), settings.settings, observation.live);
   const [documentClaim, ...nginxClaims] = claims;
   const conflict = conflictOver(claims, observation);
@@ -56,63 +62,70 @@ export function planJwks(observation: Observation, nowMs: number): JwksPlan {
 
   const publication = publicationOf(observation, settings.settings, nowMs);
   const hasDocument = publication.configMap !== undefined || observation.live.configMap !== undefined;
-  const serving = servingOf(observation, settings.settings, { hasDocument, conflict: conflictOver(nginxClaims, observation), nowMs });
+  const nginxBlocker = conflictOver(nginxClaims, observation) ?? refusalReport(refused.get(nginxPart));
+  const serving = servingOf(observation, settings.settings, { hasDocument, blocker: nginxBlocker, nowMs });
+  const apply = applyFor(observation, claims);
   return {
-    writes: [
-      ...(publication.configMap ? [apply(ConfigMap, publication.configMap)] : []),
-      ...serving.writes,
+    steps: [
+      ...(publication.configMap ? [apply(ConfigMap, publication.configMap, { events: publication.changes.map(eventOfChange) })] : []),
+      ...serving.objects.map(([kind, object]) => apply(kind, object, { part: nginxPart })),
       // The old document goes only when there is a new one.
       ...removalsOf(observation, { ...settings.settings, cleanupOnDelete: settings.settings.cleanupOnDelete && hasDocument }),
     ],
-    status: statusOf({
-      previous: observation.object.status,
-      generation: observation.object.metadata.generation,
-      nowMs,
-      history: publication.history,
-      published: publication.report,
-      served: serving.report,
-      truncated: publication.truncated,
-      nginxConfigUpdated: serving.nginxConfigUpdated,
-    }),
-    notices: [
-      ...publication.changes.map(eventOfChange),
-      ...eventsOfReport(observation, "Published", publication.report),
-      ...(serving.report ? eventsOfReport(observation, "Served", serving.report) : []),
+    status: [
+      reportOf(observation, {
+        history: publication.history,
+        published: publication.report,
+        served: serving.report,
+        truncated: publication.truncated,
+        nginxConfigUpdated: serving.nginxConfigUpdated,
+      }),
     ],
     nextAtMs: publication.nextAtMs,
     urgent: publication.changes.some(({ type }) => type === "Revoked"),
   };
 }
 
+/** Makes the steps that apply something on the object's behalf. */
+function applyFor(
+  observation: Observation,
+  claims: readonly Claim[],
+): (kind: Kind, object: KubeObject, options: Pick<Write, "part" | "events">) => Write {
+  const owner = ownerOfObservation(observation);
+  const live = knownLive(observation, claims);
+  return (kind, object, options) => ({ verb: "apply", kind, object, owner, live: live(kind, object), ...options });
+}
+
 /** Plans for an object that is being deleted. What was published stays unless the spec says otherwise, so that tokens stay verifiable. */
-export function planJwksDeletion(
-  { owned }: Pick<Observation, "owned">,
-  { cleanupOnDelete }: Pick<JwksSettings, "cleanupOnDelete">,
-): readonly OwnedWrite[] {
+function deletionPlan(observation: Observation): JwksPlan {
+  const { settings, owned } = observation;
+  return { steps: deletionsOf(observation, owned, settings.ok && settings.settings.cleanupOnDelete), status: [], release: true };
+}
+
+function deletionsOf(observation: Observation, owned: Observation["owned"], cleanupOnDelete: boolean): readonly Write[] {
+  const owner = ownerOfObservation(observation);
   return owned
     .filter(({ object }) => cleanupOnDelete || !isDocumentConfigMap(object))
-    .map(({ kind, object }) => remove(kind, nameOfObject({ object })));
+    .map(({ kind, object }) => ({ verb: "delete", kind, name: nameOfObject({ object }), owner }));
 }
 
 /** Something must be put right by a person first: nothing is written but the status, and documents out of which keys are revoked, which waits for nobody. */
-function blocked(observation: Observation, published: ConditionReport, nowMs: number): JwksPlan {
-  const { object } = observation;
+function blocked(observation: Observation, published: JwksCondition, nowMs: number): JwksPlan {
+  const { object, settings, live } = observation;
   const withdrawals = withdrawalsOf(observation, nowMs);
   const [newest] = withdrawals.toSorted((left, right) => right.history.revision - left.history.revision);
+  const apply = applyFor(observation, settings.ok ? claimsOf(nameOfObject(observation), settings.settings, live) : []);
   return {
-    writes: withdrawals.map(({ configMap }) => apply(ConfigMap, configMap)),
-    status: statusOf({
-      previous: object.status,
-      generation: object.metadata.generation,
-      nowMs,
-      history: newest?.history ?? recoverHistory(undefined, object.status),
-      published,
-      served: undefined,
-      truncated: undefined,
-      nginxConfigUpdated: object.status?.nginxConfigUpdated,
-    }),
-    notices: [...withdrawals.flatMap(({ changes }) => changes.map(eventOfChange)), ...eventsOfReport(observation, "Published", published)],
-    nextAtMs: undefined,
+    steps: withdrawals.map(({ configMap, changes }) => apply(ConfigMap, configMap, { events: changes.map(eventOfChange) })),
+    status: [
+      reportOf(observation, {
+        history: newest?.history ?? recoverHistory(undefined, object.status),
+        published,
+        served: undefined,
+        truncated: undefined,
+        nginxConfigUpdated: object.status?.nginxConfigUpdated,
+      }),
+    ],
     urgent: withdrawals.length > 0,
   };
 }
@@ -142,29 +155,23 @@ function withdrawalsOf(
 }
 
 /** What is said if any of the names is somebody else's. */
-function conflictOver(claims: readonly Claim[], observation: Observation): ConditionReport | undefined {
+function conflictOver(claims: readonly Claim[], observation: Observation): JwksCondition | undefined {
   const owner = ownerOfObservation(observation);
   const createdAt = observation.object.metadata.creationTimestamp ?? "";
   const conflicts = conflictsOf(claims, { operator: keyturn, owner, createdAt, rivals: observation.rivals });
   if (conflicts.length === 0) return undefined;
-  return { holds: false, reason: "Conflict", message: `${conflicts.join("; ")}; nothing was touched: remove it, or choose another name` };
+  return { status: "False", reason: "Conflict", message: `${conflicts.join("; ")}; nothing was touched: remove it, or choose another name` };
+}
+
+function refusalReport(refusal: Blocker | undefined): JwksCondition | undefined {
+  return refusal && { status: "False", reason: "NginxRefused", message: refusal.message };
 }
 
 /** What was kept for the object and is no longer wanted, such as nginx's objects under an earlier name. */
-function removalsOf(observation: Observation, settings: JwksSettings): readonly OwnedWrite[] {
+function removalsOf(observation: Observation, settings: JwksSettings): readonly Write[] {
   const wanted = new Set(claimsOf(nameOfObject(observation), settings).map(claimKey));
   const unwanted = observation.owned.filter(({ kind, object }) => !wanted.has(claimKey({ kind, name: nameOfObject({ object }) })));
-  return planJwksDeletion({ owned: unwanted }, settings);
-}
-
-/** What ends by itself is not worth an Event. */
-const passing: ReadonlySet<ConditionReason> = new Set(["UpdateDeferred", "PodsNotAvailable"]);
-
-/** Recorded once: for as long as the condition says the same, nothing is new. */
-function eventsOfReport({ object }: Observation, condition: string, { holds, reason, message }: ConditionReport): readonly PlannedEvent[] {
-  const before = object.status?.conditions?.find(({ type }) => type === condition);
-  if (holds || passing.has(reason) || (before?.reason === reason && before.message === message)) return [];
-  return [{ type: "Warning", reason, message }];
+  return deletionsOf(observation, unwanted, settings.cleanupOnDelete);
 }
 
 const changeWords: Readonly<Record<KeyChange["type"], { readonly type: PlannedEvent["type"]; readonly reason: KeyReason; readonly words: string }>> =
@@ -191,9 +198,9 @@ interface Publication {
   readonly history: History;
   /** The ConfigMap to apply; undefined to leave what is there, or nothing, as it is. */
   readonly configMap: ConfigMap | undefined;
-  readonly report: ConditionReport;
-  /** Whether retired keys had to go early; undefined if the JWKS document does not change. */
-  readonly truncated: ConditionReport | undefined;
+  readonly report: JwksCondition;
+  /** Whether retired keys had to go early, null if not; undefined if the JWKS document does not change. */
+  readonly truncated: JwksCondition | null | undefined;
   /** What happens to keys by this write. */
   readonly changes: readonly KeyChange[];
   /** When time alone makes it different. */
@@ -217,17 +224,17 @@ function publicationOf(observation: Observation, settings: JwksSettings, nowMs: 
 
   const problems = sources.flatMap(({ name, result }) => (result.type === "refused" ? [{ name, ...result }] : []));
   const expiries = sources.flatMap(({ result }) => (result.type === "key" ? [result.key.notAfterMs] : []));
-  const sourcesReport = (history: History): ConditionReport => {
+  const sourcesReport = (history: History): JwksCondition => {
     const [first] = problems;
     if (first) {
       const stays = history.keys.length > 0 ? "; what was published stays published" : "";
-      return { holds: false, reason: first.reason, message: problems.map(({ name, message }) => `Secret ${name}: ${message}`).join("; ") + stays };
+      return { status: "False", reason: first.reason, message: problems.map(({ name, message }) => `Secret ${name}: ${message}`).join("; ") + stays };
     }
     if (history.keys.length === 0)
-      return { holds: false, reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
-    return { holds: true, reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
+      return { status: "False", reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
+    return { status: "True", reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
   };
-  const left = (report: ConditionReport, nextAtMs: number | undefined): Publication => ({
+  const left = (report: JwksCondition, nextAtMs: number | undefined): Publication => ({
     history: before,
     configMap: undefined,
     report,
@@ -254,7 +261,7 @@ function publicationOf(observation: Observation, settings: JwksSettings, nowMs: 
 
   const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
   if (problem !== undefined)
-    return left({ holds: false, reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
+    return left({ status: "False", reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
 
   // A change of what we published has to wait its turn. What somebody deleted or edited is put right at once, and a revocation never waits.
   const revoking = step.changes.some(({ type }) => type === "Revoked");
@@ -262,17 +269,20 @@ function publicationOf(observation: Observation, settings: JwksSettings, nowMs: 
   const allowedAtMs = untouched && !revoking ? nextUpdateAt(before.updatedAtMs, observation.configMapIntervalMs, nowMs) : nowMs;
   if (allowedAtMs > nowMs) {
     const message = `a change waits until ${timestamp(allowedAtMs)}: the ConfigMap is changed at most once in ${formatDuration(observation.configMapIntervalMs)}`;
-    const report = problems.length > 0 ? sourcesReport(before) : { holds: false, reason: "UpdateDeferred" as const, message };
+    const report = problems.length > 0 ? sourcesReport(before) : { status: "False" as const, reason: "UpdateDeferred" as const, message };
     return left(report, earliest([allowedAtMs, ...expiries]));
   }
 
   const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys: step.keys };
   const dropped = step.changes.filter(({ type }) => type === "Dropped").length;
-  const truncated: ConditionReport = {
-    holds: dropped > 0 && history.keys.length < (settings.maxKeys ?? Number.POSITIVE_INFINITY),
-    reason: "DocumentTooLarge",
-    message: `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`,
-  };
+  const isTruncated = dropped > 0 && history.keys.length < (settings.maxKeys ?? Number.POSITIVE_INFINITY);
+  const truncated: JwksCondition | null = isTruncated
+    ? {
+        status: "True",
+        reason: "DocumentTooLarge",
+        message: `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`,
+      }
+    : null;
   return { history, configMap: build(history), report: sourcesReport(history), truncated, changes: step.changes, nextAtMs };
 }
 
@@ -291,10 +301,10 @@ function countOf({ keys }: History): string {
 // The served half of a plan: nginx's objects, and whether pods answer.
 
 /** What becomes of nginx. */
-export interface Serving {
-  readonly writes: readonly OwnedWrite[];
+interface Serving {
+  readonly objects: readonly (readonly [Kind, KubeObject])[];
   /** Undefined if nobody asked for nginx. */
-  readonly report: ConditionReport | undefined;
+  readonly report: JwksCondition | undefined;
   readonly nginxConfigUpdated: string | undefined;
 }
 
@@ -302,17 +312,14 @@ export interface Serving {
 function servingOf(
   observation: Observation,
   settings: JwksSettings,
-  { hasDocument, conflict, nowMs }: { readonly hasDocument: boolean; readonly conflict: ConditionReport | undefined; readonly nowMs: number },
+  { hasDocument, blocker, nowMs }: { readonly hasDocument: boolean; readonly blocker: JwksCondition | undefined; readonly nowMs: number },
 ): Serving {
   const { object, kind, live } = observation;
   const { nginx } = settings;
-  if (!nginx) return { writes: [], report: undefined, nginxConfigUpdated: undefined };
+  if (!nginx) return { objects: [], report: undefined, nginxConfigUpdated: undefined };
   const { nginxConfigUpdated } = object.status ?? {};
-  const refusal: ConditionReport | undefined =
-    observation.nginxRefusal === undefined ? undefined : { holds: false, reason: "NginxRefused", message: observation.nginxRefusal };
-  const blocker = conflict ?? refusal;
-  if (blocker) return { writes: [], report: blocker, nginxConfigUpdated };
-  if (!hasDocument) return { writes: [], report: unavailable("nothing is published yet"), nginxConfigUpdated };
+  if (blocker) return { objects: [], report: blocker, nginxConfigUpdated };
+  if (!hasDocument) return { objects: [], report: unavailable("nothing is published yet"), nginxConfigUpdated };
 
   const config = renderNginxConfig(nginx);
   const options: NginxOptions = {
@@ -326,74 +333,70 @@ function servingOf(
   const changed = live.nginxConfigMap?.data?.[nginxConfigFile] !== config;
   const available = live.deployment?.status?.availableReplicas ?? 0;
   return {
-    writes: [apply(ConfigMap, nginxConfigMap(options)), apply(Deployment, nginxDeployment(options)), apply(Service, nginxService(options))],
+    objects: [
+      [ConfigMap, nginxConfigMap(options)],
+      [Deployment, nginxDeployment(options)],
+      [Service, nginxService(options)],
+    ],
     report:
       available > 0
-        ? { holds: true, reason: "Serving", message: `${available} of ${nginx.pods.replicas} pods serve the document` }
+        ? { status: "True", reason: "Serving", message: `${available} of ${nginx.pods.replicas} pods serve the document` }
         : unavailable(`no pod of Deployment ${options.name.name} is available`),
     nginxConfigUpdated: changed || nginxConfigUpdated === undefined ? timestamp(nowMs) : nginxConfigUpdated,
   };
 }
 
-function unavailable(message: string): ConditionReport {
-  return { holds: false, reason: "PodsNotAvailable", message };
+function unavailable(message: string): JwksCondition {
+  return { status: "False", reason: "PodsNotAvailable", message };
 }
 
 // What an object's status says, made from what is published and what stands in the way.
 
-/** What is reported in one condition. */
-export interface ConditionReport {
-  readonly holds: boolean;
-  readonly reason: ConditionReason;
-  readonly message: string;
-}
+/** What one condition says. */
+type JwksCondition = ConditionReport<ConditionReason>;
+
+/** A status but for its conditions. */
+export type JwksFields = Omit<JwksStatus, "conditions">;
 
 /** What the status is made from. */
 interface StatusInput {
-  readonly previous: JwksStatus | undefined;
-  readonly generation: number | undefined;
-  readonly nowMs: number;
   readonly history: History;
   /** The ConfigMap says what the sources say. */
-  readonly published: ConditionReport;
+  readonly published: JwksCondition;
   /** Pods answer with it; absent if none are asked for. */
-  readonly served: ConditionReport | undefined;
-  /** Retired keys had to go early; absent to leave what is said about it. */
-  readonly truncated: ConditionReport | undefined;
+  readonly served: JwksCondition | undefined;
+  /** Retired keys had to go early, null if not; absent to leave what is said about it. */
+  readonly truncated: JwksCondition | null | undefined;
   /** When nginx's configuration was last changed; absent if there is none. */
   readonly nginxConfigUpdated: string | undefined;
 }
 
-/** The whole status. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(input: StatusInput): JwksStatus {
-  const { generation, history, nginxConfigUpdated } = input;
-  const { jwksVerified } = input.previous ?? {};
+/** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
+function reportOf({ kind, object }: Observation, input: StatusInput): StatusReport<JwksFields> {
+  const { history, published, served, truncated, nginxConfigUpdated } = input;
+  const { generation } = object.metadata;
+  const { jwksVerified } = object.status ?? {};
   const nextRemovalMs = nextRemovalOf(history.keys);
   const [first] = history.keys;
+  const blocking = [published, served].find((condition) => condition?.status === "False");
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: [...conditionsOf(input)],
-    keyCount: history.keys.length,
-    keys: history.keys.map(keyStatusOf),
-    ...(history.revision > 0 && { revision: history.revision }),
-    ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
-    ...(first?.standing.state === "Active" && { lastKeyID: first.jwk.kid }),
-    ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),
-    ...(nginxConfigUpdated !== undefined && { nginxConfigUpdated }),
-    ...(jwksVerified !== undefined && { jwksVerified }),
+    regarding: { kind, object },
+    conditions: {
+      Ready: blocking ?? { status: "True", reason: "Ready", message: published.message },
+      Published: published,
+      Served: served ?? null,
+      ...(truncated !== undefined && { Truncated: truncated }),
+    },
+    fields: {
+      ...(generation !== undefined && { observedGeneration: generation }),
+      keyCount: history.keys.length,
+      keys: history.keys.map(keyStatusOf),
+      ...(history.revision > 0 && { revision: history.revision }),
+      ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
+      ...(first?.standing.state === "Active" && { lastKeyID: first.jwk.kid }),
+      ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),
+      ...(nginxConfigUpdated !== undefined && { nginxConfigUpdated }),
+      ...(jwksVerified !== undefined && { jwksVerified }),
+    },
   };
-}
-
-function conditionsOf({ previous, generation, nowMs, published, served, truncated }: StatusInput): readonly Condition[] {
-  const blocking = [published, served].find((report) => report?.holds === false);
-  const ready: ConditionReport = blocking ?? { holds: true, reason: "Ready", message: published.message };
-  const set = (conditions: readonly Condition[], type: string, report: ConditionReport): readonly Condition[] => {
-    const { holds, reason, message } = report;
-    return setCondition(conditions, { type, status: holds ? "True" : "False", reason, message, observedGeneration: generation }, nowMs);
-  };
-  let conditions = set(previous?.conditions ?? [], "Ready", ready);
-  conditions = set(conditions, "Published", published);
-  conditions = served ? set(conditions, "Served", served) : removeCondition(conditions, "Served");
-  if (!truncated) return conditions;
-  return truncated.holds ? set(conditions, "Truncated", truncated) : removeCondition(conditions, "Truncated");
 }

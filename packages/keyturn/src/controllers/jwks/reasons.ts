@@ -21,7 +21,11 @@ const conditionReasons = {
   InvalidSpec: { meaning: "The spec contradicts itself or has a value that cannot be read.", health: "degraded" },
   Conflict: { meaning: "A name that is wanted belongs to somebody else.", health: "degraded" },
   UpdateDeferred: { meaning: "A change waits for the ConfigMap's next turn.", health: "progressing" },
-  DocumentTooLarge: { meaning: "All keys together do not fit into a ConfigMap, so the oldest retired ones had to go early.", health: "degraded" },
+  DocumentTooLarge: {
+    meaning: "All keys together do not fit into a ConfigMap, so the oldest retired ones had to go early.",
+    health: "degraded",
+    event: "none",
+  },
   DocumentRefused: {
     meaning: "The document that would have been published is not valid, or too large even without retired keys.",
     health: "degraded",
