@@ -56,6 +56,12 @@ describe("the command line", () => {
     await expect.poll(async () => (await typed("__complete", "plan", onCluster(), "to")).text, { timeout: 60_000 }).toBe("toys\tsubjects\n:4\n");
   });
 
+  test("status shows its stage", async () => {
+    const { code, text } = await typed("status", onCluster());
+    expect(code).toBe(0);
+    expect(text).toMatch(/^play +/m);
+  });
+
   test("doctor looks for its kinds, its predecessor and what it checks itself", async () => {
     const namespace = await cluster().namespace("toys");
     const labels = { app: "toy-operator" };
@@ -104,7 +110,10 @@ test("every generated file that a feature is in has it", () => {
       .filter((path) => texts[path] !== without[path])
       .toSorted(),
   ).toEqual(Object.keys(named).toSorted());
-  for (const [path, parts] of Object.entries(named)) for (const part of parts) expect(texts[path]).toContain(part);
+  const missing = Object.entries(named).flatMap(([path, parts]) =>
+    parts.filter((part) => !texts[path]?.includes(part)).map((part) => `${path}: ${part}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 test("the chart installs it: arguments, rights, kinds, alerts and Grafana", async () => {

@@ -57,7 +57,7 @@ export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[
       summary:
         "show how credentials fare in all five steps, what needs attention first and what happens next; with a name or kind/name, the life of that one",
       flags: statusFlags,
-      run: statusCommand,
+      run: (given, console, [subject]) => statusCommand(given, console, { subject, registry }),
     },
     {
       usage: "doctor",

@@ -1,9 +1,9 @@
 // `keyturn status`: how credentials fare in the five stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
-import { controllerNames } from "../registry.ts";
+import { controllerNames, features } from "../registry.ts";
 import { Rollout, servesRollouts } from "../controllers/sidecars/workload.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
-import type { FlagReader } from "../feature/feature.ts";
+import type { Feature, FlagReader } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";
 import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
 import {
@@ -43,7 +43,7 @@ const redrawEveryMs = 1000;
 export async function statusCommand(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
-  [subject]: readonly string[],
+  { subject, registry = features }: { readonly subject: string | undefined; readonly registry?: readonly Feature[] },
 ): Promise<void> {
   const { output, watch, allNamespaces, operatorNamespace } = readFlags(flags, given, console.environment);
   const view: View = {
@@ -57,11 +57,11 @@ export async function statusCommand(
     const unserved = (await looksAtRollouts(session)) ? [] : [Rollout];
     const namespace = allNamespaces ? undefined : session.namespace;
     const stop = new AbortController();
-    const controllers = controllerNames(given, console.environment);
+    const controllers = controllerNames(given, console.environment, registry);
     const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, console.environment).flag;
     const watches = startWatches(
       session,
-      { namespace, operatorNamespace, unserved, controllers, flag },
+      { namespace, operatorNamespace, unserved, registry, controllers, flag },
       AbortSignal.any([session.signal, stop.signal]),
     );
     try {
@@ -112,7 +112,7 @@ interface View {
 
 function startWatches(
   { transport, client, now }: Session,
-  options: Pick<StatusWatchOptions, "namespace" | "operatorNamespace" | "unserved" | "controllers" | "flag">,
+  options: Pick<StatusWatchOptions, "namespace" | "operatorNamespace" | "unserved" | "registry" | "controllers" | "flag">,
   signal: AbortSignal,
 ): StatusWatches {
   const { namespace } = options;

@@ -3,7 +3,7 @@ import type { AccessRule, Client, Clock, Transport } from "@keyturn/runtime";
 import type { Feature } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
 import { type Finding, warn } from "../feature/finding.ts";
-import { checkAgents, checkLeases } from "./lease-check.ts";
+import { checkLeases } from "./lease-check.ts";
 import { checkPredecessors } from "./predecessor-check.ts";
 import { checkRights, checkWatches } from "./rights-check.ts";
 import { checkServer } from "./server-check.ts";
@@ -46,7 +46,6 @@ const checks: readonly NamedCheck[] = [
   ["watches", checkWatches],
   ["leaders", checkLeases],
   ["originals", checkPredecessors],
-  ["agents", checkAgents],
 ];
 
 /** Examines the cluster. Rejects only when the signal aborts. */

@@ -1,8 +1,5 @@
-// Does one operator, and only one, lead each controller; and how do the agents on gateways fare?
-import { needsAttention } from "@keyturn/dashboard/contract";
-import { isApiError, Lease, managedBySelector, type Stored } from "@keyturn/runtime";
-import { agentLeaseLabel, agentRecord } from "../controllers/checksum/agent-lease.ts";
-import { keyturn } from "../feature/feature.ts";
+// Does one operator, and only one, lead each controller?
+import { isApiError, Lease, type Stored } from "@keyturn/runtime";
 import { type LeaseSummary, leaseSummary } from "../feature/lease-summary.ts";
 import { renderAge } from "../text.ts";
 import type { CheckContext } from "./doctor.ts";
@@ -57,38 +54,5 @@ export function leaseFindings(controllers: readonly string[], leases: readonly L
       return fail(check, `nobody leads ${controller}: ${expired.holder} in ${expired.namespace} is silent${since}`, start);
     }
     return warn(check, own.length > 0 ? `nobody leads ${controller}: its Lease was given back` : `nobody has ever led ${controller}`, start);
-  });
-}
-
-const agentCheck = "agents";
-
-/** Reads the Leases in which agents show themselves. */
-export async function checkAgents({ client, features, now, signal }: CheckContext): Promise<readonly Finding[]> {
-  if (!features.some(({ name }) => name === "checksum")) return [];
-  try {
-    const { items } = await client.list(Lease, { labels: `${agentLeaseLabel.key}=${agentLeaseLabel.value},${managedBySelector(keyturn)}` }, signal);
-    return agentFindings(items, now());
-  } catch (error) {
-    if (!isApiError(error, "Forbidden")) throw error;
-    return [
-      warn(
-        agentCheck,
-        "you may not list Leases in all namespaces, so agents were not looked for",
-        "ask somebody who may, or see the agents' own /status",
-      ),
-    ];
-  }
-}
-
-/** Judges the agents by their Leases. */
-export function agentFindings(leases: readonly Stored<Lease>[], nowMs: number): readonly Finding[] {
-  if (leases.length === 0) return [ok(agentCheck, "no agent has shown itself (one that runs with --lease=false does not)")];
-  return leases.map((lease) => {
-    const { health, reason, message, ref, identity } = agentRecord(lease, { counting: undefined, nowMs }).record;
-    const { namespace } = ref;
-    const said = `agent ${identity} in ${namespace}: ${message}`;
-    return needsAttention({ health })
-      ? fail(agentCheck, `${said} (${reason})`, `see \`keyturn diff -n ${namespace}\` and the agent's /status`)
-      : ok(agentCheck, said);
   });
 }

@@ -11,7 +11,6 @@ import {
   type NextStep,
   type ObjectRef,
   type ObjectReport,
-  type StageName,
 } from "@keyturn/dashboard/contract";
 import {
   apiVersionOf,
@@ -84,7 +83,8 @@ export interface Made {
 
 /** A source of records. */
 export interface RecordSource {
-  readonly step: StageName;
+  /** The name of its feature. */
+  readonly step: string;
   /** The kinds whose objects it shows: `plural.group`. */
   readonly resources: readonly string[];
   /** What it watches; how those fare is shown with the step. */

@@ -1,7 +1,7 @@
 // Watches everything that the five stages leave for people to see, puts it together at any moment, and tells what has changed since another.
 import { type Cache, type Caches, type Clock, type Kind, Lease, type Logger, type WatchStatus } from "@keyturn/runtime";
 import type { ObjectReport } from "@keyturn/dashboard/contract";
-import { type FeatureName, type FlagReader, keyturn } from "../feature/feature.ts";
+import { type Feature, type FeatureName, type FlagReader, keyturn } from "../feature/feature.ts";
 import { type LeaseSummary, leaseSummary } from "../feature/lease-summary.ts";
 import { placeOf, type RecordSource, valuesOf } from "../feature/record.ts";
 import { features } from "../registry.ts";
@@ -20,6 +20,8 @@ export interface StatusWatchOptions {
   readonly namespace: string | undefined;
   /** Where the operator's Leases are; undefined if that is not known. */
   readonly operatorNamespace: string | undefined;
+  /** Default: every feature of this build. */
+  readonly registry?: readonly Feature[];
   /** The controllers of each feature, by the names that their Leases have. */
   readonly controllers: Readonly<Record<FeatureName, readonly string[]>>;
   /** The operator's flags, as far as they are known here. */
@@ -48,9 +50,9 @@ interface WatchedCache {
 
 /** Declares the watches. Nothing is requested before the caches are started. */
 export function watchStatus(options: StatusWatchOptions): StatusWatches {
-  const { caches, namespace, controllers, contact } = options;
+  const { caches, namespace, controllers, contact, registry = features } = options;
   const scope = { ...options, watch: caches.watch.bind(caches), touch: () => {}, viewer: "status" } as const;
-  const stages = features.map(({ name, stage, records }) => ({ feature: name, step: stage.verb, records, source: records.watch(scope) }));
+  const stages = registry.map(({ name, stage, records }) => ({ feature: name, step: stage.verb, records, source: records.watch(scope) }));
   const leases = watchLeases(options, Object.values(controllers).flat());
   const watched = ({ source }: { readonly source: RecordSource }): readonly WatchedCache[] =>
     source.caches().map((cache) => ({ cache, status: () => believedStatus(caches.statusOf(cache), contact) }));

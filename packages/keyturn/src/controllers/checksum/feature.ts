@@ -4,6 +4,7 @@ import { skippingOf } from "../../feature/pause-and-selection.ts";
 import type { Feature } from "../../feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import { type NamespaceChoice, placesOf, checksumFlags, memberFlags } from "./flags.ts";
+import { checkAgents } from "./agent-check.ts";
 import { diffReport } from "./difference.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
@@ -32,6 +33,7 @@ export const checksumFeature: Feature = {
   reasons: checksumReasons,
   alerts: checksumAlerts,
   panels: checksumPanels,
+  checks: [{ name: "agents", find: checkAgents }],
   queries: {
     diff: {
       summary: "which Secrets differ from the published checksum, and in which direction",
