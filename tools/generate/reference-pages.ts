@@ -153,10 +153,15 @@ function alarmRows(): readonly (readonly string[])[] {
   ]);
 }
 
-/** The reasons of one file, each with the comment before it. */
+/** The reasons of one file, each with its meaning in a table or the comment before it. */
 function reasonsIn(file: string): readonly (readonly string[])[] {
   const path = fileURLToPath(new URL(`../../packages/keyturn/src/${file}`, import.meta.url));
   const source = readFileSync(path, "utf8");
+  const rows = [...source.matchAll(/(?<reason>[A-Z]\w+): \{\s+meaning:\s+"(?<meaning>[^"]+)"/g)].map(({ groups }) => [
+    `\`${groups?.["reason"]}\``,
+    groups?.["meaning"] ?? "",
+  ]);
+  if (rows.length > 0) return rows;
   const explained = [...source.matchAll(/\/\*\* (?<meaning>[^*]+) \*\/\s+(?:\| )?"(?<reason>[A-Z][A-Za-z]+)"/g)].map(({ groups }) => [
     `\`${groups?.["reason"]}\``,
     groups?.["meaning"] ?? "",
