@@ -161,12 +161,10 @@ function alarmRows(): readonly (readonly string[])[] {
   ]);
 }
 
-/** The reasons of one file, each with its meaning in a table, or with the comment before it. */
+/** The reasons of one file, each with the comment before it. */
 function reasonsIn(file: string): readonly (readonly string[])[] {
   const path = fileURLToPath(new URL(`../../packages/keyturn/src/${file}`, import.meta.url));
   const source = readFileSync(path, "utf8");
-  const tabled = [...source.matchAll(/^ {2}(?<reason>[A-Z][A-Za-z]+): \{\s+meaning: "(?<meaning>[^"]+)"/gm)];
-  if (tabled.length > 0) return tabled.map(({ groups }) => [`\`${groups?.["reason"]}\``, groups?.["meaning"] ?? ""]);
   const explained = [...source.matchAll(/\/\*\* (?<meaning>[^*]+) \*\/\s+(?:\| )?"(?<reason>[A-Z][A-Za-z]+)"/g)].map(({ groups }) => [
     `\`${groups?.["reason"]}\``,
     groups?.["meaning"] ?? "",

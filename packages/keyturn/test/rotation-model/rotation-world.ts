@@ -89,7 +89,7 @@ export class RotationWorld {
   }
 
   /** What the controller would see. */
-  observe(serverAheadMs?: number): SetObservation {
+  observe(): SetObservation {
     return {
       namespace: "shop",
       set: "keys",
@@ -97,7 +97,6 @@ export class RotationWorld {
       targets: [...this.targets.values()].map((target) => this.#observedTarget(target)),
       records: [...this.records.values()],
       takenSeqs: [],
-      ...(serverAheadMs !== undefined && { serverAheadMs }),
     };
   }
 

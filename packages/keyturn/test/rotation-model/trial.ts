@@ -229,8 +229,9 @@ class Trial {
   }
 
   #planNow(world = this.#world): RotationPlan {
-    const ahead = this.#isOffsetKnown ? -this.#offset : undefined;
-    return this.#plan(world.observe(ahead), this.#now + this.#offset);
+    // The runtime corrects a clock that is known to be off, and gives up on one that is too far off.
+    const nowMs = this.#isOffsetKnown ? this.#now : this.#now + this.#offset;
+    return this.#plan(world.observe(), nowMs, this.#isSkewed ? { reason: "ClockSkew", message: "off", untilMs: nowMs + maxSkewMs } : undefined);
   }
 
   /** P8: wherever a plan is cut, beginning anew comes to the same end. Tried on copies of the world. */

@@ -2,7 +2,7 @@
 import { keyOf, keyOfObject, type ObjectKey, resourceOf } from "../client/kind.ts";
 import { earliest } from "../clock.ts";
 import { isRecord } from "../json.ts";
-import { backoffDelayMs } from "../queue/backoff.ts";
+import { type BackoffOptions, backoffDelayMs } from "../queue/backoff.ts";
 import { nextWriteAt, rememberWrite, type WriteLimits } from "../rate-limit.ts";
 import type { ControllerScope, Outcome, Reconcile, Run } from "./controller.ts";
 import { type Failure, failureOf, isConflict, isRefusal, refusedPartBackoff, TransientError } from "./failure.ts";
@@ -65,6 +65,8 @@ export interface ReconcileOptions {
    * depends on how the objects fare. Default 5,000.
    */
   readonly toleratedMs?: number | ((regarding: readonly StatusObject[]) => number);
+  /** How long a refused part is set aside. Default 30 s, doubled up to 10 min. */
+  readonly refusedPartBackoff?: BackoffOptions;
 }
 
 /** A plan that still wants more after so many rounds is a mistake. */
@@ -326,7 +328,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     if (isConflict(error) && memory.conflicts < maxConflicts) return undefined;
     const { reason, message } = failureOf(error);
     const count = (memory.refusals.get(part)?.count ?? 0) + 1;
-    const delayMs = backoffDelayMs(count, refusedPartBackoff, this.#scope.random);
+    const delayMs = backoffDelayMs(count, this.#options.refusedPartBackoff ?? refusedPartBackoff, this.#scope.random);
     memory.refusals.set(part, { reason, message, untilMs: this.#serverTime(run) + delayMs, count, input: inputOf(step) });
     memory.hasTurn = true;
     run.log.warn({ part, reason, error: message, retryInMs: Math.round(delayMs) }, "a part was refused; the rest goes on without it");

@@ -1,6 +1,5 @@
 // Carries a set's plan out: one write after the other, each only on the state that it was planned for. The only place that handles contents.
 import {
-  type Client,
   defineKind,
   isApiError,
   type JsonPatchOperation,
@@ -10,6 +9,7 @@ import {
   type ObjectMeta,
   type OwnerReference,
   resourceOf,
+  type Run,
   Secret,
   type Stored,
   TransientError,
@@ -20,7 +20,7 @@ import { appliedAtAnnotation, digestAnnotation, RotationTarget, versionAnnotatio
 import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
 import { contentOfRecord, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
 import { changedSince, type ObjectObservation, type Observed, type ReadMemory, type TargetObservation } from "./observe.ts";
-import type { Precondition, RotationPlan, RotationWrite } from "./plan.ts";
+import type { Precondition, RotationWrite } from "./plan.ts";
 import type { Version } from "./promotion-rules.ts";
 import { readSource } from "./source.ts";
 
@@ -29,34 +29,16 @@ interface WriteContext {
   readonly observed: Observed;
   readonly kinds: readonly Kind[];
   readonly memory: ReadMemory;
-  readonly client: Client;
   readonly fieldManager: string;
-  readonly signal: AbortSignal;
+  /** Its client is asked for only if something is to be written. */
+  readonly run: Pick<Run, "client" | "signal">;
 }
 
-/** The API server does not take a target's object. */
-export class RefusedTargetError extends Error {
-  readonly code = "RefusedTarget";
-  readonly target: string;
-  constructor(target: string, options: { readonly cause: Error }) {
-    super(options.cause.message, options);
-    this.name = "RefusedTargetError";
-    this.target = target;
-  }
-}
+/** One write of a plan. `moves`: it gives a target another version than it held. */
+export type SetAction = RotationWrite & { readonly moves?: boolean };
 
-/** Makes the plan's writes, stopping at the first that fails. What was written stays, and the next run plans anew from what is then there. */
-export async function makeWrites({ writes, targets }: Pick<RotationPlan, "writes" | "targets">, context: WriteContext): Promise<void> {
-  const carrier = new PlanCarrier(context);
-  for (const write of writes) {
-    // A version moves only if the source is what the plan says. A cache may be behind, and what is overwritten is lost; what is restored is not.
-    if (write.verb === "writeTarget" && targets.get(write.target)?.restored === false) await carrier.confirmSource();
-    await carrier.make(write);
-  }
-}
-
-/** The writes of one plan; later ones build on what earlier ones left. */
-class PlanCarrier {
+/** Makes the writes of one run; later ones build on what earlier ones left. */
+export class SetWriter {
   readonly #context: WriteContext;
   readonly #contents = new Map<number, VersionContent>();
   readonly #records = new Map<number, Precondition>();
@@ -66,11 +48,13 @@ class PlanCarrier {
     this.#context = context;
   }
 
-  make(write: RotationWrite): Promise<void> {
-    if (write.verb === "createRecord") return this.#createRecord(write);
-    if (write.verb === "noteRecord") return this.#noteRecord(write);
-    if (write.verb === "deleteRecord") return this.#deleteRecord(write);
-    return write.verb === "writeTarget" ? this.#writeTarget(write) : this.#deleteTarget(write);
+  async make(action: SetAction): Promise<void> {
+    // A version moves only if the source is what the plan says. A cache may be behind, and what is overwritten is lost; what is restored is not.
+    if (action.moves) await this.#confirmSource();
+    if (action.verb === "createRecord") return this.#createRecord(action);
+    if (action.verb === "noteRecord") return this.#noteRecord(action);
+    if (action.verb === "deleteRecord") return this.#deleteRecord(action);
+    return action.verb === "writeTarget" ? this.#writeTarget(action) : this.#deleteTarget(action);
   }
 
   get #set(): { readonly namespace: string; readonly set: string } {
@@ -78,39 +62,38 @@ class PlanCarrier {
   }
 
   async #createRecord(write: RotationWrite & { readonly verb: "createRecord" }): Promise<void> {
-    const { client, fieldManager, signal } = this.#context;
-    const content = await this.confirmSource();
+    const { fieldManager, run } = this.#context;
+    const content = await this.#confirmSource();
     const secret = recordSecret(this.#set, write, { content, owners: this.#owners(write.owners) });
-    this.#remember(write.seq, await client.create(Secret, secret, { fieldManager, answer: "metadata" }, signal));
+    const created = await run.client.create(Secret, secret, { fieldManager, answer: "metadata" }, run.signal);
+    this.#remember(write.seq, created);
+    this.#context.memory.records.set(created.metadata.uid, write.digest);
     this.#contents.set(write.seq, content);
   }
 
   async #noteRecord({ seq, precondition = this.#records.get(seq), log, owners }: RotationWrite & { readonly verb: "noteRecord" }): Promise<void> {
-    const { client, fieldManager, signal } = this.#context;
+    const { fieldManager, run } = this.#context;
     const metadata = { ...recordNote(log, this.#owners(owners)), ...precondition };
-    this.#remember(seq, await client.mergePatch(Secret, this.#recordName(seq), { metadata }, { fieldManager, answer: "metadata" }, signal));
+    this.#remember(seq, await run.client.mergePatch(Secret, this.#recordName(seq), { metadata }, { fieldManager, answer: "metadata" }, run.signal));
   }
 
   async #deleteRecord({ seq, precondition = this.#records.get(seq) }: RotationWrite & { readonly verb: "deleteRecord" }): Promise<void> {
-    await this.#context.client.delete(Secret, this.#recordName(seq), precondition, this.#context.signal);
+    const { run } = this.#context;
+    await run.client.delete(Secret, this.#recordName(seq), precondition, run.signal);
   }
 
   async #writeTarget(write: RotationWrite & { readonly verb: "writeTarget" }): Promise<void> {
-    const version = await this.#versionContent(write.seq);
-    try {
-      const written = await this.#replaceTarget(write, version);
-      const { uid, resourceVersion } = written.metadata;
-      const digest = digestOf(storedContent(write.resource, contentOf(written)));
-      // What the server made of a custom kind's content is found out when it is looked at next.
-      if (digest === write.digest) this.#context.memory.intact.set(uid, resourceVersion);
-    } catch (error) {
-      if (isApiError(error, "Invalid", "Forbidden", "BadRequest", "Unexpected")) throw new RefusedTargetError(write.target, { cause: error });
-      throw error;
-    }
+    const version = await this.#versionContent(write);
+    const written = await this.#replaceTarget(write, version);
+    const { uid, resourceVersion } = written.metadata;
+    const digest = digestOf(storedContent(write.resource, contentOf(written)));
+    // What the server made of a custom kind's content is found out when it is looked at next.
+    if (digest === write.digest) this.#context.memory.intact.set(uid, resourceVersion);
   }
 
   async #replaceTarget(write: RotationWrite & { readonly verb: "writeTarget" }, version: VersionContent): Promise<Stored<KubeObject>> {
-    const { client, fieldManager, signal } = this.#context;
+    const { fieldManager, run } = this.#context;
+    const { client, signal } = run;
     const { namespace } = this.#set;
     const kind = this.#kindOf(write.resource, version);
     const name = { namespace, name: write.objectName };
@@ -130,14 +113,14 @@ class PlanCarrier {
 
   /** Changes the object without looking at it first, where that is possible. */
   async #patchTarget(write: RotationWrite & { readonly verb: "writeTarget" }, version: VersionContent): Promise<Stored<KubeObject> | undefined> {
-    const { client, fieldManager, observed, signal } = this.#context;
+    const { fieldManager, observed, run } = this.#context;
     const target = observed.observation.targets.find(({ name }) => name === write.target);
     const live = target?.objects.find(({ uid }) => uid === write.precondition?.uid);
     const patch = live?.ownedByTarget === write.ownedByTarget ? targetPatch(write, version) : undefined;
     if (!patch) return undefined;
     try {
       const name = { namespace: this.#set.namespace, name: write.objectName };
-      return await client.jsonPatch(this.#kindOf(write.resource, version), name, patch, { fieldManager }, signal);
+      return await run.client.jsonPatch(this.#kindOf(write.resource, version), name, patch, { fieldManager }, run.signal);
     } catch (error) {
       // It is immutable, or a Secret of another type: only a look at it shows which.
       if (isApiError(error, "Invalid")) return undefined;
@@ -146,17 +129,17 @@ class PlanCarrier {
   }
 
   async #deleteTarget({ resource, objectName, precondition }: RotationWrite & { readonly verb: "deleteTarget" }): Promise<void> {
-    const { client, signal } = this.#context;
-    await client.delete(this.#kindOf(resource), { namespace: this.#set.namespace, name: objectName }, precondition, signal);
+    const { run } = this.#context;
+    await run.client.delete(this.#kindOf(resource), { namespace: this.#set.namespace, name: objectName }, precondition, run.signal);
   }
 
   /** The source's content as the plan saw it: read for the plan, or read again and found the same. */
-  confirmSource(): Promise<VersionContent> {
+  #confirmSource(): Promise<VersionContent> {
     return (this.#source ??= this.#readSource());
   }
 
   async #readSource(): Promise<VersionContent> {
-    const { observed, client, signal } = this.#context;
+    const { observed, run } = this.#context;
     const { namespace, set, sources } = observed.observation;
     const [source] = sources;
     if (!source?.content.ok) throw changedSince(`the source of set ${set}`);
@@ -164,7 +147,7 @@ class PlanCarrier {
     if (read) return read;
     const { resource, name, uid, content } = source;
     const kind = this.#kindOf(resource);
-    const object = await client.get(kind, { namespace, name }, signal);
+    const object = await run.client.get(kind, { namespace, name }, run.signal);
     const paths = object && keepAnnotations(object).source;
     const again = object && paths?.set === set && object.metadata.uid === uid ? readSource(object, resource, paths) : undefined;
     const isSame = again?.content.ok && again.content.digest === content.digest && again.content.watchDigest === content.watchDigest;
@@ -172,13 +155,21 @@ class PlanCarrier {
     return { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: again.payload };
   }
 
-  async #versionContent(seq: number): Promise<VersionContent> {
+  async #versionContent({ seq, digest, resource }: RotationWrite & { readonly verb: "writeTarget" }): Promise<VersionContent> {
     const known = this.#contents.get(seq);
     if (known) return known;
+    const { observed, memory, run } = this.#context;
+    const { sources, records } = observed.observation;
+    const recordUid = records.find((record) => record.seq === seq)?.uid ?? "";
+    const [source] = sources;
+    // What has just been read of the source need not be read again from a record that is known to hold the same.
+    const isSource = source?.content.ok && source.content.digest === digest && source.resource === resource;
+    if (this.#source && isSource && memory.records.get(recordUid) === digest) return this.#source;
     const name = this.#recordName(seq);
-    const record = await this.#context.client.get(Secret, name, this.#context.signal);
+    const record = await run.client.get(Secret, name, run.signal);
     if (!record) throw changedSince(`version record ${name.name}`);
     const content = contentOfRecord(record, name);
+    memory.records.set(record.metadata.uid, digestOf(content.content));
     this.#contents.set(seq, content);
     return content;
   }

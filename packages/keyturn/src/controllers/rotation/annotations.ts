@@ -1,7 +1,5 @@
 // What annotations and labels say about sources, targets and records, and which of it is believed.
-import { hash } from "node:crypto";
 import {
-  canonicalJson,
   type DeepReadonly,
   keyOfObject,
   type KubeObject,
@@ -9,6 +7,7 @@ import {
   type ObjectKey,
   ownerOf,
   parseStoredDuration,
+  statusDigest,
   type Stored,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
@@ -21,7 +20,6 @@ import {
   rotatePathAnnotation,
   rotationSetAnnotation,
   RotationTarget,
-  type RotationTargetStatus,
   sourceAnnotation,
   versionAnnotation,
   watchPathAnnotation,
@@ -103,7 +101,7 @@ export interface TargetSettings extends TargetRules {
   readonly paused: string | undefined;
   /** The name of the object to keep, if it is another than the target's own. */
   readonly targetName: string | undefined;
-  /** See `statusDigest`; undefined if there is none. */
+  /** See the runtime's `statusDigest`; undefined if there is no status. */
   readonly statusDigest: string | undefined;
 }
 
@@ -136,13 +134,6 @@ type TargetRules = Pick<TargetObservation, "order" | "delayMs" | "deletionMode" 
 export function targetRules(spec: DeepReadonly<RotationTarget["spec"]>): TargetRules {
   const { rotationOrder: order, rotationDelay, deletionMode, whenUnfilled, changePolicy } = spec;
   return { order, delayMs: Math.ceil(parseStoredDuration(rotationDelay)), deletionMode, whenUnfilled, changePolicy };
-}
-
-/** Two statuses with the same digest say the same, whenever their conditions began to. */
-export function statusDigest({ conditions = [], ...rest }: RotationTargetStatus): string {
-  const lasting = Object.fromEntries(conditions.map((condition) => [condition.type, { ...condition, lastTransitionTime: undefined }]));
-  // Twelve characters are 72 bits; of a longer piece V8 would keep the whole text that it was cut from.
-  return hash("sha256", canonicalJson({ ...rest, conditions: lasting }), "base64").slice(0, 12);
 }
 
 // Which annotations of targets' objects are believed: anybody who can make an object can write our label and annotations on it.

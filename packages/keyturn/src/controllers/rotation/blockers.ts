@@ -24,25 +24,23 @@ export type SetBlocker =
       readonly untilMs?: number | undefined;
     };
 
-/** With a clock that is further off than this, no time can be believed: nothing is noted and nothing moves. */
+/** By so much clocks may differ; the runtime says when they do by more, and then no time can be believed: nothing is noted and nothing moves. */
 export const maxSkewMs = 30_000;
 
 /** A log that is further ahead than any clock can have been was not written by an operator. */
 const maxAheadMs = 86_400_000;
 
-/** What holds up the set before anything is planned: people, clocks, or a history that cannot be read. */
-export function setBlockerOf(observation: SetObservation, serverMs: number): SetBlocker | undefined {
-  const { serverAheadMs = 0 } = observation;
-  const byPeople = setBlockerByPeople(observation);
-  if (byPeople) return byPeople;
-  if (Math.abs(serverAheadMs) > maxSkewMs) return skewed(serverAheadMs);
-  const damage = damageOf(observation, serverMs);
+/** What holds up the set before anything is planned: people, clocks, or a history that cannot be read or written. */
+export function setBlockerOf(observation: SetObservation, nowMs: number, outerBlocker: SetBlocker | undefined): SetBlocker | undefined {
+  const blocker = setBlockerByPeople(observation) ?? outerBlocker;
+  if (blocker) return blocker;
+  const damage = damageOf(observation, nowMs);
   return damage === undefined ? undefined : { reason: "HistoryDamaged", message: damage };
 }
 
 /** What is wrong with the history, if anything. */
-export function damageOf(observation: SetObservation, serverMs: number): string | undefined {
-  return observation.damage ?? damagedLogs(observation, serverMs);
+export function damageOf(observation: SetObservation, nowMs: number): string | undefined {
+  return observation.damage ?? damagedLogs(observation, nowMs);
 }
 
 /** The numbers of versions have come to their end. */
@@ -97,15 +95,6 @@ function setBlockerByPeople({ sources, targets }: SetObservation): SetBlocker | 
   const [first] = targets;
   const all = targets.every(({ blocker }) => blocker?.reason === "Paused");
   return all && first?.blocker ? { reason: "Paused", message: first.blocker.message } : undefined;
-}
-
-function skewed(serverAheadMs: number): SetBlocker {
-  const seconds = Math.round(Math.abs(serverAheadMs) / 1000);
-  const direction = serverAheadMs > 0 ? "behind" : "ahead of";
-  return {
-    reason: "ClockSkew",
-    message: `the operator's clock is ${seconds} s ${direction} the API server's; nothing moves until they agree to within ${maxSkewMs / 1000} s`,
-  };
 }
 
 /** What is wrong with the log of the newest records, if anything. Whoever goes on without it forgets versions that targets still hold. Logs of older records are of no use any more. */

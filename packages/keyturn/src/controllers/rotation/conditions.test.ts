@@ -1,10 +1,17 @@
 // What the statuses of targets say, from plans.
+import {
+  conditionEvents as eventsOfReport,
+  type PlannedEvent,
+  type ReportedStatus,
+  statusAfter,
+  statusDigest,
+  type StatusReport,
+} from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import type { TargetObservation } from "./observe.ts";
-import type { RotationPlan, TargetSchedule } from "./plan.ts";
-import type { RotationTargetStatus } from "./api.ts";
-import { conditionEvents, statusOf, versionEvents } from "./conditions.ts";
-import { statusDigest } from "./annotations.ts";
+import type { RotationPlan, RotationWrite, TargetSchedule } from "./plan.ts";
+import { reportOf, statusObjectOf, versionEvent } from "./conditions.ts";
+import { rotationReasons } from "./reasons.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
 const target: TargetObservation = {
@@ -45,9 +52,21 @@ function planWith(change: Partial<TargetSchedule>, rest: Partial<RotationPlan> =
   };
 }
 
+function reported(plan: RotationPlan): StatusReport {
+  return reportOf(statusObjectOf("shop", target), plan.targets.get("live") ?? schedule, plan);
+}
+
+function statusOf(plan: RotationPlan, before?: ReportedStatus, atMs = nowMs): ReportedStatus {
+  return statusAfter(reported(plan), before, atMs);
+}
+
+function conditionEvents(before: ReportedStatus | undefined, plan: RotationPlan): readonly PlannedEvent[] {
+  return eventsOfReport(before, reported(plan), rotationReasons);
+}
+
 /** The conditions as `Type=Status Reason`. */
-function saying(plan: RotationPlan, before?: RotationTargetStatus): readonly string[] {
-  return (statusOf(target, plan, { before, nowMs }).conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+function saying(plan: RotationPlan, before?: ReportedStatus): readonly string[] {
+  return (statusOf(plan, before).conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 }
 
 test("a pause changes the reason and nothing else; nobody is warned", () => {
@@ -56,8 +75,7 @@ test("a pause changes the reason and nothing else; nobody is warned", () => {
   expect(saying(planWith({ blocker, held: undefined }))).toContain("Ready=False Paused");
   const setBlocker = { reason: "Paused", message: "the source is left as it is" } as const;
   expect(saying(planWith({}, { setBlocker }))).toContain("Ready=True Paused");
-  const after = statusOf(target, planWith({ blocker }), { before: undefined, nowMs });
-  expect(conditionEvents(undefined, after)).toEqual([{ type: "Normal", reason: "Paused", message: "left as it is" }]);
+  expect(conditionEvents(undefined, planWith({ blocker }))).toEqual([{ type: "Normal", reason: "Paused", message: "left as it is" }]);
 });
 
 const writeLive = {
@@ -73,7 +91,7 @@ const writeLive = {
 } as const;
 
 test("a target that is as it should be", () => {
-  expect(statusOf(target, planWith({}), { before: undefined, nowMs })).toMatchObject({
+  expect(statusOf(planWith({}))).toMatchObject({
     observedGeneration: 3,
     rank: 1,
     sourceRef: { kind: "secrets", name: "latest" },
@@ -125,30 +143,54 @@ test.each<{ readonly what: string; readonly plan: RotationPlan; readonly says: r
 
 test("conditions that no longer hold go, and equal plans give equal statuses", () => {
   const plan = planWith({ gapMs: 1000 }, { setBlocker: { reason: "ClockSkew", message: "x" } });
-  const wrong = statusOf(target, plan, { before: undefined, nowMs });
+  const wrong = statusOf(plan);
   expect(saying(planWith({}), wrong)).toEqual(["Ready=True UpToDate", "Filled=True HasOwnVersion", "Progressing=True Progressing"]);
-  expect(statusOf(target, plan, { before: wrong, nowMs: nowMs + 1000 })).toEqual(wrong);
+  expect(statusOf(plan, wrong, nowMs + 1000)).toEqual(wrong);
 });
 
 test("the digest of a status is another only if it says something else, whenever its conditions began and in whatever order they stand", () => {
   const plan = planWith({ gapMs: 1000 });
-  const digest = statusDigest(statusOf(target, plan, { before: undefined, nowMs }));
-  const later = statusOf(target, plan, { before: undefined, nowMs: nowMs + 60_000 });
+  const digest = statusDigest(statusOf(plan));
+  const later = statusOf(plan, undefined, nowMs + 60_000);
   expect(statusDigest({ ...later, conditions: (later.conditions ?? []).toReversed() })).toBe(digest);
-  expect(statusDigest(statusOf(target, planWith({}), { before: undefined, nowMs }))).not.toBe(digest);
+  expect(statusDigest(statusOf(planWith({})))).not.toBe(digest);
 });
 
-test("what happened to versions is recorded", () => {
-  const recorded = (plan: RotationPlan): readonly string[] => versionEvents(target, plan).map(({ reason, message }) => `${reason}: ${message}`);
+test("what a write does to versions is recorded, once", () => {
+  const recorded = (plan: RotationPlan): readonly string[] =>
+    plan.writes.flatMap((write) => versionEvent(write, plan) ?? []).map(({ reason, message }) => `${reason}: ${message}`);
   expect(recorded(planWith({ replaced: 3 }, { writes: [writeLive] }))).toEqual(["VersionRotated: version 4 has taken the place of version 3"]);
   expect(recorded(planWith({}, { writes: [writeLive] }))).toEqual(["VersionFilled: got version 4"]);
   expect(recorded(planWith({ restored: true }, { writes: [writeLive] }))[0]).toMatch(/^DriftRepaired: .* version 4 again$/);
   expect(recorded(planWith({}))).toEqual([]);
+  // An object of a former kind goes with it, which is nothing that happens to a version.
+  expect(recorded(planWith({}, { writes: [writeLive, deletion("configmaps")] }))).toEqual(["VersionFilled: got version 4"]);
+  const [removed, ...others] = recorded(planWith({ removed: true }, { writes: [deletion("secrets"), deletion("configmaps")] }));
+  expect(removed).toMatch(/^TargetRemoved: /);
+  expect(others).toEqual([]);
 });
+
+function deletion(resource: string): RotationWrite {
+  return { verb: "deleteTarget", target: "live", resource, objectName: "live", precondition: { uid: resource, resourceVersion: "1" } };
+}
 
 test("a problem is recorded once, in one Event, for as long as it is the same", () => {
   const plan = planWith({}, { setBlocker: { reason: "SourceConflict", message: "two" } });
-  const status = statusOf(target, plan, { before: undefined, nowMs });
-  expect(conditionEvents(undefined, status)).toEqual([{ type: "Warning", reason: "SourceConflict", message: "two" }]);
-  expect(conditionEvents(status, statusOf(target, plan, { before: status, nowMs: nowMs + 1 }))).toEqual([]);
+  expect(conditionEvents(undefined, plan)).toEqual([{ type: "Warning", reason: "SourceConflict", message: "two" }]);
+  expect(conditionEvents(statusOf(plan), plan)).toEqual([]);
+});
+
+test.each(["Removed", "NoSource", "Paused"] as const)("%s is nothing to warn of", (reason) => {
+  const plan = {
+    Removed: planWith({ removed: true }, { setBlocker: { reason: "NoSource" } }),
+    NoSource: planWith({}, { setBlocker: { reason: "NoSource" } }),
+    Paused: planWith({ blocker: { reason: "Paused", message: "x" } }),
+  }[reason];
+  expect(conditionEvents(statusOf(planWith({})), plan).map(({ type }) => type)).not.toContain("Warning");
+  expect(conditionEvents(statusOf(planWith({})), plan)[0]).toMatchObject({ type: "Normal", reason });
+});
+
+test("what passes by itself makes no Event", () => {
+  expect(conditionEvents(undefined, planWith({ held: undefined }))).toEqual([]);
+  expect(conditionEvents(undefined, planWith({ backfilled: true, pending: { seq: 5, notBeforeMs: nowMs + 1, reason: "Settling" } }))).toEqual([]);
 });

@@ -1,51 +1,65 @@
 // What the statuses of a set's targets say, and what is reported once as an Event: made from a plan.
-import { type Condition, formatDuration, type PlannedEvent, removeCondition, setCondition } from "@keyturn/runtime";
-import type { RotationTargetStatus } from "./api.ts";
+import { type ConditionReport, type Failure, formatDuration, type PlannedEvent, type StatusObject, type StatusReport } from "@keyturn/runtime";
+import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import type { TargetObservation } from "./observe.ts";
+import type { RotationPlan, RotationWrite, TargetSchedule } from "./plan.ts";
 import type { ConditionReason, VersionReason } from "./reasons.ts";
-import type { RotationPlan, TargetSchedule } from "./plan.ts";
 
-/** What is reported in one condition; absent conditions are those with nothing to report. */
-interface ConditionReport {
-  readonly status: "True" | "False";
-  readonly reason: ConditionReason;
-  readonly message: string;
-}
+type RotationCondition = ConditionReport<ConditionReason>;
 
 /** Conditions that are there only while they are true. */
 const exceptional = ["VisibilityGap", "SourceConflict", "NameConflict", "PathNotFound", "ClockSkew"] as const;
+const withoutExceptional: Readonly<Record<string, null>> = Object.fromEntries(exceptional.map((type) => [type, null]));
 
-/** What a status goes on from. */
-interface StatusContext {
-  readonly before: RotationTargetStatus | undefined;
-  readonly nowMs: number;
+/** A target as an object that shows how its set fares. Whole statuses are reported of whatever state it is in. */
+export function statusObjectOf(
+  namespace: string,
+  target: Pick<TargetObservation, "name" | "uid" | "generation" | "statusDigest">,
+  resourceVersion = "",
+): StatusObject {
+  const { name, uid, generation, statusDigest = "none" } = target;
+  const metadata = { namespace, name, uid, resourceVersion, ...(generation !== undefined && { generation }) };
+  return { kind: RotationTarget, object: { metadata }, statusDigest };
 }
 
-/** The whole status of one target. Equal input gives an equal status, so that nothing is written when nothing happened. */
-export function statusOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): RotationTargetStatus {
-  const schedule = plan.targets.get(target.name);
-  const { generation } = target;
-  const { held, pending, rank, removed } = schedule ?? { held: undefined, pending: undefined, rank: undefined, removed: false };
+/** The whole status of one target. Equal input gives an equal report, so that nothing is written when nothing happened. */
+export function reportOf(
+  regarding: StatusObject,
+  schedule: TargetSchedule,
+  plan: RotationPlan,
+): StatusReport<Omit<RotationTargetStatus, "conditions">> {
+  const { generation } = regarding.object.metadata;
+  const { held, pending, rank, removed } = schedule;
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
-    ...(rank !== undefined && { rank }),
-    ...(plan.source && { sourceRef: { kind: plan.source.resource, name: plan.source.name } }),
-    ...(held && !removed && { currentVersion: { seq: held.seq, digest: held.digest, appliedAt: timestamp(held.atMs) } }),
-    ...(pending && { pending: { seq: pending.seq, notBefore: timestamp(pending.notBeforeMs), reason: pending.reason } }),
-    conditions: [...conditionsOf(target, plan, { before, nowMs })],
+    regarding,
+    conditions: conditionsOf(schedule, plan),
+    fields: {
+      ...(generation !== undefined && { observedGeneration: generation }),
+      rank,
+      ...(plan.source && { sourceRef: { kind: plan.source.resource, name: plan.source.name } }),
+      ...(held && !removed && { currentVersion: { seq: held.seq, digest: held.digest, appliedAt: timestamp(held.atMs) } }),
+      ...(pending && { pending: { seq: pending.seq, notBefore: timestamp(pending.notBeforeMs), reason: pending.reason } }),
+    },
   };
 }
 
-/** What has happened to the versions of one target, in words for people. */
-export function versionEvents({ name }: TargetObservation, { targets, writes }: RotationPlan): readonly PlannedEvent[] {
-  const schedule = targets.get(name);
-  if (!schedule) return [];
-  const event = (reason: VersionReason, message: string): readonly PlannedEvent[] => [{ type: "Normal", reason, message }];
+/** What a target says when a run failed: nothing moves. What it holds is still there. */
+export function failedReport(regarding: StatusObject, { reason, message }: Failure): StatusReport {
+  const condition: ConditionReport = { status: "False", reason, message };
+  return { regarding, conditions: { Ready: condition, Progressing: condition } };
+}
+
+/** What a write does to the versions of its target, in words for people; undefined if that is nothing, or another write of the plan does it. */
+export function versionEvent(write: RotationWrite, { targets, writes }: RotationPlan): PlannedEvent | undefined {
+  const schedule = "target" in write ? targets.get(write.target) : undefined;
+  if (!schedule) return undefined;
+  const event = (reason: VersionReason, message: string): PlannedEvent => ({ type: "Normal", reason, message });
+  if (write.verb === "deleteTarget") {
+    const isLast = write === writes.findLast((other) => other.verb === "deleteTarget" && other.target === write.target);
+    return schedule.removed && isLast ? event("TargetRemoved", "the source is gone for longer than the delay; the object was deleted") : undefined;
+  }
   const { held, replaced, restored } = schedule;
-  const isWritten = writes.some((write) => write.verb === "writeTarget" && write.target === name);
-  const isDeleted = schedule.removed && writes.some((write) => write.verb === "deleteTarget" && write.target === name);
-  if (isDeleted) return event("TargetRemoved", "the source is gone for longer than the delay; the object was deleted");
-  if (!held || !isWritten) return [];
+  if (!held || write.verb !== "writeTarget") return undefined;
   if (restored) return event("DriftRepaired", `the object was not as it should be; it has the content of version ${held.seq} again`);
   if (replaced === undefined) return event("VersionFilled", `got version ${held.seq}`);
   return event("VersionRotated", `version ${held.seq} has taken the place of version ${replaced}`);
@@ -55,24 +69,14 @@ function timestamp(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-function conditionsOf(target: TargetObservation, plan: RotationPlan, { before, nowMs }: StatusContext): readonly Condition[] {
-  const schedule = plan.targets.get(target.name);
-  const reports = schedule ? reportsOf(schedule, plan) : {};
-  let conditions: readonly Condition[] = before?.conditions ?? [];
-  for (const [type, report] of Object.entries(reports)) {
-    conditions = setCondition(conditions, { type, ...report, observedGeneration: target.generation }, nowMs);
-  }
-  for (const type of exceptional) if (!(type in reports)) conditions = removeCondition(conditions, type);
-  return conditions;
-}
-
-function reportsOf(schedule: TargetSchedule, plan: RotationPlan): Readonly<Record<string, ConditionReport>> {
+function conditionsOf(schedule: TargetSchedule, plan: RotationPlan): StatusReport["conditions"] {
   const { blocker, gapMs } = schedule;
   const { setBlocker } = plan;
-  const reports: Record<string, ConditionReport> = {
+  const reports: Record<string, RotationCondition | null> = {
     Ready: readyReport(schedule, plan),
     Filled: filledReport(schedule),
     Progressing: progressReport(schedule, plan),
+    ...withoutExceptional,
   };
   if (gapMs > 0) {
     const message = `a version is in neither target for ${formatDuration(gapMs)} on its way here, because this delay is so much longer than that of the target before`;
@@ -88,7 +92,7 @@ function reportsOf(schedule: TargetSchedule, plan: RotationPlan): Readonly<Recor
   return reports;
 }
 
-function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setBlocker }: RotationPlan): ConditionReport {
+function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setBlocker }: RotationPlan): RotationCondition {
   const pause = [blocker, setBlocker].find((each) => each?.reason === "Paused");
   // Nobody is to be alarmed by a pause.
   if (pause && "message" in pause) return { status: held ? "True" : "False", reason: "Paused", message: pause.message };
@@ -96,7 +100,7 @@ function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setB
   if (setBlocker && setBlocker.reason !== "NoSource") return { status: "False", reason: setBlocker.reason, message: setBlocker.message };
   if (removed) return { status: "False", reason: "Removed", message: "the source is gone, and the object went with it" };
   if (!held) {
-    const missing: ConditionReport = { status: "False", reason: "InsufficientHistory", message: "there is no version for this target yet" };
+    const missing: RotationCondition = { status: "False", reason: "InsufficientHistory", message: "there is no version for this target yet" };
     return setBlocker ? { status: "False", reason: "NoSource", message: "no object is marked as the source of this set" } : missing;
   }
   const holds = `holds version ${held.seq}`;
@@ -105,13 +109,13 @@ function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setB
   return { status: "True", reason: "UpToDate", message: holds };
 }
 
-function filledReport({ held, backfilled }: TargetSchedule): ConditionReport {
+function filledReport({ held, backfilled }: TargetSchedule): RotationCondition {
   if (held && !backfilled) return { status: "True", reason: "HasOwnVersion", message: "holds a version of its own" };
   const instead = held ? "the oldest one is held instead" : "there is no object yet";
   return { status: "False", reason: "InsufficientHistory", message: `there are fewer versions than targets; ${instead}` };
 }
 
-function progressReport({ blocker }: TargetSchedule, { setBlocker, unstableSinceMs, policyConflict }: RotationPlan): ConditionReport {
+function progressReport({ blocker }: TargetSchedule, { setBlocker, unstableSinceMs, policyConflict }: RotationPlan): RotationCondition {
   if (setBlocker) {
     const message = setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message;
     return { status: "False", reason: setBlocker.reason, message };
@@ -124,22 +128,4 @@ function progressReport({ blocker }: TargetSchedule, { setBlocker, unstableSince
     return { status: "False", reason: "SourceUnstable", message };
   }
   return { status: "True", reason: "Progressing", message: "versions move as they should" };
-}
-
-/** Recorded once: for as long as a condition says the same, nothing is new. What ends by itself, or was wanted, is no news. */
-export function conditionEvents(before: RotationTargetStatus | undefined, after: RotationTargetStatus): readonly PlannedEvent[] {
-  const reasons = new Set<string>();
-  return (after.conditions ?? []).flatMap(({ type, status, reason, message }): readonly PlannedEvent[] => {
-    const isBad = exceptional.some((known) => known === type) ? status === "True" : status === "False" && type !== "Filled";
-    const last = before?.conditions?.find((condition) => condition.type === type);
-    if (
-      !isBad ||
-      reason === "InsufficientHistory" ||
-      reasons.has(reason) ||
-      (last?.status === status && last.reason === reason && last.message === message)
-    )
-      return [];
-    reasons.add(reason);
-    return [{ type: ["NoSource", "Removed", "Paused"].includes(reason) ? "Normal" : "Warning", reason, message }];
-  });
 }

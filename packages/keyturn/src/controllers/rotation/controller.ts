@@ -1,37 +1,35 @@
-// The rotation controller: how a run for one set goes, what is reported, and its rights.
+// The rotation controller: what a set is planned from, how the plan becomes steps, what is reported, and its rights. One key is one set.
 import {
   type AccessRule,
+  type BackoffOptions,
   type ControllerDefinition,
-  type EventRecorder,
   fieldManagerOf,
-  isApiError,
-  keyOf,
   type Kind,
-  type KubeObject,
+  type Moment,
   nameOf,
-  type PlannedEvent,
-  type Outcome,
-  type Run,
-  TransientError,
-  writeStatus,
+  type ObjectKey,
+  type Plan,
+  reconcileWith,
+  type StatusObject,
+  type Step,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import type { Selects } from "../../feature/pause-and-selection.ts";
-import { makeWrites, RefusedTargetError } from "./act.ts";
-import { statusDigest } from "./annotations.ts";
-import { RotationTarget, type RotationTargetStatus } from "./api.ts";
-import { conditionEvents, statusOf, versionEvents } from "./conditions.ts";
-import { DamagedRecordError } from "./history.ts";
+import { type SetAction, SetWriter } from "./act.ts";
+import { RotationTarget } from "./api.ts";
+import type { SetBlocker } from "./blockers.ts";
+import { failedReport, reportOf, statusObjectOf, versionEvent } from "./conditions.ts";
 import { numbersOf, setMetrics } from "./metrics.ts";
-import { createReadMemory, observeSet, type ReadMemory, type SetObservation, type TargetObservation } from "./observe.ts";
-import { planRotation, type RotationPlan } from "./plan.ts";
-import { watchRotation } from "./watches.ts";
+import { createReadMemory, type Observed, observeSet, type SetObservation } from "./observe.ts";
+import { planRotation, type RotationPlan, type RotationWrite } from "./plan.ts";
+import { type ConditionReason, rotationReasons } from "./reasons.ts";
+import { type RotationWatches, watchRotation } from "./watches.ts";
 
 const controller = "rotation";
 const fieldManager = fieldManagerOf(keyturn, controller);
-/** Before something that the API server refused is tried again without anything having changed. */
-const refusalMs = 300_000;
+/** Long, because a try reads contents for nothing, and quotas, webhooks and rights are seldom changed within minutes. */
+const refusalBackoff: BackoffOptions = { firstMs: 120_000, maxMs: 600_000, spread: 0.2 };
 
 /** How the controller works. */
 interface RotationOptions {
@@ -43,6 +41,15 @@ interface RotationOptions {
   readonly maintenance: MaintenanceWindows;
 }
 
+/** What is observed of a set, and what makes its writes: contents are nowhere else. */
+interface ObservedSet extends Observed {
+  readonly writer: SetWriter;
+}
+
+interface SetPlan extends Plan<never, SetAction> {
+  readonly rotation: RotationPlan;
+}
+
 /** The controller. */
 export function rotationController({ kinds, selects, maintenance }: RotationOptions): ControllerDefinition {
   return {
@@ -52,99 +59,102 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
       const watches = watchRotation(scope, kinds, selects);
       const memory = createReadMemory();
       const metrics = setMetrics(scope.metrics);
-      const show = scope.show(metrics);
-
-      return async (run) => {
-        const { client, signal, now } = run;
-        const serverAheadMs = scope.serverAheadMs();
-        const { namespace = "" } = nameOf(run.key);
-        const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, client, serverAheadMs, nowMs: now, signal });
-        if (!observed) return show(run.key, undefined);
-        const { observation } = observed;
-        const reporting = { observation, memory, events: scope.events, run };
-        const plan = planRotation(observation, now);
-        show(run.key, numbersOf(plan));
-        try {
-          // What a dry run writes is nowhere to be found intact later.
-          await makeWrites(plan, { observed, kinds, memory: scope.dryRun ? createReadMemory() : memory, client, fieldManager, signal });
-        } catch (error) {
-          // In a dry run later writes may need what earlier ones were to leave, and the server cannot check them.
-          if (scope.dryRun && isApiError(error, "NotFound", "AlreadyExists")) return {};
-          if (error instanceof RefusedTargetError) {
-            memory.refusals.set(keyOf({ namespace, name: error.target }), { message: error.message, untilMs: now + refusalMs });
-            throw new TransientError(`the object of target ${error.target} was refused; the set goes on without it`, {
-              reason: "WriteRefused",
-              cause: error,
-            });
-          }
-          if (isApiError(error, "Forbidden", "Invalid", "BadRequest")) await report(refusedPlan(plan, error.message), reporting);
-          if (error instanceof DamagedRecordError) {
-            const halted = planRotation({ ...observation, damage: error.message }, now);
-            show(run.key, numbersOf(halted));
-            await report({ ...halted, writes: [] }, reporting);
-          }
-          throw error;
-        }
-        if (!scope.dryRun) metrics.written(run.key, plan);
-        await report(plan, reporting);
-        return outcomeOf(plan, observation, now);
-      };
+      return reconcileWith<ObservedSet, never, SetAction, SetPlan>(
+        scope,
+        {
+          async observe(run, nowMs) {
+            const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, nowMs, run });
+            return observed && { ...observed, writer: new SetWriter({ observed, kinds, memory, fieldManager, run }) };
+          },
+          plan: ({ observation }, moment) => planSet(observation, moment),
+          async act(action, set) {
+            await set.writer.make(action);
+            return set;
+          },
+          done(step, { key }) {
+            if (step.verb === "do" && step.action.verb === "writeTarget") metrics.written(key, step.action);
+          },
+          regarding: (key) => targetsOf(watches, key),
+          failed: (failure, targets) => targets.map((target) => failedReport(target, failure)),
+          show(key, shown) {
+            const numbers = shown && numbersOf(shown.plan.rotation);
+            if (numbers) metrics.show(key, numbers);
+            else metrics.hide(key);
+          },
+        },
+        { reasons: rotationReasons, refusedPartBackoff: refusalBackoff },
+      );
     },
   };
 }
 
-/** A target as far as a report looks at it. */
-interface Reported extends KubeObject {
-  readonly status?: RotationTargetStatus;
-}
-const reportedKind: Kind<Reported> = RotationTarget;
-
-interface ReportContext {
-  readonly observation: SetObservation;
-  readonly memory: ReadMemory;
-  readonly events: EventRecorder;
-  readonly run: Run;
+/** The targets of a set that tell how it fares. */
+function targetsOf({ targets }: RotationWatches, key: ObjectKey): readonly StatusObject[] {
+  const { namespace = "" } = nameOf(key);
+  return targets.byIndex("set", key).flatMap((targetKey) => {
+    const target = targets.get(targetKey);
+    if (!target?.isSelected || target.isLeaving) return [];
+    return [statusObjectOf(namespace, { ...target, name: nameOf(targetKey).name }, targets.identity(targetKey)?.resourceVersion)];
+  });
 }
 
-/** Writes the statuses that say something new, and records what that is. */
-async function report(plan: RotationPlan, context: ReportContext): Promise<void> {
-  const { targets } = context.observation;
-  const reported = targets.filter(({ blocker }) => blocker?.reason !== "NotSelected");
-  await Promise.all(reported.map((target) => reportTarget(target, plan, context)));
-}
+/** Parts of a set beside its targets, which have no such names: without a history nothing moves, and without tidying up everything does. */
+const historyPart = "the history";
+const oldRecordsPart = "old records";
 
-async function reportTarget(target: TargetObservation, plan: RotationPlan, { observation, memory, events, run }: ReportContext): Promise<void> {
+/** Each target is a part: what is refused for one holds up that one, and those that wait for it. */
+function planSet(observation: SetObservation, { nowMs, clockSkew, refused }: Moment): SetPlan {
   const { namespace } = observation;
-  const { name, uid } = target;
-  const record = (event: PlannedEvent): void => events.record({ kind: RotationTarget, object: { namespace, name, uid }, ...event });
-  // Recorded whether or not the status can be written: what happened has happened.
-  versionEvents(target, plan).forEach(record);
-  if (statusDigest(statusOf(target, plan, { before: undefined, nowMs: run.now })) === target.statusDigest) return;
-  const remembered = memory.statuses.get(uid);
-  const isCurrent = remembered && statusDigest(remembered) === target.statusDigest;
-  const before =
-    target.statusDigest === undefined
-      ? undefined
-      : isCurrent
-        ? remembered
-        : (await run.client.get(reportedKind, { namespace, name }, run.signal))?.status;
-  const status = statusOf(target, plan, { before, nowMs: run.now });
-  const object = { metadata: { namespace, name, uid, resourceVersion: "" }, ...(before && { status: before }) };
-  await writeStatus(run, { kind: reportedKind, object, status, fieldManager });
-  memory.statuses.set(uid, status);
-  conditionEvents(before, status).forEach(record);
+  const refusal = refused.get(historyPart) ?? refused.get(oldRecordsPart);
+  const refusedSet: SetBlocker | undefined = refusal && { reason: "WriteRefused", message: refusal.message };
+  const planned = planRotation(withRefusals(observation, refused), nowMs, clockSkew ?? (refused.has(historyPart) ? refusedSet : undefined));
+  const isHeldUp = planned.setBlocker !== undefined && planned.setBlocker.reason !== "NoSource";
+  const rotation = refusedSet && !isHeldUp ? { ...planned, setBlocker: refusedSet } : planned;
+  const objects = new Map(observation.targets.map((target) => [target.name, statusObjectOf(namespace, target)] as const));
+  return {
+    steps: rotation.writes.map((write) => stepOf(write, rotation, objects)).filter(({ part }) => !refused.has(part)),
+    status: observation.targets.flatMap(({ name, blocker }) => {
+      const [object, schedule] = [objects.get(name), rotation.targets.get(name)];
+      return object && schedule && blocker?.reason !== "NotSelected" ? [reportOf(object, schedule, rotation)] : [];
+    }),
+    nextAtMs: rotation.nextAtMs,
+    rotation,
+  };
 }
 
-/** The API server does not take the history itself, so that nothing can be moved. */
-function refusedPlan(plan: RotationPlan, message: string): RotationPlan {
-  return { ...plan, writes: [], setBlocker: { reason: "WriteRefused", message } };
+/** A version's record that cannot be read stops the whole set; anything else that is refused for a target stops that one. */
+function withRefusals(observation: SetObservation, refused: Moment["refused"]): SetObservation {
+  if (refused.size === 0) return observation;
+  const damage = [...refused.values()].find(({ reason }) => reason === ("HistoryDamaged" satisfies ConditionReason))?.message;
+  if (damage !== undefined) return { ...observation, damage };
+  const targets = observation.targets.map((target) => {
+    const message = refused.get(target.name)?.message;
+    return message === undefined || target.blocker ? target : { ...target, blocker: { reason: "WriteRefused", message } as const };
+  });
+  return { ...observation, targets };
 }
 
-function outcomeOf({ nextAtMs, targets }: RotationPlan, { serverAheadMs = 0 }: SetObservation, nowMs: number): Outcome {
-  const isRefused = [...targets.values()].some(({ blocker }) => blocker?.reason === "WriteRefused");
-  const dueMs = nextAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nextAtMs - (nowMs + serverAheadMs));
-  const afterMs = Math.min(dueMs, isRefused ? refusalMs : Number.POSITIVE_INFINITY);
-  return Number.isFinite(afterMs) ? { requeueAfterMs: afterMs } : {};
+function stepOf(
+  write: RotationWrite,
+  rotation: RotationPlan,
+  objects: ReadonlyMap<string, StatusObject>,
+): Step<never, SetAction> & { readonly part: string } {
+  const input = inputOf(write);
+  if (!("target" in write)) return { verb: "do", action: write, part: "log" in write && write.log ? historyPart : oldRecordsPart, input };
+  const { target: part } = write;
+  const regarding = objects.get(part);
+  const event = versionEvent(write, rotation);
+  const moves = write.verb === "writeTarget" && rotation.targets.get(part)?.restored === false;
+  const action = moves ? { ...write, moves } : write;
+  return { verb: "do", action, part, input, ...(event && regarding && { events: [{ regarding, ...event }] }) };
+}
+
+/** What a write is made from, but for times, which are others in every run. */
+function inputOf(write: RotationWrite): string {
+  const { verb } = write;
+  if (verb === "writeTarget") return JSON.stringify({ ...write, atMs: undefined });
+  if (verb === "createRecord") return JSON.stringify({ verb, seq: write.seq, digest: write.digest, watchDigest: write.watchDigest });
+  return verb === "deleteTarget" ? JSON.stringify(write) : `${verb} ${write.seq}`;
 }
 
 // Every right that the rotation controller needs for the kinds that it rotates.

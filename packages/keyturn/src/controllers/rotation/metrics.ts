@@ -33,8 +33,10 @@ export function numbersOf(plan: RotationPlan): SetNumbers | undefined {
   return reason === undefined && plan.nextAtMs === undefined ? undefined : { reason, dueMs: plan.nextAtMs };
 }
 
-/** The numbers of all sets, and counts of what was written. */
-export function setMetrics(metrics: Metrics): KeyView<SetNumbers> & { written(key: ObjectKey, plan: RotationPlan): void } {
+/** The numbers of all sets, and counts of objects of targets that were written. */
+export function setMetrics(
+  metrics: Metrics,
+): KeyView<SetNumbers> & { written(key: ObjectKey, what: { readonly moves?: boolean | undefined }): void } {
   const made = metricsOf(metrics, rotationMetrics);
   const reasons = new Map<ObjectKey, string>();
   const say = (key: ObjectKey, reason: string | undefined): void => {
@@ -60,13 +62,9 @@ export function setMetrics(metrics: Metrics): KeyView<SetNumbers> & { written(ke
       say(key, undefined);
       expect(key, undefined);
     },
-    written(key, { targets, writes }) {
+    written(key, { moves }) {
       const { namespace = "" } = nameOf(key);
-      for (const write of writes) {
-        if (write.verb !== "writeTarget") continue;
-        const restored = targets.get(write.target)?.restored ?? false;
-        (restored ? made.keyturn_rotation_repairs_total : made.keyturn_rotation_steps_total).inc({ namespace });
-      }
+      (moves ? made.keyturn_rotation_steps_total : made.keyturn_rotation_repairs_total).inc({ namespace });
     },
   };
 }

@@ -1,6 +1,6 @@
 // What the plan for one set is made from, and how it is gathered: annotations from the caches, contents from the API server, and those only when their object has changed.
 import {
-  type Client,
+  conflictReason,
   covers,
   keyOf,
   type Kind,
@@ -10,6 +10,7 @@ import {
   type ObjectKey,
   type ObjectName,
   resourceOf,
+  type Run,
   Secret,
   type Stored,
   TransientError,
@@ -17,7 +18,7 @@ import {
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { type Pause, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import { isRecorded, type RotationAnnotations, withBelievedAnnotations } from "./annotations.ts";
-import { highestVersion, type RotationTargetStatus, versionRecordType } from "./api.ts";
+import { highestVersion, versionRecordType } from "./api.ts";
 import { maxSkewMs } from "./blockers.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import { parseLog, readableContent, recordName, recordStem, type RotationLog, suspectedRecordOf, type VersionContent } from "./history.ts";
@@ -40,8 +41,6 @@ export interface SetObservation {
   readonly takenSeqs: readonly number[];
   /** What was found wrong with the history, if anything: nothing moves then. */
   readonly damage?: string;
-  /** By how much the API server's clock is ahead of ours; absent if nothing is known about it. */
-  readonly serverAheadMs?: number;
   /** When contents may move; absent for at any time. */
   readonly maintenance?: MaintenanceWindows;
 }
@@ -81,7 +80,7 @@ export interface TargetObservation {
   readonly changePolicy: "Settled" | "Queue";
   /** The name of the object to keep. */
   readonly objectName: string;
-  /** A digest, to know whether another status would say the same; undefined if there is none. */
+  /** See the runtime's `statusDigest`; undefined if there is no status. */
   readonly statusDigest: string | undefined;
   /** What there is under that name of the kinds in question: the sources', the records', and whatever is marked as this target's. */
   readonly objects: readonly ObjectObservation[];
@@ -137,22 +136,14 @@ export interface ReadMemory {
   >;
   /** The resourceVersions at which a target's object had exactly the content that it says it has. */
   readonly intact: LruMap<string, string>;
-  /** The last statuses, for as many targets as are likely to change soon. */
-  readonly statuses: LruMap<string, RotationTargetStatus>;
-  /** What the API server refused for a target, until it is worth another try. */
-  readonly refusals: LruMap<ObjectKey, { readonly message: string; readonly untilMs: number }>;
+  /** The digests of the contents of records that were written or read: they are immutable, so that no version matters. */
+  readonly records: LruMap<string, string>;
 }
 
 const maxRemembered = 200_000;
-const maxStatuses = 4096;
 
 export function createReadMemory(): ReadMemory {
-  return {
-    sources: new LruMap(maxRemembered),
-    intact: new LruMap(maxRemembered),
-    statuses: new LruMap(maxStatuses),
-    refusals: new LruMap(maxRemembered),
-  };
+  return { sources: new LruMap(maxRemembered), intact: new LruMap(maxRemembered), records: new LruMap(maxRemembered) };
 }
 
 /** What an observation is made with. */
@@ -162,10 +153,10 @@ interface ObserveOptions {
   /** When contents may move. Default at any time. */
   readonly maintenance?: MaintenanceWindows;
   readonly memory: ReadMemory;
-  readonly client: Client;
-  readonly serverAheadMs: number | undefined;
+  /** The API server's clock: a set's times are all by it. */
   readonly nowMs: number;
-  readonly signal: AbortSignal;
+  /** Its client is asked for only if something has to be read: mostly caches say it all. */
+  readonly run: Pick<Run, "client" | "signal">;
 }
 
 /** An observation, and the contents that were read for it. */
@@ -177,7 +168,7 @@ export interface Observed {
 
 /** The observation of one set; undefined if it has no targets, or none that is looked after. */
 export async function observeSet(key: ObjectKey, options: ObserveOptions): Promise<Observed | undefined> {
-  const { watches, serverAheadMs, maintenance } = options;
+  const { watches, maintenance, nowMs } = options;
   const { namespace = "", name: set } = nameOf(key);
   const targetKeys = watches.targets.byIndex("set", key).filter((target) => watches.targets.get(target)?.isLeaving === false);
   if (!targetKeys.some((target) => watches.targets.get(target)?.isSelected)) return undefined;
@@ -191,7 +182,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
     const target = await observeTarget(targetKey, { ...options, resources, records, recordNameOf });
     if (target) seen.push(target);
   }
-  const targets = withBelievedAnnotations(seen, { sources, records, latestMs: serverTime(options) + maxSkewMs });
+  const targets = withBelievedAnnotations(seen, { sources, records, latestMs: nowMs + maxSkewMs });
   const damage = await damagedRecords(key, options);
   return {
     observation: {
@@ -202,7 +193,6 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
       records,
       takenSeqs: takenSeqs(key, records, { watches, targets }),
       ...(damage !== undefined && { damage }),
-      ...(serverAheadMs !== undefined && { serverAheadMs }),
       ...(maintenance && { maintenance }),
     },
     contents,
@@ -210,7 +200,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
 }
 
 async function readSources(key: ObjectKey, options: ObserveOptions, contents: Map<string, VersionContent>): Promise<readonly SourceObservation[]> {
-  const { watches, kinds, memory, client, signal } = options;
+  const { watches, kinds, memory, run } = options;
   const sources: SourceObservation[] = [];
   for (const kind of kinds) {
     const cache = watches.objects.get(resourceOf(kind));
@@ -225,7 +215,7 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
         sources.push({ resource, name, uid: identity.uid, ...known.read, ...pausedBy(paths, options) });
         continue;
       }
-      const object = await client.get(kind, nameOf(sourceKey), signal);
+      const object = await run.client.get(kind, nameOf(sourceKey), run.signal);
       if (!object) continue;
       const { payload, ...read } = readSource(object, resource, paths);
       const { uid, resourceVersion } = object.metadata;
@@ -237,8 +227,8 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
   return sources;
 }
 
-function pausedBy({ paused }: NonNullable<RotationAnnotations["source"]>, options: ObserveOptions): Pick<SourceObservation, "pause"> {
-  const pause = pauseOf(paused, serverTime(options));
+function pausedBy({ paused }: NonNullable<RotationAnnotations["source"]>, { nowMs }: ObserveOptions): Pick<SourceObservation, "pause"> {
+  const pause = pauseOf(paused, nowMs);
   return pause ? { pause } : {};
 }
 
@@ -257,12 +247,12 @@ export function recordsOf(key: ObjectKey, secrets: Looked<RotationAnnotations> |
 }
 
 /** Says which Secrets are version records by type and name, and no longer by their metadata. Without them the history has holes that nobody can see. */
-async function damagedRecords(key: ObjectKey, { watches, client, signal }: ObserveOptions): Promise<string | undefined> {
+async function damagedRecords(key: ObjectKey, { watches, run }: ObserveOptions): Promise<string | undefined> {
   const { namespace, name: set } = nameOf(key);
   const suspected = watches.objects.get(resourceOf(Secret))?.byIndex("suspected", setKey(namespace, recordStem(set))) ?? [];
   const damaged: string[] = [];
   for (const secretKey of suspected) {
-    const secret = await client.get(Secret, nameOf(secretKey), signal);
+    const secret = await run.client.get(Secret, nameOf(secretKey), run.signal);
     if (secret?.type === versionRecordType && suspectedRecordOf(secret)) damaged.push(secretKey);
   }
   if (damaged.length === 0) return undefined;
@@ -296,25 +286,15 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
       if (object) objects.push(object);
     }
   }
-  const blocker = isSelected ? (pauseBlocker(paused, options) ?? refusalOf(key, options)) : notSelected;
+  const blocker = isSelected ? pauseBlocker(paused, options) : notSelected;
   return { ...rest, name, objectName, objects, ...(blocker && { blocker }) };
-}
-
-/** A set's times are those of the API server. */
-function serverTime({ nowMs, serverAheadMs = 0 }: ObserveOptions): number {
-  return nowMs + serverAheadMs;
 }
 
 const notSelected: Blocker = { reason: "NotSelected", message: "it is outside of --selector or in one of --skip-namespaces" };
 
-function pauseBlocker(paused: string | undefined, options: ObserveOptions): Blocker | undefined {
-  const pause = pauseOf(paused, serverTime(options));
+function pauseBlocker(paused: string | undefined, { nowMs }: ObserveOptions): Blocker | undefined {
+  const pause = pauseOf(paused, nowMs);
   return pause && { reason: "Paused", message: pauseInWords(pause), untilMs: pause.untilMs };
-}
-
-function refusalOf(key: ObjectKey, { memory, nowMs }: ObserveOptions): Blocker | undefined {
-  const refusal = memory.refusals.get(key);
-  return refusal && refusal.untilMs > nowMs ? { reason: "WriteRefused", message: refusal.message } : undefined;
 }
 
 interface ObjectOptions extends TargetOptions {
@@ -324,7 +304,7 @@ interface ObjectOptions extends TargetOptions {
 }
 
 async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<ObjectObservation | undefined> {
-  const { kind, cache, owner, records, memory, client, signal } = options;
+  const { kind, cache, owner, records, memory, run } = options;
   const identity = cache.identity(key);
   const annotations = cache.get(key);
   if (!identity || !annotations) return undefined;
@@ -335,7 +315,7 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const { applied, ownerUids } = target;
   const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };
   if (applied && memory.intact.get(uid) === resourceVersion) return { ...common, digest: applied.digest };
-  const object = await client.get(kind, nameOf(key), signal);
+  const object = await run.client.get(kind, nameOf(key), run.signal);
   // Gone or changed since: the cache is about to say so, and brings the next run. What only the content could prove has to wait for that.
   if (!object) return undefined;
   if (object.metadata.resourceVersion !== resourceVersion) {
@@ -355,12 +335,12 @@ function isKeptFor(cache: Looked<RotationAnnotations>, key: ObjectKey, targetKey
 
 /** The digest of an object's content. What a server adds to a custom kind, such as defaults, is no drift. */
 async function digestOfObject(object: Stored<KubeObject>, applied: ObjectObservation["applied"], options: ObjectOptions): Promise<string> {
-  const { kind, client, recordNameOf, signal } = options;
+  const { kind, recordNameOf, run } = options;
   const content = storedContent(resourceOf(kind), contentOf(object));
   const digest = digestOf(content);
   if (!applied || digest === applied.digest || kind.group === "") return digest;
   const name = recordNameOf(applied.seq);
-  const record = await client.get(Secret, name, signal);
+  const record = await run.client.get(Secret, name, run.signal);
   const version = record && readableContent(record);
   return version && covers(content, version.content) ? applied.digest : digest;
 }
@@ -385,5 +365,5 @@ function takenSeqs(
 
 /** Unremarkable: the next run, moments later, sees what is there now. */
 export function changedSince(what: string): TransientError {
-  return new TransientError(`${what} has changed since it was looked at; it is looked at again`, { reason: "Conflict" });
+  return new TransientError(`${what} has changed since it was looked at; it is looked at again`, { reason: conflictReason });
 }

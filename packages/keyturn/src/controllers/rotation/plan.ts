@@ -128,14 +128,13 @@ export interface RotationPlan {
   readonly nextAtMs: number | undefined;
 }
 
-/** How long until a clock that is off is looked at again. */
-const skewRetryMs = 30_000;
-
-/** The plan for a set. Carried out in order, and begun anew after any of its writes, it comes to the same end. */
-export function planRotation(observed: SetObservation, nowMs: number): RotationPlan {
-  const { serverAheadMs = 0 } = observed;
-  const serverMs = nowMs + serverAheadMs;
-  const observation = withoutPastPauses(observed, serverMs);
+/**
+ * The plan for a set. Carried out in order, and begun anew after any of its writes, it comes to the same end.
+ * The time is the API server's. `outerBlocker` is what holds the set up beside all that is observed: a clock that is not believed, a history that cannot
+ * be written.
+ */
+export function planRotation(observed: SetObservation, nowMs: number, outerBlocker?: SetBlocker): RotationPlan {
+  const observation = withoutPastPauses(observed, nowMs);
   const { targets, sources } = observation;
   const policies = new Set(targets.map(({ changePolicy }) => changePolicy));
   const world: World = {
@@ -147,17 +146,17 @@ export function planRotation(observed: SetObservation, nowMs: number): RotationP
     policy: policies.size === 1 && policies.has("Queue") ? "Queue" : "Settled",
     policyConflict: policies.size > 1,
   };
-  const setBlocker = setBlockerOf(observation, serverMs);
+  const setBlocker = setBlockerOf(observation, nowMs, outerBlocker);
   if (setBlocker) {
-    const plan = blockedPlan(world, setBlocker, serverMs);
+    const plan = blockedPlan(world, setBlocker);
     // What targets hold may be known only from a history that cannot be read, so nothing is put back either.
-    return damageOf(observation, serverMs) === undefined ? plan : { ...plan, writes: [] };
+    return damageOf(observation, nowMs) === undefined ? plan : { ...plan, writes: [] };
   }
-  const noted = noteSource(world, serverMs);
-  if (!noted) return blockedPlan(world, sourceBlocker(world.observedSource), serverMs);
+  const noted = noteSource(world, nowMs);
+  if (!noted) return blockedPlan(world, sourceBlocker(world.observedSource));
   // A record beyond the last number would not be known as one, and be made again in every run.
-  if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return blockedPlan(world, usedUpBlocker(observation), serverMs);
-  return advance(world, noted, serverMs);
+  if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return blockedPlan(world, usedUpBlocker(observation));
+  return advance(world, noted, nowMs);
 }
 
 /** What one plan is made from. */
@@ -241,6 +240,9 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
   const stays = new Set(isOver ? [] : retained(versions, log, policy).map(({ seq }) => seq));
   const owners = ownersOf(targets);
   const head = versions.at(-1);
+  const isNews = log !== noted && !isOver;
+  // With nothing between them, two notes are one.
+  const isOneNote = isNews && write?.verb === "noteRecord" && view.writes.length === 0;
   const nextTimeOf = (): number | undefined => {
     // What this plan makes due is for the next one.
     if (isOpen && sweep(moved, input) !== moved) return clockMs;
@@ -252,9 +254,9 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
   return {
     ...planOf(world, view, sourceBlocker(world.observedSource)),
     writes: [
-      ...(write ? [write] : []),
+      ...(write && !isOneNote ? [write] : []),
       ...view.writes,
-      ...(log !== noted && head && !isOver ? [lastNote(head.seq, log, { owners, write, records })] : []),
+      ...(isOneNote ? [{ ...write, log }] : isNews && head ? [lastNote(head.seq, log, { owners, write, records })] : []),
       // The newest goes last: an older log must never be taken for the state of things.
       ...records
         .filter(({ seq }) => !stays.has(seq))
@@ -271,7 +273,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
 }
 
 /** Nothing moves; what targets hold is kept as it is. */
-function blockedPlan(world: World, setBlocker: SetBlocker | undefined, nowMs: number): RotationPlan {
+function blockedPlan(world: World, setBlocker: SetBlocker | undefined): RotationPlan {
   const log = headOf(world)?.log;
   const commits = log?.commits ?? commitsOfObjects(world.observation.targets);
   const view = lookAtTargets(world, {
@@ -290,7 +292,7 @@ function blockedPlan(world: World, setBlocker: SetBlocker | undefined, nowMs: nu
     ...planOf(world, view, setBlocker),
     // Whether there should be an object at all may depend on the time. Half a set is nobody's to write.
     writes: setBlocker?.reason === "NotSelected" ? [] : view.writes.filter((write) => !("target" in write && cascading?.has(write.target))),
-    nextAtMs: setBlocker?.reason === "ClockSkew" ? nowMs + skewRetryMs : endOfBlockers(setBlocker, world.blockers),
+    nextAtMs: endOfBlockers(setBlocker, world.blockers),
   };
 }
 
@@ -314,7 +316,8 @@ function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<Rota
       const atMs = (held && writtenMs(held, target.name)) ?? 0;
       const before = heldBy(target.name, look.before);
       const blocker = blockers.get(target.name);
-      const removed = blocker?.reason !== "Paused" && look.isRemoved(target, rank);
+      // A deletion that is refused keeps the object, and the history with it.
+      const removed = blocker?.reason !== "Paused" && blocker?.reason !== "WriteRefused" && look.isRemoved(target, rank);
       const version = held && look.versions.find(({ seq }) => seq === held.seq);
       const wanted: Wanted | undefined = removed ? { type: "none" } : version && { type: "version", version, atMs };
       const own = wanted && (removed || !blocker) ? targetWrites(target, wanted) : [];

@@ -50,11 +50,9 @@ async function querySet({ client, namespace, nowMs, signal }: Query, set: string
     watches: { targets, objects },
     kinds,
     memory: createReadMemory(),
-    client,
-    serverAheadMs: undefined,
     ...(maintenance && { maintenance }),
     nowMs,
-    signal,
+    run: { client, signal },
   });
   if (observed) return observed;
   const sets = [...new Set(targets.values().map((target) => target?.set ?? ""))].filter((other) => other !== "").toSorted();

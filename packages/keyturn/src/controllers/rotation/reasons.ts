@@ -3,29 +3,47 @@ import type { ReasonTable } from "../../feature/feature.ts";
 
 /** What a condition can say. */
 const conditionReasons = {
-  UpToDate: { meaning: "The target holds the version that it should." },
-  Rotating: { meaning: "The target holds the version that it should, and the next one is on its way." },
-  NoSource: { meaning: "There is no source: nothing moves, and what targets hold stays or goes as deletionMode says." },
-  Removed: { meaning: "The source is gone, and the target's object went with it." },
-  SourceConflict: { meaning: "Two objects are marked as the source, or a target's own object is: nothing moves until that is put right." },
-  PathNotFound: { meaning: "watch-path or rotate-path points at nothing in the source." },
-  InvalidPath: { meaning: "watch-path or rotate-path cannot be read, or points at what cannot be rotated." },
-  ContentTooLarge: { meaning: "A version would not fit into a Secret." },
-  NameConflict: { meaning: "An object of the target's name exists and is not this target's." },
-  WriteRefused: { meaning: "The API server does not take the object, or the version's record." },
+  UpToDate: { meaning: "The target holds the version that it should.", health: "healthy" },
+  Rotating: { meaning: "The target holds the version that it should, and the next one is on its way.", health: "progressing" },
+  NoSource: {
+    meaning: "There is no source: nothing moves, and what targets hold stays or goes as deletionMode says.",
+    health: "degraded",
+    event: "Normal",
+  },
+  Removed: { meaning: "The source is gone, and the target's object went with it.", health: "healthy", event: "Normal" },
+  SourceConflict: {
+    meaning: "Two objects are marked as the source, or a target's own object is: nothing moves until that is put right.",
+    health: "degraded",
+  },
+  PathNotFound: { meaning: "watch-path or rotate-path points at nothing in the source.", health: "degraded" },
+  InvalidPath: { meaning: "watch-path or rotate-path cannot be read, or points at what cannot be rotated.", health: "degraded" },
+  ContentTooLarge: { meaning: "A version would not fit into a Secret.", health: "degraded" },
+  NameConflict: { meaning: "An object of the target's name exists and is not this target's.", health: "degraded" },
+  WriteRefused: { meaning: "The API server does not take the object, or the version's record.", health: "degraded" },
   HistoryDamaged: {
     meaning:
       "The history itself stops the set: a version's record or its log cannot be read, has lost a label or an annotation, or the numbers of versions are used up.",
+    health: "degraded",
   },
-  ClockSkew: { meaning: "The operator's clock and the API server's are too far apart for any time to be believed." },
-  Paused: { meaning: "The target or the source is paused: nothing moves here, and what the target holds stays as it is." },
-  NotSelected: { meaning: "Another target of the set is outside of what the operator looks after, and half a set cannot be rotated." },
-  HasOwnVersion: { meaning: "The target holds a version of its own." },
-  InsufficientHistory: { meaning: "There are fewer versions than targets, so that the target holds the oldest there is, or nothing." },
-  DelayLongerThanBefore: { meaning: "The delay is longer than that of the target before, so that a version is in neither for a while." },
-  SourceUnstable: { meaning: "The source changes more often than the first target's delay lets it settle." },
-  PolicyConflict: { meaning: "The targets of a set ask for different change policies; Settled is used." },
-  Progressing: { meaning: "Versions move as they should." },
+  ClockSkew: { meaning: "The operator's clock and the API server's are too far apart for any time to be believed.", health: "degraded" },
+  Paused: { meaning: "The target or the source is paused: nothing moves here, and what the target holds stays as it is.", health: "paused" },
+  NotSelected: {
+    meaning: "Another target of the set is outside of what the operator looks after, and half a set cannot be rotated.",
+    health: "paused",
+    event: "Warning",
+  },
+  HasOwnVersion: { meaning: "The target holds a version of its own.", health: "healthy" },
+  InsufficientHistory: {
+    meaning: "There are fewer versions than targets, so that the target holds the oldest there is, or nothing.",
+    health: "progressing",
+  },
+  DelayLongerThanBefore: {
+    meaning: "The delay is longer than that of the target before, so that a version is in neither for a while.",
+    health: "degraded",
+  },
+  SourceUnstable: { meaning: "The source changes more often than the first target's delay lets it settle.", health: "degraded" },
+  PolicyConflict: { meaning: "The targets of a set ask for different change policies; Settled is used.", health: "degraded" },
+  Progressing: { meaning: "Versions move as they should.", health: "healthy" },
 } as const satisfies ReasonTable;
 
 /** What an Event can say about a version. */
