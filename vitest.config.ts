@@ -11,11 +11,12 @@ const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/diff.te
 const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
 
 /** Times that only a hang reaches: the machine may be busy with something else. */
-const alike = { testTimeout: 180_000, hookTimeout: 180_000, pool: "forks" } as const;
+const alike = { testTimeout: 600_000, hookTimeout: 600_000, pool: "forks" } as const;
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Tests on a cluster wait far more than they compute.
+    maxWorkers: 3,
     projects: [
       {
         test: {
