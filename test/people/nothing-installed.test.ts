@@ -14,8 +14,17 @@ import { startTyped, typed } from "../support/typed-command.ts";
 const cluster = useCluster();
 const soon = soonWithin(120_000);
 
+const put = (object: KubeObject & { readonly spec: object }): Promise<unknown> => cluster().apply(object);
+
+const putLease = (namespace: string, controller: string, renewedMs: number): Promise<unknown> =>
+  put({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace, name: `keyturn-${controller}` },
+    spec: { holderIdentity: `pod-in-${namespace}`, leaseDurationSeconds: 15, renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z") },
+  });
+
 describe("in a cluster where nothing was installed", () => {
-  const put = (object: KubeObject & { readonly spec: object }): Promise<unknown> => cluster().apply(object);
   const ask = (...words: readonly string[]): ReturnType<typeof typed> => typed(...words, "--kubeconfig", cluster().adminKubeconfig);
 
   it("keyturn status says of each step that it is not installed, and of none that it failed", async () => {
@@ -53,13 +62,6 @@ describe("in a cluster where nothing was installed", () => {
     }));
     await cluster().client.apply(CustomResourceDefinition, { ...crd, spec: { ...crd.spec, versions } }, { fieldManager: "test", force: true });
     for (const name of ["ops", "other", "fortsa-system"]) await cluster().apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
-    const putLease = (namespace: string, renewedMs: number) =>
-      put({
-        apiVersion: "coordination.k8s.io/v1",
-        kind: "Lease",
-        metadata: { namespace, name: "keyturn-rotation" },
-        spec: { holderIdentity: `pod-in-${namespace}`, leaseDurationSeconds: 15, renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z") },
-      });
     await put({
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -69,7 +71,7 @@ describe("in a cluster where nothing was installed", () => {
         template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "manager", image: "ghcr.io/somebody/fortsa:v0.1" }] } },
       },
     });
-    await putLease("ops", Date.now() - 3_600_000);
+    await putLease("ops", "rotation", Date.now() - 3_600_000);
     const silent = await ask("doctor", "--controllers=rotation,sidecars");
     expect(silent.code).toBe(1);
     expect(silent.out).toMatch(/warn +kinds +rotationtargets.rotator.k8s.telekom.com is installed with another schema than this release's/);
@@ -79,7 +81,7 @@ describe("in a cluster where nothing was installed", () => {
     );
     // Leases that nobody renews, but not for a long time.
     const soonMs = Date.now() + 3_600_000;
-    for (const namespace of ["ops", "other"]) await putLease(namespace, soonMs);
+    for (const namespace of ["ops", "other"]) await putLease(namespace, "rotation", soonMs);
     const twice = await ask("doctor", "--controllers=rotation", "-o", "yaml");
     expect(twice.code).toBe(1);
     expect(twice.out).toContain("rotation is led twice, by pod-in-ops in ops and pod-in-other in other");
@@ -120,30 +122,32 @@ it("says nothing of Rollouts where they are not served, whatever one's rights, a
   expect(refused.out).not.toContain("rollouts");
 
   await cluster().apply(rolloutDefinition);
+  await putLease(namespace, "sidecars", Date.now() + 3_600_000);
   await soon(() => cluster().client.apply(Rollout, restartedRollout(namespace, "canary"), { fieldManager: "test" }));
   // What is served is told a moment later.
   await soon(async () => {
     const { code, out } = await typed("status", ...where);
     expect(code).toBe(0);
-    expect(out).toMatch(new RegExp(`^roll out +1 moving .*rollout/${namespace}/canary counts as stuck unless it is healthy by then$`, "m"));
+    expect(out).toMatch(new RegExp(`^roll out +1 progressing .*rollout/${namespace}/canary counts as stuck unless it is healthy by then$`, "m"));
   });
   const one = await typed("status", "rollout/canary", ...where);
   expect(one.code).toBe(0);
-  expect(one.out).toMatch(new RegExp(`^roll out +rollout/${namespace}/canary +moving +Rolling`, "m"));
+  expect(one.out).toMatch(new RegExp(`^roll out +rollout/${namespace}/canary +progressing +Rolling`, "m"));
   expect((await typed("status", ...nobody)).out).toMatch(/^roll out: rollouts\.argoproj\.io is not shown: you lack the right to/m);
 });
 
 it("follows them, and puts first what needs attention", async () => {
   const namespace = await cluster().namespace("argo-watch");
   await cluster().apply(rolloutDefinition);
+  await putLease(namespace, "sidecars", Date.now() + 3_600_000);
   const { metadata, ...rollout } = restartedRollout(namespace, "canary");
   await soon(() => cluster().client.apply(Rollout, { metadata, ...rollout }, { fieldManager: "test" }));
   const command = startTyped(["status", "--watch", "-n", namespace, "--kubeconfig", cluster().adminKubeconfig]);
-  await soon(() => expect(command.output.out).toMatch(/^roll out +1 moving/m));
+  await soon(() => expect(command.output.out).toMatch(/^roll out +1 progressing/m));
   const { labels: _, ...unmarked } = metadata;
   const finished = { ...rollout, metadata: { ...unmarked, annotations: { [restartedForAnnotation]: "digest" } } };
   await cluster().client.apply(Rollout, finished, { fieldManager: "test" });
-  await soon(() => expect(command.output.out).toMatch(new RegExp(`Z  roll out  rollout/${namespace}/canary  attention  RestartWithoutEffect`)));
+  await soon(() => expect(command.output.out).toMatch(new RegExp(`Z  roll out  rollout/${namespace}/canary  degraded  RestartWithoutEffect`)));
   command.interrupt();
   expect(await command.exit).toBe(0);
 });

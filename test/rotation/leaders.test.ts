@@ -43,11 +43,11 @@ test("a standby that has seen nothing for a while takes over, and believes its c
   // It goes on believing that the source is "two", which becomes due; it hears neither of the change nor of what the leader does about it.
   await soon(() => expect(proxy.underWay({ path: /\/secrets\?/, watch: true })).toBeGreaterThan(0));
   const stalled = proxy.stall({ path: /\/secrets\?/, watch: true });
+  const looked = (): number => proxy.requests({ path: /\/secrets\/key-latest/ }).length;
+  const before = looked();
   await place.putSource("three");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
   await leader.stop();
-  const looked = (): number => proxy.requests({ path: /\/secrets\/key-latest/ }).length;
-  const before = looked();
   await soon(() => expect(looked()).toBeGreaterThan(before));
   expect(await place.held("t1")).toBe("one");
   stalled.undo();

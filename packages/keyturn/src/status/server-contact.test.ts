@@ -49,11 +49,11 @@ it.each([
 });
 
 it("a watch is believed no longer than its server and its bookmarks", () => {
-  const live = { state: { type: "live" }, quietForMs: 70_000 } as const;
+  const live = { state: { type: "live" }, quietForMs: 124_000 } as const;
   const heard = { lastMs: () => 0, silentForMs: () => 5_000 };
   const silent = { lastMs: () => 0, silentForMs: () => 26_000 };
   expect(believedStatus(live, heard)).toBe(live);
-  expect(believedStatus({ ...live, quietForMs: 91_000 }, heard).state).toMatchObject({ type: "retrying" });
+  expect(believedStatus({ ...live, quietForMs: 141_000 }, heard).state).toMatchObject({ type: "retrying" });
   expect(believedStatus(live, silent).state).toEqual({ type: "retrying", error: "the API server has been silent for too long" });
   const forbidden = { state: { type: "forbidden", rule: "list secrets" }, quietForMs: 0 } as const;
   expect(believedStatus(forbidden, silent)).toBe(forbidden);
