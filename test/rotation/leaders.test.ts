@@ -35,15 +35,19 @@ test("a standby that has seen nothing for a while takes over, and believes its c
   await place.putSource("one");
   await place.holds({ t1: "one", t2: "one" });
   const standby = await place.startOperator({ elects: false, kubeconfig: proxy.through(place.kubeconfig) });
-  await soon(() => expect(standby.started.watches().every(({ synced }) => synced)).toBe(true));
+  const cachedSecrets = (): number | undefined => standby.started.watches().find(({ resource, synced }) => resource === "secrets" && synced)?.objects;
+  const looked = (): number => proxy.requests({ path: /\/secrets\/key-latest/ }).length;
+  // The source, a record and two targets; then the record of "two" as well.
+  await soon(() => expect([cachedSecrets(), looked()]).toEqual([4, 1]));
   await place.putSource("two");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(2));
+  await soon(() => expect(cachedSecrets()).toBe(5));
+  await soon(() => expect(looked()).toBeGreaterThan(1));
   using witness = await Witness.of(place);
 
   // It goes on believing that the source is "two", which becomes due; it hears neither of the change nor of what the leader does about it.
   await soon(() => expect(proxy.underWay({ path: /\/secrets\?/, watch: true })).toBeGreaterThan(0));
   const stalled = proxy.stall({ path: /\/secrets\?/, watch: true });
-  const looked = (): number => proxy.requests({ path: /\/secrets\/key-latest/ }).length;
   const before = looked();
   await place.putSource("three");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));

@@ -173,6 +173,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
   const targetKeys = watches.targets.byIndex("set", key).filter((target) => watches.targets.get(target)?.isLeaving === false);
   if (!targetKeys.some((target) => watches.targets.get(target)?.isSelected)) return undefined;
   const contents = new Map<string, VersionContent>();
+  const before = versionsOf(key, watches);
   const sources = await readSources(key, options, contents);
   const records = recordsOf(key, watches.objects.get(resourceOf(Secret)));
   const resources = new Set([...sources, ...records].map(({ resource }) => resource));
@@ -184,6 +185,8 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
   }
   const targets = withBelievedAnnotations(seen, { sources, records, latestMs: nowMs + maxSkewMs });
   const damage = await damagedRecords(key, options);
+  // A version that another leader records while this one reads would be recorded twice: what is observed is of one moment, or is observed again.
+  if (versionsOf(key, watches) !== before) throw changedSince(`the history of set ${set}`);
   return {
     observation: {
       namespace,
@@ -197,6 +200,14 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
     },
     contents,
   };
+}
+
+/** Which source and which records there are, as the caches have them now. */
+function versionsOf(key: ObjectKey, { objects }: RotationWatches): string {
+  const known = [...objects.values()].flatMap((cache) =>
+    [...cache.byIndex("source", key), ...cache.byIndex("record", key)].map((of) => `${of} ${cache.identity(of)?.resourceVersion}`),
+  );
+  return known.join("\n");
 }
 
 async function readSources(key: ObjectKey, options: ObserveOptions, contents: Map<string, VersionContent>): Promise<readonly SourceObservation[]> {
