@@ -13,12 +13,7 @@ const cluster = useSharedCluster();
 const soon = soonWithin(120_000);
 
 /** A namespace of its own, which is also the release's name, so that what belongs to no namespace is the test's own too. */
-async function restrictedNamespace(): Promise<string> {
-  const namespace = await cluster().namespace("chart");
-  const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
-  await cluster().apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
-  return namespace;
-}
+const restrictedNamespace = (): Promise<string> => cluster().namespace("chart", { "pod-security.kubernetes.io/enforce": "restricted" });
 
 async function install(values: ChartValues, namespace: string): Promise<readonly RenderedObject[]> {
   const objects = await renderChart({ fullnameOverride: namespace, ...values }, { name: namespace, namespace });

@@ -1,5 +1,5 @@
 // The kinds and the planned objects on a real API server: accepted as they are, admitted under Pod Security "restricted", and unchanged the second time.
-import { ApiError, CustomResourceDefinition, crdOf, type KubeObject, Namespace, ownedWriter, Pod, type Write } from "@keyturn/runtime";
+import { ApiError, CustomResourceDefinition, crdOf, type KubeObject, ownedWriter, Pod, type Write } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
@@ -95,9 +95,7 @@ describe("the planned objects", () => {
 
   test("the pods are admitted where Pod Security enforces restricted", async () => {
     const { client } = cluster();
-    const namespace = await cluster().namespace("jwks");
-    const enforce = { metadata: { labels: { "pod-security.kubernetes.io/enforce": "restricted" } } };
-    await client.mergePatch(Namespace, { name: namespace }, enforce);
+    const namespace = await cluster().namespace("jwks", { "pod-security.kubernetes.io/enforce": "restricted" });
     const deployment = (await planned(namespace)).find(({ kind }) => kind.kind === "Deployment");
     const template: unknown = deployment?.verb === "apply" ? Reflect.get(Reflect.get(deployment.object, "spec"), "template") : undefined;
     const pod: Pod = Object.assign({}, template, { metadata: { namespace, name: "admitted" } });

@@ -1,5 +1,6 @@
 // What the plan for one set is made from, and how it is gathered: annotations from the caches, contents from the API server, and those only when their object has changed.
 import {
+  type Client,
   conflictReason,
   covers,
   keyOf,
@@ -10,7 +11,6 @@ import {
   type ObjectKey,
   type ObjectName,
   resourceOf,
-  type Run,
   Secret,
   type Stored,
   TransientError,
@@ -156,7 +156,7 @@ interface ObserveOptions {
   /** The API server's clock: a set's times are all by it. */
   readonly nowMs: number;
   /** Its client is asked for only if something has to be read: mostly caches say it all. */
-  readonly run: Pick<Run, "client" | "signal">;
+  readonly run: { readonly client: Pick<Client, "get">; readonly signal: AbortSignal };
 }
 
 /** An observation, and the contents that were read for it. */

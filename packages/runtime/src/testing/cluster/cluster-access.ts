@@ -244,8 +244,8 @@ export interface ClusterAccess {
   readonly client: Client;
   /** Server-side apply as the administrator, of YAML or objects; CRDs are waited for. */
   apply(manifests: Manifests): Promise<readonly Stored<KubeObject>[]>;
-  /** Makes a new namespace with a name of its own that begins with `prefix`, and resolves to that name. */
-  namespace(prefix: string): Promise<string>;
+  /** Makes a new namespace with a name of its own that begins with `prefix`, and resolves to that name. Labels that come later are seen later, too. */
+  namespace(prefix: string, labels?: Readonly<Record<string, string>>): Promise<string>;
   /** Grants the rights and returns the path of a kubeconfig for their subject: a token for a ServiceAccount, a client certificate for a user. */
   kubeconfigFor(grant: Grant): Promise<string>;
   /** A bound token for a ServiceAccount that exists. Lives an hour by default; the server's minimum is ten minutes. */
@@ -285,9 +285,9 @@ export function accessCluster(folder: string, options: BinaryOptions = {}): Clus
     adminKubeconfig: files.adminKubeconfig,
     client,
     apply: (manifests) => applyManifests(client, manifests),
-    async namespace(prefix) {
+    async namespace(prefix, labels = {}) {
       const name = `${prefix}-${randomUUID().slice(0, 8)}`;
-      await applyManifests(client, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+      await applyManifests(client, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
       return name;
     },
     tokenFor,
